@@ -1,0 +1,54 @@
+"""What is known of a library as text alone: how values are spelled, what its errors look like.
+
+A dialect imports nothing of the library, so that the controller can write scripts and judge outcomes with it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Protocol
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.values import Ref, Tensor
+
+
+class Dialect(Protocol):
+    """The textual half of a library's adapter."""
+
+    library: str
+    distributions: tuple[str, ...]
+    imports: tuple[str, ...]
+    internal_error: re.Pattern[str]
+    out_of_memory: re.Pattern[str]
+    native_modules: re.Pattern[str]
+
+    def tensor(self, tensor: Tensor) -> str:
+        """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""
+
+    def ref(self, ref: Ref) -> str:
+        """A Python expression for a dtype, device or name."""
+
+    def seed(self, seed: int) -> str:
+        """A statement that seeds the library's global random streams."""
+
+
+DIALECTS: dict[str, str] = {
+    "torch": "fuzz_core.adapters.pytorch.dialect:TorchDialect",
+    "tensorflow": "fuzz_core.adapters.tensorflow.dialect:TensorFlowDialect",
+}
+
+
+def load_plugin(table: dict[str, str], name: str, what: str) -> type:
+    """Resolves `module:attr` from a plug-in table. Raises UserError naming what there is."""
+    if name not in table:
+        raise UserError(f"unknown {what} {name!r}", f"choose one of: {', '.join(sorted(table))}")
+    module, attribute = table[name].split(":")
+    found: type = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def dialect_of(library: str) -> Dialect:
+    """The dialect of a library by name. Raises UserError for an unknown one."""
+    made: Dialect = load_plugin(DIALECTS, library, "library")()
+    return made

@@ -1,0 +1,1 @@
+"""Library-neutral data: values, FuzzTypes, invocations, outcomes. Standard library and numpy only."""

@@ -1,0 +1,98 @@
+"""Elements of described tensors, the same on every machine: worker, minimiser and script agree on them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fuzz_core.ir.dtypes import DTYPES, integer_bounds
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Fill, Tensor
+
+POOL_SIZE = 1 << 16
+SPECIAL_STEP = 3
+
+
+@cache
+def unit_pool() -> NDArray[np.float64]:
+    """65,536 numbers in [0, 1) from one fixed stream; draws are windows into it (drawing anew costs 10 times more)."""
+    return np.random.Generator(np.random.PCG64(20220521)).random(POOL_SIZE)
+
+
+def window(key: int, size: int) -> NDArray[np.float64]:
+    """`size` numbers in [0, 1) that begin where `key` says and wrap around."""
+    start = key % POOL_SIZE
+    if start + size <= POOL_SIZE:
+        return unit_pool()[start : start + size]
+    return np.resize(np.roll(unit_pool(), -start), size)
+
+
+def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
+    """The `size` (default: all) elements in row-major order, flat, in the dtype's storage type.
+
+    Raises BuildError where the data does not fit the dtype.
+    """
+    count = tensor.size if size is None else size
+    dtype = DTYPES[tensor.dtype]
+    if tensor.fill.kind == "values":
+        return _given(tensor.fill.data, dtype.storage, count)
+    if dtype.kind == "string":
+        return np.array([f"s{int(u * 100)}" for u in window(tensor.fill.key, count)], dtype=object)
+    flat = _numbers(tensor.fill, tensor.dtype, count)
+    if tensor.fill.special is not None and dtype.kind in ("float", "complex"):
+        flat[::SPECIAL_STEP] = tensor.fill.special
+    return flat
+
+
+def _given(data: bytes, storage: str, count: int) -> NDArray[Any]:
+    if storage == "object":
+        texts = data.decode("utf-8", "replace").split("\0")
+        return np.array((texts * (count // len(texts) + 1))[:count], dtype=object)
+    try:
+        flat = np.frombuffer(data, dtype=storage)
+    except ValueError as error:
+        raise BuildError(f"tensor data does not fit {storage}: {error}") from error
+    if len(flat) == 0 and count > 0:
+        raise BuildError("tensor data is empty")
+    return flat.copy() if len(flat) == count else np.resize(flat, count)
+
+
+def _numbers(fill: Fill, dtype_name: str, count: int) -> NDArray[Any]:
+    dtype = DTYPES[dtype_name]
+    low, high = fill.low, fill.high
+    with np.errstate(all="ignore"):
+        if dtype.kind in ("float", "complex"):
+            if fill.kind == "constant":
+                return np.full(count, low, dtype=dtype.storage)
+            flat = (low + window(fill.key, count) * (high - low)).astype(dtype.storage)
+            if dtype.kind == "complex":
+                flat = flat + 1j * (low + window(fill.key + 1, count) * (high - low))
+            return flat.astype(dtype.storage)
+    bottom, top = integer_bounds(dtype_name)
+    first, last = _clip(low, bottom, top), _clip(high, bottom, top)
+    if fill.kind == "constant":
+        return np.full(count, first, dtype=dtype.storage)
+    span = last - first + 1
+    drawn = np.minimum(np.floor(window(fill.key, count) * float(span)), float(span - 1))
+    if span < 1 << 52:
+        return (drawn.astype(np.int64) + first).astype(dtype.storage)
+    return np.array([min(first + int(u), last) for u in drawn], dtype=dtype.storage)
+
+
+def _clip(value: float, bottom: int, top: int) -> int:
+    if value != value:
+        return 0
+    if value in (float("inf"), float("-inf")):
+        return top if value > 0 else bottom
+    return max(bottom, min(top, int(value)))
+
+
+def pack(values: NDArray[Any]) -> bytes:
+    """Elements as `Fill.data`: little-endian row-major bytes, or NUL-joined UTF-8 for strings."""
+    if values.dtype == object:
+        texts = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values.ravel()]
+        return "\0".join(texts).encode("utf-8", "replace")
+    return np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
