@@ -1,0 +1,92 @@
+"""The living half of a library's adapter: runs in the target's environment, next to the imported library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
+
+from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.values import Ref, Tensor, Value
+
+MAX_ELEMENTS = 1 << 22
+
+Describe = Callable[[Any], Value]
+
+
+class Listed(NamedTuple):
+    """A public api with its live object; `owner` is the class of a method, or the module it was found in."""
+
+    api: Api
+    found: Any
+    owner: Any
+
+
+class Adapter(Protocol):
+    """What the engine needs of a library. Made without importing it; `load` imports it."""
+
+    library: str
+    prefixes: tuple[str, ...]
+
+    def load(self) -> ModuleType:
+        """Imports the library, starting no threads, device or eager context, and returns its root module."""
+
+    def listed(self) -> list[Listed]:
+        """Every public api, aliases folded, in the order of names."""
+
+    def describe(self, value: Any, describe: Describe) -> Value | None:
+        """A value of the library's own types (tensor, dtype, device, enum); None for foreign ones.
+
+        Raises Undescribable. `describe` describes parts (the indices of a sparse tensor).
+        """
+
+    def build(self, tensor: Tensor, device: str) -> Any:
+        """A live tensor. Raises BuildError above MAX_ELEMENTS or for a dtype it does not have."""
+
+    def ref(self, ref: Ref, device: str) -> Any:
+        """The object behind a dtype, device or name. Raises BuildError for an unknown one."""
+
+    def then_methods(self, cls: type) -> tuple[str, ...]:
+        """The methods of an api class that are recorded as what is done with an instance."""
+
+    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
+        """Installs what tells of api calls that wrapping cannot see: `seen(api, keyword arguments)` after a success."""
+
+    def prepare(self) -> None:
+        """Once in every forked process before the first test: one thread, quiet warnings."""
+
+    def reset(self, seed: int) -> None:
+        """Before each test: global modes at their defaults where cheap, random streams from the seed."""
+
+    def modes(self) -> tuple[str, ...]:
+        """The execution modes this machine offers; `cpu` comes first."""
+
+    def enter(self, mode: str) -> str:
+        """Switches the library to a mode and returns the device name to build arguments on."""
+
+    def synchronise(self, mode: str) -> None:
+        """Waits for a device's work, so that an error belongs to its call."""
+
+    def differences(self, reference: Any, other: Any) -> str:
+        """How two results differ beyond the library's default tolerances; empty where they agree."""
+
+    def seed_programs(self) -> Iterable[tuple[str, str]]:
+        """(name, code) of seeds from the library's own test databases in the wheel, if it has any."""
+
+
+ADAPTERS: dict[str, str] = {
+    "torch": "fuzz_core.adapters.pytorch.adapter:TorchAdapter",
+    "tensorflow": "fuzz_core.adapters.tensorflow.adapter:TensorFlowAdapter",
+}
+
+
+def adapter_of(library: str) -> Adapter:
+    """The adapter of a library by name, not yet loaded. Raises UserError for an unknown one."""
+    made: Adapter = load_plugin(ADAPTERS, library, "library")()
+    return made
+
+
+def shortest(names: Sequence[str]) -> list[str]:
+    """Public names of one object, the canonical one (fewest parts, then shortest, then first) in front."""
+    return sorted(names, key=lambda name: (name.count("."), len(name), name))

@@ -1,0 +1,135 @@
+"""The living half of PyTorch's adapter."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+from fuzz_core.adapters.base import Describe, Listed
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
+
+
+class TorchAdapter:
+    """PyTorch on the CPU and, where there is one, on a CUDA device with and without cuDNN."""
+
+    library = "torch"
+    prefixes = ("torch",)
+
+    def load(self) -> ModuleType:
+        """Imports torch; no thread pool and no CUDA context is started by it."""
+        self.torch = importlib.import_module("torch")
+        self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
+        self.defaults = self.torch.get_default_dtype()
+        return self.torch
+
+    def listed(self) -> list[Listed]:
+        """Every public api of the documented modules."""
+        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.listing").listed()
+        return found
+
+    def describe(self, value: Any, describe: Describe) -> Value | None:
+        """Tensors, dtypes, devices, layouts, memory formats, sizes and generators."""
+        torch = self.torch
+        if isinstance(value, torch.Tensor):
+            made: Value = self.tensors.describe_tensor(value, describe)
+            return made
+        if isinstance(value, torch.dtype):
+            name = self.tensors.NAMES.get(value)
+            return Ref("dtype", name) if name else Ref("name", str(value))
+        if isinstance(value, torch.device):
+            return Ref("device", str(value))
+        if isinstance(value, torch.layout | torch.memory_format | torch.qscheme):
+            return Ref("name", str(value))
+        if type(value) is torch.Generator:
+            return Invocation("torch.Generator")
+        if isinstance(value, torch.UntypedStorage):
+            return Invocation("torch.UntypedStorage", (prim(value.nbytes()),))
+        return None
+
+    def build(self, tensor: Tensor, device: str) -> Any:
+        """A live torch.Tensor, nn.Parameter or numpy array."""
+        return self.tensors.build_tensor(tensor, device)
+
+    def ref(self, ref: Ref, device: str) -> Any:
+        """The object behind a dtype, device or dotted public name."""
+        if ref.kind == "dtype":
+            if ref.name not in self.tensors.TORCH_DTYPES:
+                raise BuildError(f"no dtype {ref.name} in this target")
+            return self.tensors.TORCH_DTYPES[ref.name]
+        if ref.kind == "device":
+            return self.torch.device(device if ref.name == "cpu" else ref.name)
+        return resolve(self.torch, ref.name)
+
+    def then_methods(self, cls: type) -> tuple[str, ...]:
+        """A module is called, an optimiser or scheduler steps, a distribution or transform has public methods."""
+        torch = self.torch
+        if issubclass(cls, torch.nn.Module):
+            return ("__call__",)
+        if issubclass(cls, torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler):
+            return ("step",)
+        names = [n for c in cls.__mro__ if c.__module__.startswith("torch.") for n in vars(c) if not n.startswith("_")]
+        own = ["__call__"] if "__call__" in dir(cls) and type(cls).__call__ is not cls.__call__ else []
+        return tuple(own + sorted({n for n in names if callable(getattr(cls, n, None))}))
+
+    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
+        """Nothing: every public function of torch can be wrapped."""
+
+    def prepare(self) -> None:
+        """One thread, no warnings: their text would cost more than most tests."""
+        warnings.simplefilter("ignore")
+        self.torch.set_num_threads(1)
+
+    def reset(self, seed: int) -> None:
+        """Undoes what an earlier test may have switched globally and reseeds the global generator."""
+        torch = self.torch
+        torch.default_generator.manual_seed(seed & 0xFFFFFFFF)
+        if torch.get_default_dtype() is not self.defaults:
+            torch.set_default_dtype(self.defaults)
+        if not torch.is_grad_enabled():
+            torch.set_grad_enabled(True)
+
+    def modes(self) -> tuple[str, ...]:
+        """`cpu`, and `cuda` and `cuda-nocudnn` where a device answers."""
+        return ("cpu", "cuda", "cuda-nocudnn") if self.torch.cuda.is_available() else ("cpu",)
+
+    def enter(self, mode: str) -> str:
+        """Switches cuDNN off for `cuda-nocudnn` alone (FreeFuzz, figure 10)."""
+        if mode == "cpu":
+            return "cpu"
+        self.torch.backends.cudnn.enabled = mode != "cuda-nocudnn"
+        return "cuda"
+
+    def synchronise(self, mode: str) -> None:
+        """Waits for the CUDA stream."""
+        if mode != "cpu":
+            self.torch.cuda.synchronize()
+
+    def differences(self, reference: Any, other: Any) -> str:
+        """By `torch.testing.assert_close` with its default tolerances; NaN equals NaN."""
+        try:
+            self.torch.testing.assert_close(other, reference, equal_nan=True, check_device=False, check_stride=False)
+        except AssertionError as error:
+            return str(error)[:500]
+        except (TypeError, ValueError):
+            return ""
+        return ""
+
+    def seed_programs(self) -> Iterable[tuple[str, str]]:
+        """One program per OpInfo and ModuleInfo of the wheel's own test databases."""
+        programs: list[tuple[str, str]] = importlib.import_module("fuzz_core.adapters.pytorch.databases").programs()
+        return programs
+
+
+def resolve(root: Any, dotted: str) -> Any:
+    """The object of a dotted name that begins with the library's own. Raises BuildError where a part is missing."""
+    found = root
+    for part in dotted.split(".")[1:]:
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            raise BuildError(f"no {dotted} in this target") from error
+    return found

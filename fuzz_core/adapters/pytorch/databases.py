@@ -1,0 +1,59 @@
+"""Seeds from PyTorch's own test databases in its wheel: OpInfo and ModuleInfo samples, error inputs too."""
+
+from __future__ import annotations
+
+_OPINFO = """
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_device_type import *
+
+WANTED = ({dtypes})
+for op in [o for o in op_db if o.full_name == {name!r}]:
+    variants = [op.op, op.method_variant, op.inplace_variant, op.operator_variant, *(a.op for a in op.aliases)]
+    supported = op.supported_dtypes("cpu")
+    for dtype in [d for d in WANTED if d in supported]:
+        for sample in op.sample_inputs("cpu", dtype, requires_grad=dtype.is_floating_point and op.supports_autograd):
+            for variant in filter(None, variants):
+                try:
+                    variant(sample.input, *sample.args, **sample.kwargs)
+                except Exception:
+                    pass
+    if op.error_inputs_func is not None:
+        for error in op.error_inputs("cpu"):
+            sample = error.sample_input
+            try:
+                op.op(sample.input, *sample.args, **sample.kwargs)
+            except Exception:
+                pass
+"""
+
+_MODULEINFO = """
+import torch
+from torch.testing._internal.common_modules import module_db
+
+for info in [m for m in module_db if m.name == {name!r}]:
+    for training in (True, False):
+        for sample in info.module_inputs_func(info, "cpu", torch.float32, True, training):
+            build, forward = sample.constructor_input, sample.forward_input
+            try:
+                module = info.module_cls(*build.args, **build.kwargs)
+                if forward is not None:
+                    module(*forward.args, **forward.kwargs)
+            except Exception:
+                pass
+"""
+_DTYPES = "torch.float32, torch.float64, torch.complex64, torch.int64, torch.bool, torch.bfloat16"
+
+
+def programs() -> list[tuple[str, str]]:
+    """(name, code) per database entry; empty where the wheel's test package or its needs are missing."""
+    try:
+        from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal.common_modules import module_db
+    except ImportError:
+        return []
+    operators = sorted({op.full_name for op in op_db})
+    modules = sorted({info.name for info in module_db})
+    return [(f"OpInfo {name}", _OPINFO.format(name=name, dtypes=_DTYPES)) for name in operators] + [
+        (f"ModuleInfo {name}", _MODULEINFO.format(name=name)) for name in modules
+    ]

@@ -1,0 +1,141 @@
+"""PyTorch tensors as descriptions, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from fuzz_core.adapters.arrays import fill_of
+from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError, Undescribable
+from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Value, prim
+
+TORCH_DTYPES = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
+NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
+_STORAGE = {name: getattr(torch, DTYPES[name].storage, None) for name in TORCH_DTYPES}
+
+
+def describe_tensor(tensor: torch.Tensor, describe: Describe) -> Value:
+    """A Tensor, or the construction of a sparse, quantised or nested one. Raises Undescribable."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        raise Undescribable(f"{type(tensor).__module__}.{type(tensor).__qualname__}")
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch._is_functional_tensor(tensor):
+        raise Undescribable("functorch-wrapped tensor")
+    if tensor.is_nested:
+        parts = tuple(describe(part) for part in tensor.detach().unbind())
+        return Invocation("torch.nested.nested_tensor", (Seq("list", parts),))
+    if tensor.is_quantized:
+        return _quantised(tensor, describe)
+    if tensor.layout is not torch.strided:
+        return _sparse(tensor.detach(), describe)
+    if tensor.dtype not in NAMES:
+        raise Undescribable(f"tensor of {tensor.dtype}")
+    if tensor.device.type == "meta":
+        size = tuple(prim(int(n)) for n in tensor.shape)
+        return Invocation("torch.empty", (Seq("tuple", size),), (("dtype", _dtype(tensor)), ("device", _META)))
+    return _dense(tensor)
+
+
+_META = Ref("device", "meta")
+
+
+def _dtype(tensor: torch.Tensor) -> Ref:
+    return Ref("dtype", NAMES[tensor.dtype])
+
+
+def _dense(tensor: torch.Tensor) -> Tensor:
+    name = NAMES[tensor.dtype]
+    strides = None if tensor.is_contiguous() else tuple(tensor.stride())
+    container = "parameter" if type(tensor) is torch.nn.Parameter else "tensor"
+    shape = tuple(int(n) for n in tensor.shape)
+    return Tensor(name, shape, _fill(tensor.detach(), name), container, strides, tensor.requires_grad)
+
+
+def _fill(tensor: torch.Tensor, name: str) -> Fill:
+    kind = DTYPES[name].kind
+    plain = tensor.resolve_conj().resolve_neg().cpu().to(_STORAGE[name]).contiguous()
+    return fill_of(plain.numpy(), kind)
+
+
+def _quantised(tensor: torch.Tensor, describe: Describe) -> Value:
+    if tensor.qscheme() not in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        raise Undescribable("per-channel quantised tensor")
+    plain = describe(tensor.detach().dequantize())
+    name = Ref("name", str(tensor.dtype))
+    return Invocation(
+        "torch.quantize_per_tensor", (plain, prim(float(tensor.q_scale())), prim(int(tensor.q_zero_point())), name)
+    )
+
+
+_COMPRESSED = {
+    torch.sparse_csr: ("crow_indices", "col_indices"),
+    torch.sparse_bsr: ("crow_indices", "col_indices"),
+    torch.sparse_csc: ("ccol_indices", "row_indices"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices"),
+}
+
+
+def _sparse(tensor: torch.Tensor, describe: Describe) -> Value:
+    size = Seq("tuple", tuple(prim(int(n)) for n in tensor.shape))
+    if tensor.layout is torch.sparse_coo:
+        return Invocation("torch.sparse_coo_tensor", (describe(tensor._indices()), describe(tensor._values()), size))
+    if tensor.layout not in _COMPRESSED:
+        raise Undescribable(f"tensor of layout {tensor.layout}")
+    outer, inner = (describe(getattr(tensor, part)()) for part in _COMPRESSED[tensor.layout])
+    layout = (("layout", Ref("name", str(tensor.layout))),)
+    return Invocation("torch.sparse_compressed_tensor", (outer, inner, describe(tensor.values()), size), layout)
+
+
+def build_tensor(tensor: Tensor, device: str) -> Any:
+    """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.drawing`."""
+    if tensor.container == "ndarray":
+        return elements(tensor).reshape(tensor.shape)
+    dtype = TORCH_DTYPES.get(tensor.dtype)
+    if dtype is None:
+        raise BuildError(f"no dtype {tensor.dtype} in this target")
+    made = _strided(tensor) if tensor.strides is not None else _contiguous(tensor, tensor.size)
+    made = made.view(tensor.shape) if tensor.strides is None else made
+    if device != "cpu":
+        made = made.to(device)
+    return _with_grad(made, tensor)
+
+
+def _contiguous(tensor: Tensor, count: int) -> torch.Tensor:
+    if count > MAX_ELEMENTS:
+        raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
+    flat = torch.from_numpy(np.ascontiguousarray(elements(tensor, count)))
+    dtype = TORCH_DTYPES[tensor.dtype]
+    return flat if flat.dtype is dtype else flat.to(dtype)
+
+
+def _strided(tensor: Tensor) -> torch.Tensor:
+    assert tensor.strides is not None
+    if tensor.size == 0:
+        return torch.empty(tensor.shape, dtype=TORCH_DTYPES[tensor.dtype])
+    span = 1 + sum((n - 1) * step for n, step in zip(tensor.shape, tensor.strides, strict=True))
+    if tensor.fill.kind != "values":
+        return _contiguous(tensor, span).as_strided(tensor.shape, tensor.strides)
+    logical = _contiguous(tensor, tensor.size).view(tensor.shape)
+    if span > MAX_ELEMENTS:
+        raise BuildError(f"strides span {span} elements, more than {MAX_ELEMENTS}")
+    buffer = torch.zeros(span, dtype=logical.dtype)
+    buffer[_offsets(tensor.shape, tensor.strides)] = logical.reshape(-1)
+    return buffer.as_strided(tensor.shape, tensor.strides)
+
+
+def _offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
+    offsets = torch.zeros(1, dtype=torch.int64)
+    for n, step in zip(shape, strides, strict=True):
+        offsets = (offsets[:, None] + torch.arange(n) * step).reshape(-1)
+    return offsets
+
+
+def _with_grad(made: torch.Tensor, tensor: Tensor) -> torch.Tensor:
+    differentiable = made.dtype.is_floating_point or made.dtype.is_complex
+    if tensor.container == "parameter":
+        return torch.nn.Parameter(made, requires_grad=tensor.requires_grad and differentiable)
+    return made.requires_grad_() if tensor.requires_grad and differentiable else made

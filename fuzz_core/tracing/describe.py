@@ -1,0 +1,131 @@
+"""From live arguments to descriptions."""
+
+from __future__ import annotations
+
+import enum
+import weakref
+from types import EllipsisType, GeneratorType
+from typing import Any
+
+import numpy as np
+
+from fuzz_core.adapters.arrays import describe_array
+from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import Undescribable
+from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Value, prim
+
+MAX_ITEMS = 256
+MAX_TEXT = 2000
+MAX_DEPTH = 12
+MAX_INTEGER = 1 << 70
+
+
+class Describer:
+    """Describes arguments; knows which live objects were made by which traced construction."""
+
+    def __init__(self, adapter: Adapter, listed: list[Listed]) -> None:
+        self.adapter = adapter
+        self.names = {id(entry.found): entry.api.name for entry in listed if entry.api.kind != "method"}
+        self.made: dict[int, tuple[weakref.ref[Any], Invocation]] = {}
+        self.depth = 0
+
+    def remember(self, instance: Any, construction: Invocation) -> None:
+        """From now on `instance` is described by its construction; objects that allow no weak reference are not."""
+        key = id(instance)
+        try:
+            reference = weakref.ref(instance, lambda _: self.made.pop(key, None))
+        except TypeError:
+            return
+        self.made[key] = (reference, construction)
+
+    def construction(self, instance: Any) -> Invocation | None:
+        """How a live object was made, where that was traced."""
+        found = self.made.get(id(instance))
+        return found[1] if found is not None and found[0]() is instance else None
+
+    def describe(self, value: Any) -> Value:
+        """The description of a value. Raises Undescribable, naming the type."""
+        self.depth += 1
+        try:
+            if self.depth > MAX_DEPTH:
+                raise Undescribable("nesting deeper than 12")
+            return self._describe(value)
+        finally:
+            self.depth -= 1
+
+    def _describe(self, value: Any) -> Value:
+        kind = type(value)
+        if value is None or kind in (bool, float, complex):
+            return prim(value)
+        if kind in (int, str, bytes):
+            return _bounded(value)
+        if kind is EllipsisType:
+            return Prim("ellipsis", None)
+        if kind in (list, set, frozenset) or isinstance(value, tuple):
+            return self._sequence(value)
+        if isinstance(value, dict):
+            return self._mapping(value)
+        if kind is slice:
+            return Slice(self.describe(value.start), self.describe(value.stop), self.describe(value.step))
+        return self._object(value)
+
+    def _sequence(self, value: Any) -> Value:
+        if len(value) > MAX_ITEMS:
+            raise Undescribable(f"{type(value).__name__} of more than {MAX_ITEMS} items")
+        kind = "list" if isinstance(value, list) else "tuple" if isinstance(value, tuple) else "set"
+        return Seq(kind, tuple(self.describe(item) for item in value))
+
+    def _mapping(self, value: dict[Any, Any]) -> Value:
+        if len(value) > MAX_ITEMS or not all(type(key) is str for key in value):
+            raise Undescribable("dict that is long or has keys other than strings")
+        return Map(tuple((key, self.describe(item)) for key, item in value.items()))
+
+    def _object(self, value: Any) -> Value:
+        known = self.construction(value)
+        if known is not None:
+            return known
+        found = self.adapter.describe(value, self.describe)
+        if found is not None:
+            return found
+        if isinstance(value, np.ndarray | np.generic | np.dtype):
+            return _from_numpy(value)
+        name = self.names.get(id(value))
+        if name is not None:
+            return Ref("name", name)
+        return _plain(value)
+
+
+def _bounded(value: Any) -> Value:
+    if isinstance(value, int):
+        if abs(value) > MAX_INTEGER:
+            raise Undescribable("integer of more than 70 bits")
+    elif len(value) > MAX_TEXT:
+        raise Undescribable(f"{type(value).__name__} longer than {MAX_TEXT}")
+    return Prim(type(value).__name__, value)
+
+
+def _plain(value: Any) -> Value:
+    if isinstance(value, enum.Enum) and type(value.value) in (str, int):
+        return prim(value.value)
+    for base in (bool, int, float, str):
+        if isinstance(value, base):
+            return _bounded(base(value))
+    if isinstance(value, type) and value in (bool, int, float, complex, str):
+        return Ref("name", value.__name__)
+    raise Undescribable(f"{type(value).__module__}.{type(value).__qualname__}")
+
+
+def _from_numpy(value: Any) -> Value:
+    if isinstance(value, np.dtype):
+        if value.name in DTYPES:
+            return Ref("dtype", value.name)
+        raise Undescribable(f"numpy dtype {value.name}")
+    if isinstance(value, np.generic):
+        return prim(value.item())
+    return describe_array(value, "ndarray")
+
+
+def materialised(value: Any) -> Any:
+    """A one-shot iterator as a list, so that describing it does not use it up for the library."""
+    return list(value) if isinstance(value, GeneratorType | map | zip | filter) else value
