@@ -1,0 +1,197 @@
+"""How scalars, elements and numpy arrays are written as Python source, as short as they can be without losing a bit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.values import Prim, Scalar, Tensor
+
+INLINE_ELEMENTS = 32
+_LARGE_INTEGER = 1 << 20
+
+
+def literal(value: Scalar) -> str:
+    """A Python expression for a scalar: `float('nan')`, `2**31 - 1`, `'text'`."""
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    if isinstance(value, int):
+        return _integer(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else f"float('{value!r}')"
+    if isinstance(value, complex):
+        return _complex(literal(value.real), literal(value.imag), value)
+    return repr(value)
+
+
+def prim_literal(value: Prim) -> str:
+    """Like `literal`, for a described scalar."""
+    return "..." if value.type == "ellipsis" else literal(value.value)
+
+
+def _integer(value: int) -> str:
+    magnitude = abs(value)
+    if magnitude < _LARGE_INTEGER:
+        return repr(value)
+    sign = "-" if value < 0 else ""
+    for exponent, rest in (
+        (magnitude.bit_length() - 1, 0),
+        (magnitude.bit_length(), -1),
+        (magnitude.bit_length() - 1, 1),
+    ):
+        if magnitude == (1 << exponent) + rest:
+            tail = "" if rest == 0 else f" {'-' if (rest < 0) != (value < 0) else '+'} 1"
+            return f"{sign}2**{exponent}{tail}"
+    return hex(value) if magnitude >= 10**4000 else repr(value)
+
+
+def _complex(real: str, imag: str, value: complex) -> str:
+    plain = math.isfinite(value.real) and math.isfinite(value.imag)
+    if not plain or "-0.0" in (real, imag):
+        return f"complex({real}, {imag})"
+    sign = "" if imag.startswith("-") else "+"
+    shown = f"{imag.removesuffix('.0')}j"
+    return shown if real == "0.0" and sign else f"{real.removesuffix('.0')}{sign}{shown}"
+
+
+def element(value: Any, dtype: str) -> str:
+    """One element of a tensor, with the fewest digits that give it back in its dtype."""
+    kind = DTYPES[dtype].kind
+    if kind == "bool":
+        return repr(bool(value))
+    if kind in ("int", "uint"):
+        return _integer(int(value))
+    if kind == "float":
+        return _float(float(value), dtype)
+    if kind == "complex":
+        part = "float64" if dtype == "complex128" else "float32"
+        return _complex(_float(value.real, part), _float(value.imag, part), complex(value))
+    return repr(str(value))
+
+
+def _float(value: float, dtype: str) -> str:
+    wanted = _rounded(value, dtype)
+    if not math.isfinite(wanted):
+        return literal(wanted)
+    for digits in range(1, 17):
+        shorter = float(f"{value:.{digits}g}")
+        if _rounded(shorter, dtype) == wanted:
+            return repr(shorter)
+    return repr(float(value))
+
+
+def _rounded(value: float, dtype: str) -> float:
+    with np.errstate(over="ignore"):
+        if dtype == "bfloat16":
+            bits = int(np.float32(value).view(np.uint32))
+            return float(np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32))
+        storage = "float32" if dtype.startswith("float8") else dtype
+        return float(np.dtype(storage).type(value))
+
+
+def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
+    """Elements as nested lists: `[[1, 2], [3, 4]]`; a bare element for shape ()."""
+    if not shape:
+        return element(flat[0], dtype)
+    step = len(flat) // shape[0] if shape[0] else 0
+    rows = (nested(flat[i * step : (i + 1) * step], shape[1:], dtype) for i in range(shape[0]))
+    return f"[{', '.join(rows)}]"
+
+
+def common(tensor: Tensor) -> str | None:
+    """The one element that all are equal to, as source; None where they differ or there are none."""
+    if tensor.size == 0:
+        return None
+    if inlined(tensor):
+        texts = {element(value, tensor.dtype) for value in elements(tensor)}
+        return texts.pop() if len(texts) == 1 else None
+    fill = tensor.fill
+    drawn = DTYPES[tensor.dtype].kind == "string" or (fill.kind == "uniform" and fill.low != fill.high)
+    if drawn or special(tensor):
+        return None
+    return element(elements(tensor, 1)[0], tensor.dtype)
+
+
+def inlined(tensor: Tensor) -> bool:
+    """Whether its elements are written out one by one."""
+    return tensor.fill.kind == "values" or tensor.size <= INLINE_ELEMENTS
+
+
+def special(tensor: Tensor) -> bool:
+    """Whether every third element is overwritten."""
+    return tensor.fill.special is not None and DTYPES[tensor.dtype].kind in ("float", "complex")
+
+
+def scaled(base: str, low: float, high: float) -> str:
+    """Draws from [0, 1) moved to [low, high]: `torch.rand(64) * 2 - 1`."""
+    span = high - low
+    product = base if span == 1 else f"{base} * {short_number(span)}"
+    if low == 0:
+        return product
+    return f"{product} {'-' if low < 0 else '+'} {short_number(abs(low))}"
+
+
+def short_number(value: float) -> str:
+    """A float, written as an integer where that does as well: `2` for 2.0."""
+    return repr(int(value)) if value.is_integer() and abs(value) < _LARGE_INTEGER else literal(value)
+
+
+def whole_range(tensor: Tensor) -> tuple[int, int]:
+    """Smallest and largest integer that a uniform draw of an integer or bool tensor can give."""
+    ends = tensor._replace(shape=(1,), strides=None)
+    low, high = (
+        ends._replace(fill=tensor.fill._replace(kind="constant", low=v)) for v in (tensor.fill.low, tensor.fill.high)
+    )
+    return int(elements(low)[0]), int(elements(high)[0])
+
+
+def sizes(shape: tuple[int, ...]) -> str:
+    """A shape as a tuple: `(2, 3)`, `(3,)`, `()`."""
+    return repr(tuple(shape))
+
+
+def numpy_array(tensor: Tensor) -> str:
+    """A numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
+    storage = DTYPES[tensor.dtype].storage
+    tensor = tensor._replace(dtype="string" if storage == "object" else storage)
+    shape = repr(tensor.shape[0]) if len(tensor.shape) == 1 else sizes(tensor.shape)
+    dtype = {"float64": "", "bool": ", bool", "object": ", object"}.get(storage, f", np.{storage}")
+    value = common(tensor)
+    made = [f"np.zeros({shape}{dtype})"] if tensor.size == 0 or _is(value, 0) else []
+    made += [f"np.ones({shape}{dtype})"] if _is(value, 1) else []
+    if inlined(tensor) and tensor.size:
+        inferred = {"float64": "", "int64": "", "bool": "", "complex128": ""}.get(storage, dtype)
+        made.append(_qualified(f"np.array({nested(elements(tensor), tensor.shape, tensor.dtype)}{inferred})"))
+    if value is not None:
+        made.append(_qualified(f"np.full({shape}, {value}{dtype if storage != 'float64' else ''})"))
+    return min(made, key=len) if made else _numpy_draw(tensor, shape)
+
+
+def _qualified(source: str) -> str:
+    return (
+        source.replace("float('nan')", "np.nan").replace("float('inf')", "np.inf").replace("float('-inf')", "-np.inf")
+    )
+
+
+def _is(text: str | None, number: int) -> bool:
+    return text in {0: ("0", "0.0", "0j", "False"), 1: ("1", "1.0", "1+0j", "True")}[number]
+
+
+def _numpy_draw(tensor: Tensor, shape: str) -> str:
+    dtype = DTYPES[tensor.dtype]
+    if special(tensor):
+        base = numpy_array(tensor._replace(fill=tensor.fill._replace(special=None)))
+        where = f"np.arange({tensor.size}).reshape({shape}) % 3 == 0"
+        return _qualified(f"np.where({where}, np.{dtype.storage}({literal(tensor.fill.special)}), {base})")
+    if dtype.kind in ("int", "uint", "bool"):
+        low, high = whole_range(tensor)
+        return f"np.random.default_rng(0).integers({low}, {high}, {shape}, '{dtype.storage}', True)"
+    if dtype.kind == "string":
+        return f"np.random.default_rng(0).integers(0, 100, {shape}).astype(str).astype(object)"
+    made = f"np.random.default_rng(0).uniform({tensor.fill.low}, {tensor.fill.high}, {shape})"
+    return made if dtype.storage == "float64" else f"{made}.astype('{dtype.storage}')"

@@ -1,0 +1,137 @@
+"""TensorFlow as text: how its values are spelled and what its errors look like. Imports nothing of it."""
+
+from __future__ import annotations
+
+import re
+
+from fuzz_core.adapters import spelling
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Ref, Tensor
+
+_INFERRED = {"bool", "int32", "float32", "complex128", "string"}
+_DRAWN = {"float16", "bfloat16", "float32", "float64", "int32", "int64"}
+
+_OUT_OF_MEMORY = (
+    r"ResourceExhausted|OOM when allocating|std::bad_alloc|CUDA_ERROR_OUT_OF_MEMORY|MemoryError|failed to alloc"
+    r"|[Cc]annot allocate memory|Unable to allocate|Dst tensor is not initialized|[Rr]an out of memory"
+)
+_ENVIRONMENT = r"libdevice|[Ff]ailed to (?:initialize|load)|DNN library|CUDA_ERROR|cuDNN|cuBLAS"
+_INTERNAL = (
+    r"\bInternalError: |SystemError: |UnboundLocalError: |report (?:a|this) bug|[Tt]his should never (?:happen|be)"
+    r"|(?:RuntimeError|ValueError|IndexError|OverflowError|UnknownError): .*\bstd::|Check failed"
+    r"|vector::_M_|basic_string::|basic_string_view::|bad[ _]optional[ _]access|bad[ _]variant[ _]access"
+    r"|\b(?:unordered_)?map::at|_Map_base::at|[Uu]nknown (?:C\+\+ )?exception"
+)
+
+
+class TensorFlowDialect:
+    """How TensorFlow is written and how it complains."""
+
+    library = "tensorflow"
+    distributions = ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu")
+    imports = ("import tensorflow as tf",)
+    out_of_memory = re.compile(_OUT_OF_MEMORY)
+    internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")
+    native_modules = re.compile(r"(?:^|/)(?:lib\w*tensorflow\w*|_pywrap_\w+|_\w*tf\w*|\w+_ops)(?:\.[\w-]+)*\.so")
+
+    def tensor(self, tensor: Tensor) -> str:
+        """The shortest public expression with the described elements and dtype; TensorFlow has no strides.
+
+        Large uniform draws keep their range alone. Raises BuildError for a dtype that TensorFlow does not have.
+        """
+        if tensor.container == "ndarray":
+            return spelling.numpy_array(tensor)
+        if tensor.dtype == "complex32":
+            raise BuildError("no dtype complex32 in tensorflow")
+        plain = tensor._replace(strides=None)
+        if tensor.container == "variable":
+            return f"tf.Variable({self._variable(plain)})"
+        return _constant(plain)
+
+    def ref(self, ref: Ref) -> str:
+        """`tf.float32`, `'cpu'` (TensorFlow names devices by strings), or the name as it is."""
+        if ref.kind == "dtype":
+            return dtype_name(ref.name)
+        return repr(ref.name) if ref.kind == "device" else ref.name
+
+    def seed(self, seed: int) -> str:
+        """`tf.random.set_seed(0)`."""
+        return f"tf.random.set_seed({seed & 0x7FFFFFFF})"
+
+    def _variable(self, tensor: Tensor) -> str:
+        made = _constant(tensor)
+        bare = re.fullmatch(r"tf\.constant\((\[.*\]|-?[\w.]+)\)", made)
+        return bare.group(1) if bare else made
+
+
+def dtype_name(name: str) -> str:
+    """`tf.float32`; 8-bit floats are experimental."""
+    return f"tf.dtypes.experimental.{name}" if name.startswith("float8") else f"tf.{name}"
+
+
+def _constant(tensor: Tensor) -> str:
+    if tensor.dtype.startswith("float8"):
+        return f"tf.cast({_constant(tensor._replace(dtype='float32'))}, {dtype_name(tensor.dtype)})"
+    value = spelling.common(tensor)
+    made = _filled(tensor, value)
+    if tensor.size and spelling.inlined(tensor):
+        made.append(f"tf.constant({spelling.nested(elements(tensor), tensor.shape, tensor.dtype)}{_dtype(tensor)})")
+    return min(made, key=len) if made else _draw(tensor)
+
+
+def _dtype(tensor: Tensor) -> str:
+    return "" if tensor.dtype in _INFERRED else f", {dtype_name(tensor.dtype)}"
+
+
+def _filled(tensor: Tensor, value: str | None) -> list[str]:
+    dtype = "" if tensor.dtype == "float32" else f", {dtype_name(tensor.dtype)}"
+    shape = _sizes(tensor.shape)
+    if tensor.size == 0:
+        return [f"tf.zeros({shape}{dtype})"]
+    if value is None:
+        return []
+    if tensor.dtype in _INFERRED:
+        made = [f"tf.fill({shape}, {value})"]
+    else:
+        made = [f"tf.constant({value}{_dtype(tensor)}, {shape})"]
+    if value in ("0.0", "0", "0j", "False", "''"):
+        made.insert(0, f"tf.zeros({shape}{dtype})")
+    elif value in ("1.0", "1", "1+0j", "True"):
+        made.insert(0, f"tf.ones({shape}{dtype})")
+    return made
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return repr(list(shape))
+
+
+def _draw(tensor: Tensor) -> str:
+    fill, kind = tensor.fill, DTYPES[tensor.dtype].kind
+    if spelling.special(tensor):
+        mask = f"tf.reshape(tf.range({tensor.size}), {_sizes(tensor.shape)}) % 3 == 0"
+        odd = spelling.literal(fill.special if kind == "float" else complex(fill.special or 0.0))
+        return f"tf.where({mask}, {odd}, {_constant(tensor._replace(fill=fill._replace(special=None)))})"
+    if kind == "complex":
+        part = tensor._replace(dtype="float32" if tensor.dtype == "complex64" else "float64")
+        return f"tf.complex({_draw(part)}, {_draw(part)})"
+    if kind == "string":
+        return f"tf.strings.as_string({_draw(tensor._replace(dtype='int32', fill=fill._replace(low=0, high=99)))})"
+    if tensor.dtype not in _DRAWN:
+        low, high = map(float, spelling.whole_range(tensor))
+        wider = tensor._replace(dtype="int64", fill=fill._replace(low=low, high=high))
+        return f"tf.cast({_uniform(wider)}, {dtype_name(tensor.dtype)})"
+    return _uniform(tensor)
+
+
+def _uniform(tensor: Tensor) -> str:
+    """The operation's own seed makes the draw the same in every process."""
+    shape, dtype = _sizes(tensor.shape), dtype_name(tensor.dtype)
+    if DTYPES[tensor.dtype].kind == "int":
+        low, high = spelling.whole_range(tensor)
+        top = min(high + 1, 2 ** (DTYPES[tensor.dtype].bits - 1) - 1)
+        return f"tf.random.uniform({shape}, {spelling.literal(low)}, {spelling.literal(top)}, {dtype}, seed=0)"
+    low_text, high_text = spelling.short_number(tensor.fill.low), spelling.short_number(tensor.fill.high)
+    ends = "" if (low_text, high_text) == ("0", "1") else f", {low_text}, {high_text}"
+    return f"tf.random.uniform({shape}{ends}{'' if tensor.dtype == 'float32' else f', dtype={dtype}'}, seed=0)"
