@@ -1,0 +1,27 @@
+"""One SQLite file: targets, seeds, value spaces, runs, findings, bugs. No SQL outside this package."""
+
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import (
+    BugRow,
+    Coverage,
+    FindingRow,
+    InvocationRow,
+    NewBug,
+    RunRow,
+    SeedRecord,
+    TargetRecord,
+)
+from fuzz_core.store.store import Store
+
+__all__ = [
+    "BugRow",
+    "Coverage",
+    "FindingRow",
+    "InvocationRow",
+    "NewBug",
+    "RunRow",
+    "SeedRecord",
+    "Store",
+    "TargetRecord",
+    "open_store",
+]

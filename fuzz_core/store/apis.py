@@ -1,0 +1,118 @@
+"""Targets, their apis, the coverage of these and their similarity."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.records import Coverage, TargetRecord
+
+_SAVE_TARGET = """
+INSERT INTO targets VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET spec = excluded.spec, library = excluded.library, version = excluded.version,
+    python = excluded.python, info = excluded.info
+"""
+_INVOCATIONS_BY_API = """
+SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
+    SUM(valid IS NULL AND expected = 'ok') AS unchecked
+FROM invocations WHERE target = ? GROUP BY api
+"""
+_SEEDS_BY_API = """
+SELECT api, COUNT(DISTINCT seed) AS seeds FROM invocations JOIN provenance ON invocation = id
+WHERE target = ? GROUP BY api
+"""
+
+
+class ApiTables(Base):
+    """The tables `targets`, `apis` and `similarity`."""
+
+    def save_target(self, target: TargetRecord) -> None:
+        """Adds a target or updates what is known of it; the time of making stays the first."""
+        row = (target.key, target.spec, target.library, target.version, target.python)
+        with self._transaction():
+            self._db.execute(_SAVE_TARGET, (*map(text, row), to_json(dict(target.info)), target.made_at or self._now()))
+
+    def target(self, key: str) -> TargetRecord:
+        """The target with this key. Raises UserError that names those there are."""
+        for target in self.targets():
+            if target.key == key:
+                return target
+        known = ", ".join(target.key for target in self.targets()) or "none yet"
+        raise UserError(f"no target {key!r} in {self.path}", f"`nightfuzz pull` makes one; there is: {known}")
+
+    def targets(self) -> list[TargetRecord]:
+        """All targets, the oldest first."""
+        rows = self._rows("SELECT * FROM targets ORDER BY made_at, key")
+        return [TargetRecord(**{**row, "info": json.loads(row["info"])}) for row in rows]
+
+    def save_apis(self, target: str, apis: Iterable[Api]) -> None:
+        """Replaces the target's apis. Docstrings are kept as digests only."""
+        rows = [_api_row(target, api) for api in apis]
+        with self._transaction():
+            self._db.execute("DELETE FROM apis WHERE target = ?", (target,))
+            self._db.conn.executemany("INSERT OR REPLACE INTO apis VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def apis(self, target: str) -> list[Api]:
+        """The target's apis by name; `doc` holds the digest of the docstring (empty where there is none)."""
+        rows = self._rows("SELECT * FROM apis WHERE target = ? ORDER BY name", target)
+        return [
+            Api(
+                row["name"],
+                row["kind"],
+                tuple(json.loads(row["params"])),
+                row["definition"],
+                row["doc"],
+                tuple(json.loads(row["aliases"])),
+            )
+            for row in rows
+        ]
+
+    def coverage(self, target: str) -> list[Coverage]:
+        """One record per api of the target, and per api that only a seed knew (kind `unlisted`), by name."""
+        kinds = {row["name"]: row["kind"] for row in self._rows("SELECT name, kind FROM apis WHERE target = ?", target)}
+        counts = {row["api"]: row for row in self._rows(_INVOCATIONS_BY_API, target)}
+        seeds = {row["api"]: row["seeds"] for row in self._rows(_SEEDS_BY_API, target)}
+        undescribed, dropped = self._gaps(target, "undescribed", "type"), self._gaps(target, "dropped", "reason")
+        found = []
+        for api in sorted({*kinds, *counts, *undescribed, *dropped}):
+            count = counts.get(api, {"invocations": 0, "valid": 0, "unchecked": 0})
+            numbers = (count["invocations"], count["valid"], count["unchecked"], seeds.get(api, 0))
+            why = (undescribed.get(api, {}), dropped.get(api, {}))
+            found.append(Coverage(api, kinds.get(api, "unlisted"), *numbers, *why))
+        return found
+
+    def _gaps(self, target: str, table: str, column: str) -> dict[str, dict[str, int]]:
+        sql = f"SELECT api, {column} AS why, SUM(count) AS n FROM {table} WHERE target = ? GROUP BY 1, 2 ORDER BY 1, 2"
+        found: dict[str, dict[str, int]] = defaultdict(dict)
+        for row in self._rows(sql, target):
+            found[row["api"]][row["why"]] = row["n"]
+        return dict(found)
+
+    def save_similarity(self, target: str, definitions: str, rows: Mapping[str, bytes]) -> None:
+        """Replaces the target's similarity; `definitions` is the digest of what it was computed from."""
+        with self._transaction():
+            self._db.execute("DELETE FROM similarity WHERE target = ?", (target,))
+            named = ((target, text(api), row) for api, row in rows.items())
+            self._db.conn.executemany("INSERT INTO similarity VALUES (?, ?, ?)", named)
+            self._db.execute("INSERT OR REPLACE INTO similarity_of VALUES (?, ?)", (target, definitions))
+
+    def similarity(self, target: str) -> dict[str, bytes]:
+        """Rows of `similarity_rows`, in the order of sorted names; empty before they were saved."""
+        rows = self._rows("SELECT api, row FROM similarity WHERE target = ? ORDER BY api", target)
+        return {row["api"]: row["row"] for row in rows}
+
+    def similarity_of(self, target: str) -> str:
+        """The digest of the definitions that the saved similarity belongs to; empty where there is none."""
+        rows = self._rows("SELECT definitions FROM similarity_of WHERE target = ?", target)
+        return str(rows[0]["definitions"]) if rows else ""
+
+
+def _api_row(target: str, api: Api) -> tuple[str, ...]:
+    doc = blake2b(text(api.doc).encode(), digest_size=16).hexdigest() if api.doc else ""
+    names = (to_json(list(api.params)), to_json(list(api.aliases)))
+    return (target, text(api.name), text(api.kind), text(api.definition), *names, doc)

@@ -1,0 +1,183 @@
+"""Findings and bugs: a finding is committed as it is added, and settled once, together with its bug."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+from fuzz_core.ir import codec
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.records import BugRow, FindingRow, NewBug
+
+_ADD = """
+INSERT OR IGNORE INTO findings (target, run, api, test, verdict, outcome, key, found_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_ADD_BUG = """
+INSERT INTO bugs (target, signature, signature_text, api, oracle, kind, test, script, outcome, hits, runs, minimised,
+    findings, first_found)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
+"""
+_IMPROVE = """
+UPDATE bugs SET test = ?, script = ?, outcome = ?, hits = ?, runs = ?, minimised = ? WHERE id = ?
+"""
+_SETTLE = "UPDATE findings SET status = ?, reason = ?, hits = ?, runs = ?, bug = ? WHERE id = ?"
+
+
+class FindingTables(Base):
+    """The tables `findings` and `bugs`."""
+
+    def add_finding(self, target: str, run: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> int | None:
+        """Commits a finding at once. Returns its id, or None where this test and oracle are on record already."""
+        return self.add_findings(target, run, [(test, verdict, outcome)])[0]
+
+    def add_findings(
+        self, target: str, run: int, found: Iterable[tuple[TestCase, Verdict, Outcome]]
+    ) -> list[int | None]:
+        """Like `add_finding` for several, in one transaction."""
+        ids: list[int | None] = []
+        with self._transaction():
+            for test, verdict, outcome in found:
+                body = (_test_out(test), to_json(list(verdict)), to_json(outcome.to_json()))
+                key = finding_key(test, verdict.oracle)
+                row = (target, run, text(test.invocation.api), *body, key, self._now())
+                cursor = self._db.conn.execute(_ADD, row)
+                ids.append(cursor.lastrowid if cursor.rowcount else None)
+        return ids
+
+    def pending_findings(self, target: str) -> list[FindingRow]:
+        """Findings that have no result yet, the oldest first."""
+        return self.findings(target, "pending")
+
+    def findings(self, target: str, status: str | None = None, bug: int | None = None) -> list[FindingRow]:
+        """Findings of a target, of one status or one bug, the oldest first."""
+        sql = """
+            SELECT * FROM findings WHERE target = ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR bug = ?3)
+            ORDER BY id
+        """
+        return [_finding_row(row) for row in self._rows(sql, target, status, bug)]
+
+    def settle_finding(
+        self,
+        finding: int,
+        status: str,
+        *,
+        reason: str = "",
+        hits: int = 0,
+        runs: int = 0,
+        bug: NewBug | int | None = None,
+    ) -> int | None:
+        """Gives a pending finding its result, in one transaction with its bug; a settled one stays as it is.
+
+        status: confirmed, flaky, rejected, duplicate. bug: the id of one on record, or a new one; where the signature
+        of a new one is known already, the finding joins that bug as a duplicate, and a minimised test takes the place
+        of one that is not.
+        Returns the bug's id. Raises UserError where there is no such finding.
+        """
+        with self._transaction():
+            row = self._finding(finding)
+            if row["status"] != "pending":
+                return int(row["bug"]) if row["bug"] is not None else None
+            number, known = self._place(row, bug)
+            self._db.execute(_SETTLE, ("duplicate" if known else status, text(reason), hits, runs, number, finding))
+            self._db.execute("UPDATE bugs SET findings = findings + 1 WHERE id = ?", (number,))
+        return number
+
+    def _finding(self, finding: int) -> dict[str, Any]:
+        rows = self._rows("SELECT target, status, bug, found_at FROM findings WHERE id = ?", finding)
+        if not rows:
+            raise UserError(f"no finding {finding} in {self.path}")
+        return rows[0]
+
+    def _place(self, finding: dict[str, Any], bug: NewBug | int | None) -> tuple[int | None, bool]:
+        if isinstance(bug, NewBug):
+            return self._upsert_bug(finding["target"], bug, finding["found_at"])
+        return bug, False
+
+    def _upsert_bug(self, target: str, bug: NewBug, found_at: str) -> tuple[int, bool]:
+        signature = signature_digest(bug.signature)
+        known = self._rows("SELECT id, minimised FROM bugs WHERE target = ? AND signature = ?", target, signature)
+        if known:
+            number = int(known[0]["id"])
+            if bug.minimised and not known[0]["minimised"]:
+                self._improve(number, bug)
+            return number, True
+        head = (text(bug.signature), text(bug.api), bug.oracle, bug.kind)
+        row = (target, signature, *head, *_shown(bug), bug.hits, bug.runs, bug.minimised, found_at)
+        return int(self._db.conn.execute(_ADD_BUG, row).lastrowid or 0), False
+
+    def improve_bug(self, number: int, bug: NewBug) -> None:
+        """Puts a better test case, with script, outcome and rate, in the place of the bug's; the signature stays.
+
+        Raises UserError where there is no such bug.
+        """
+        self.bug(number)
+        with self._transaction():
+            self._improve(number, bug)
+
+    def _improve(self, number: int, bug: NewBug) -> None:
+        self._db.execute(_IMPROVE, (*_shown(bug), bug.hits, bug.runs, bug.minimised, number))
+
+    def bugs(self, target: str | None = None) -> list[BugRow]:
+        """Bugs (of one target), the oldest first."""
+        rows = self._rows("SELECT * FROM bugs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
+        return [_bug_row(row) for row in rows]
+
+    def bug(self, number: int) -> BugRow:
+        """One bug. Raises UserError that says which there are."""
+        rows = self._rows("SELECT * FROM bugs WHERE id = ?", number)
+        if rows:
+            return _bug_row(rows[0])
+        known = ", ".join(str(row["id"]) for row in self._rows("SELECT id FROM bugs ORDER BY id LIMIT 20"))
+        raise UserError(f"no bug {number} in {self.path}", f"`nightfuzz bugs` lists them: {known or 'none yet'}")
+
+    def bug_of(self, target: str, signature: str) -> BugRow | None:
+        """The bug with this signature text, where it is on record."""
+        sql = "SELECT * FROM bugs WHERE target = ? AND signature = ?"
+        rows = self._rows(sql, target, signature_digest(signature))
+        return _bug_row(rows[0]) if rows else None
+
+
+def finding_key(test: TestCase, oracle: str) -> str:
+    """The identity of a finding: what replays (invocation with its elements, seed of the streams) and the oracle."""
+    return _digest(codec.dumps(test.invocation), str(test.seed), oracle)
+
+
+def signature_digest(signature: str) -> str:
+    """The identity of a bug: the digest of its signature text."""
+    return _digest(signature)
+
+
+def _digest(*parts: str) -> str:
+    return blake2b(text("\x1f".join(parts)).encode(), digest_size=16).hexdigest()
+
+
+def _test_out(test: TestCase) -> str:
+    return to_json(codec.encode_test(test))
+
+
+def _shown(bug: NewBug) -> tuple[str, str, str]:
+    return _test_out(bug.test), text(bug.script), to_json(bug.outcome.to_json())
+
+
+def _finding_row(row: dict[str, Any]) -> FindingRow:
+    parsed = {
+        "test": codec.decode_test(json.loads(row["test"])),
+        "verdict": Verdict(*json.loads(row["verdict"])),
+        "outcome": Outcome.from_json(json.loads(row["outcome"])),
+    }
+    return FindingRow(*({**row, **parsed}[field] for field in FindingRow._fields))
+
+
+def _bug_row(row: dict[str, Any]) -> BugRow:
+    parsed = {
+        "test": codec.decode_test(json.loads(row["test"])),
+        "outcome": Outcome.from_json(json.loads(row["outcome"])),
+        "minimised": bool(row["minimised"]),
+    }
+    return BugRow(*({**row, **parsed}[field] for field in BugRow._fields))

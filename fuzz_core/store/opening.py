@@ -1,0 +1,174 @@
+"""Opening a state file: one writer, checked, migrated; a damaged file is kept aside."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from sqlite_utils import Database
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.faults import is_corrupt, is_not_writable, not_writable, user_errors
+from fuzz_core.store.schema import APPLICATION_ID, MIGRATIONS, NEWEST, version_of
+from fuzz_core.store.store import Store
+
+SIDECARS = ("-wal", "-shm")
+
+
+def now() -> datetime:
+    """The wall clock in UTC."""
+    return datetime.now(UTC)
+
+
+def open_store(path: Path, *, read_only: bool = False, clock: Callable[[], datetime] = now) -> Store:
+    """Opens a state file, makes it where there is none, and brings an older one to the newest schema.
+
+    A writer holds `<name>.lock` until the store is closed; readers need no lock and change nothing.
+    Raises UserError: not writable, held by another controller, of a newer schema, damaged (a writer moves the file
+    aside first), or not nightfuzz's.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a directory, not a state file", "give the path of a file in it")
+    if read_only:
+        return Store(path, _open_reader(path), clock)
+    lock = _lock(path)
+    try:
+        db = _open_writer(path)
+        store = Store(path, db, clock, on_close=lock.release)
+        store.mark_killed_runs()
+    except BaseException:
+        lock.release()
+        raise
+    return store
+
+
+def _lock(path: Path) -> FileLock:
+    file = path.with_name(path.name + ".lock")
+    lock = FileLock(file)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+        file.write_text(f"{os.getpid()}\n")
+    except Timeout:
+        raise UserError(
+            f"another controller (process {_holder(file)}) works on {path}: it holds {file}",
+            "wait for it, end it, or choose another state directory",
+        ) from None
+    except OSError as error:
+        lock.release()
+        raise not_writable(path, error) from error
+    return lock
+
+
+def _holder(file: Path) -> str:
+    try:
+        return file.read_text().strip() or "unknown"
+    except OSError:
+        return "unknown"
+
+
+def _open_writer(path: Path) -> Database:
+    if path.exists() and not os.access(path, os.W_OK):
+        raise not_writable(path, PermissionError("the file is read-only"))
+    with user_errors(path):
+        try:
+            db = _connect(str(path))
+        except sqlite3.DatabaseError as error:
+            if is_corrupt(error):
+                raise _keep_aside(path, str(error)) from error
+            raise
+        with _closing_on_error(db):
+            _refuse_foreign(db, path)
+            _refuse_newer(db, path)
+            db.enable_wal()
+            db.execute("PRAGMA synchronous = NORMAL")
+            MIGRATIONS.apply(db)
+            db.execute("PRAGMA foreign_keys = ON")
+    return db
+
+
+def _open_reader(path: Path) -> Database:
+    if not path.exists():
+        raise UserError(f"there is no state file {path}", "run `nightfuzz pull` and `nightfuzz trace` first")
+    with user_errors(path):
+        db = _connect_reader(path)
+        with _closing_on_error(db):
+            _refuse_foreign(db, path)
+            _refuse_newer(db, path)
+            if version_of(db) < NEWEST:
+                raise UserError(
+                    f"the state file {path} has schema {version_of(db)}, this nightfuzz reads {NEWEST}",
+                    "run a command that writes (such as `nightfuzz trace`) once: it brings the file up to date",
+                )
+    return db
+
+
+def _connect_reader(path: Path) -> Database:
+    address = path.resolve().as_uri() + "?mode=ro"
+    try:
+        return _connect(address, uri=True)
+    except sqlite3.OperationalError as error:
+        # A reader of a WAL file needs its -shm; where the directory refuses one, only a file without a log can be read.
+        if not is_not_writable(error) or path.with_name(path.name + "-wal").exists():
+            raise
+        return _connect(address + "&immutable=1", uri=True)
+
+
+def _connect(address: str, uri: bool = False) -> Database:
+    """Connects and checks the whole file. Raises sqlite3.DatabaseError, for damage with SQLITE_CORRUPT or _NOTADB."""
+    connection = sqlite3.connect(address, uri=uri)
+    try:
+        faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+        if faults != ["ok"]:
+            damage = sqlite3.DatabaseError("; ".join(faults)[:300])
+            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damage
+        return Database(connection, execute_plugins=False)
+    except BaseException:
+        connection.close()
+        raise
+
+
+@contextmanager
+def _closing_on_error(db: Database) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
+
+
+def _refuse_foreign(db: Database, path: Path) -> None:
+    owner = db.execute("PRAGMA application_id").fetchone()[0]
+    if owner != APPLICATION_ID and db.table_names():
+        raise UserError(f"{path} is a database of another program", "choose another state file; this one is untouched")
+
+
+def _refuse_newer(db: Database, path: Path) -> None:
+    version = version_of(db)
+    if version > NEWEST:
+        raise UserError(
+            f"the state file {path} has schema {version}, this nightfuzz knows schemas up to {NEWEST}",
+            "upgrade nightfuzz, or choose another state directory",
+        )
+
+
+def _keep_aside(path: Path, damage: str) -> UserError:
+    number = 1
+    while any(path.with_name(f"{path.name}.corrupt-{number}{end}").exists() for end in ("", *SIDECARS)):
+        number += 1
+    kept = path.with_name(f"{path.name}.corrupt-{number}")
+    # The log goes first: beside a fresh, empty file SQLite would delete it.
+    for end in (*SIDECARS, ""):
+        old = path.with_name(path.name + end)
+        if old.exists():
+            old.rename(kept.with_name(kept.name + end))
+    return UserError(
+        f"the state file {path} is damaged ({damage}); it is kept as {kept}",
+        "run again for a fresh state; `sqlite3 FILE .recover` may save the old one's rows",
+    )

@@ -1,0 +1,143 @@
+"""What the store takes and gives: plain immutable records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
+
+
+class TargetRecord(NamedTuple):
+    """An installed build. key: text such as `torch-2.13.0+cpu-cp311`; info: JSON-able; made_at: set by the store."""
+
+    key: str
+    spec: str
+    library: str
+    version: str
+    python: str
+    info: Mapping[str, Any] = {}
+    made_at: str = ""
+
+
+class SeedRecord(NamedTuple):
+    """How tracing one seed went. status: ok, partly, failed, timeout, crashed; seconds: wall time of its process."""
+
+    digest: str
+    source: str
+    name: str
+    status: str
+    reason: str = ""
+    seconds: float = 0.0
+    statements: int = 0
+    statements_failed: int = 0
+
+
+class InvocationRow(NamedTuple):
+    """An entry of the API value space.
+
+    expected: `ok`, or `exception` for an error input of the developers. valid: whether it re-ran unmutated without an
+    exception; None before it was tried.
+    """
+
+    id: int
+    api: str
+    digest: str
+    invocation: Invocation
+    expected: str
+    valid: bool | None
+    reason: str
+
+
+class Coverage(NamedTuple):
+    """What is known of one api. gap: empty where it has a valid invocation (or one not yet re-run), else why not."""
+
+    api: str
+    kind: str
+    invocations: int
+    valid: int
+    unchecked: int
+    seeds: int
+    undescribed: dict[str, int]
+    dropped: dict[str, int]
+
+    @property
+    def gap(self) -> str:
+        """Why there is nothing to fuzz: not traced, argument not describable, dropped, no valid seed."""
+        if self.valid or self.unchecked:
+            return ""
+        if self.invocations:
+            return "no valid seed"
+        if self.undescribed:
+            return "argument not describable"
+        return "dropped" if self.dropped else "not traced"
+
+
+class RunRow(NamedTuple):
+    """One fuzzing run. status: running, killed, or what `finish_run` was told; seconds: wall time spent fuzzing."""
+
+    id: int
+    target: str
+    started: str
+    finished: str | None
+    seed: int
+    options: dict[str, Any]
+    tests: int
+    seconds: float
+    status: str
+    summary: dict[str, Any]
+
+
+class FindingRow(NamedTuple):
+    """A test case with a verdict that is not clean. hits of runs: how often it reproduced."""
+
+    id: int
+    target: str
+    run: int
+    api: str
+    test: TestCase
+    verdict: Verdict
+    outcome: Outcome
+    status: str
+    reason: str
+    hits: int
+    runs: int
+    bug: int | None
+    found_at: str
+
+
+class NewBug(NamedTuple):
+    """A confirmed bug on its way into the store; `signature` is the text whose digest identifies the class."""
+
+    signature: str
+    api: str
+    oracle: str
+    kind: str
+    test: TestCase
+    script: str
+    outcome: Outcome
+    hits: int
+    runs: int
+    minimised: bool = False
+
+
+class BugRow(NamedTuple):
+    """A class of findings with one signature. findings: how many; first_found: ISO 8601, UTC."""
+
+    id: int
+    target: str
+    signature: str
+    signature_text: str
+    api: str
+    oracle: str
+    kind: str
+    test: TestCase
+    script: str
+    outcome: Outcome
+    hits: int
+    runs: int
+    findings: int
+    first_found: str
+    minimised: bool
+    status: str

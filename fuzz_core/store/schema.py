@@ -1,0 +1,100 @@
+"""The tables, as migrations that only ever get appended to: a released one is never edited.
+
+Each runs in one transaction with the record that it has run: a kill in between leaves the file as it was before.
+"""
+
+from __future__ import annotations
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+APPLICATION_ID = 0x4E46555A
+MIGRATIONS = Migrations("nightfuzz")
+
+_VALUE_SPACES = """
+CREATE TABLE targets (
+    key TEXT PRIMARY KEY, spec TEXT NOT NULL, library TEXT NOT NULL, version TEXT NOT NULL, python TEXT NOT NULL,
+    info TEXT NOT NULL, made_at TEXT NOT NULL
+);
+CREATE TABLE apis (
+    target TEXT NOT NULL REFERENCES targets(key), name TEXT NOT NULL, kind TEXT NOT NULL, definition TEXT NOT NULL,
+    params TEXT NOT NULL, aliases TEXT NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (target, name)
+) WITHOUT ROWID;
+CREATE TABLE seeds (
+    target TEXT NOT NULL REFERENCES targets(key), digest TEXT NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('ok', 'partly', 'failed', 'timeout', 'crashed')), reason TEXT NOT NULL,
+    seconds REAL NOT NULL, statements INTEGER NOT NULL, statements_failed INTEGER NOT NULL, traced_at TEXT NOT NULL,
+    PRIMARY KEY (target, digest)
+) WITHOUT ROWID;
+CREATE TABLE invocations (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key), api TEXT NOT NULL, digest TEXT NOT NULL,
+    body TEXT NOT NULL, expected TEXT NOT NULL CHECK (expected IN ('ok', 'exception')),
+    valid INTEGER CHECK (valid IN (0, 1)), reason TEXT NOT NULL DEFAULT '', UNIQUE (target, digest)
+);
+CREATE INDEX invocations_by_api ON invocations (target, api);
+CREATE TABLE provenance (
+    invocation INTEGER NOT NULL REFERENCES invocations(id), seed TEXT NOT NULL, PRIMARY KEY (invocation, seed)
+) WITHOUT ROWID;
+CREATE INDEX provenance_by_seed ON provenance (seed);
+CREATE TABLE undescribed (
+    target TEXT NOT NULL, seed TEXT NOT NULL, api TEXT NOT NULL, type TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (target, seed, api, type)
+) WITHOUT ROWID;
+CREATE TABLE dropped (
+    target TEXT NOT NULL, seed TEXT NOT NULL, api TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (target, seed, api, reason)
+) WITHOUT ROWID;
+CREATE TABLE argument_values (
+    target TEXT NOT NULL, argument TEXT NOT NULL, type TEXT NOT NULL, api TEXT NOT NULL, digest TEXT NOT NULL,
+    value TEXT NOT NULL, PRIMARY KEY (target, argument, type, api, digest)
+) WITHOUT ROWID;
+CREATE TABLE similarity (
+    target TEXT NOT NULL, api TEXT NOT NULL, row BLOB NOT NULL, PRIMARY KEY (target, api)
+) WITHOUT ROWID;
+CREATE TABLE similarity_of (target TEXT PRIMARY KEY, definitions TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+_RESULTS = """
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key), started TEXT NOT NULL, finished TEXT,
+    seed TEXT NOT NULL, options TEXT NOT NULL, tests INTEGER NOT NULL DEFAULT 0, seconds REAL NOT NULL DEFAULT 0,
+    status TEXT NOT NULL DEFAULT 'running', summary TEXT NOT NULL DEFAULT '{}'
+);
+CREATE TABLE bugs (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key), signature TEXT NOT NULL,
+    signature_text TEXT NOT NULL, api TEXT NOT NULL, oracle TEXT NOT NULL, kind TEXT NOT NULL, test TEXT NOT NULL,
+    script TEXT NOT NULL, outcome TEXT NOT NULL, hits INTEGER NOT NULL, runs INTEGER NOT NULL,
+    findings INTEGER NOT NULL, first_found TEXT NOT NULL, minimised INTEGER NOT NULL CHECK (minimised IN (0, 1)),
+    status TEXT NOT NULL DEFAULT 'open', UNIQUE (target, signature)
+);
+CREATE TABLE findings (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key), run INTEGER NOT NULL REFERENCES runs(id),
+    api TEXT NOT NULL, test TEXT NOT NULL, verdict TEXT NOT NULL, outcome TEXT NOT NULL, key TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT 'pending'
+        CHECK (status IN ('pending', 'confirmed', 'flaky', 'rejected', 'duplicate')),
+    reason TEXT NOT NULL DEFAULT '', hits INTEGER NOT NULL DEFAULT 0, runs INTEGER NOT NULL DEFAULT 0,
+    bug INTEGER REFERENCES bugs(id), found_at TEXT NOT NULL, UNIQUE (target, key)
+);
+CREATE INDEX findings_by_status ON findings (target, status);
+"""
+
+
+@MIGRATIONS()
+def m0001_value_spaces(db: Database) -> None:
+    """What targets have, what seeds did with it, and the two value spaces."""
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.executescript(_VALUE_SPACES)
+
+
+@MIGRATIONS()
+def m0002_results(db: Database) -> None:
+    """Runs, findings and bugs."""
+    db.executescript(_RESULTS)
+
+
+NEWEST = 2
+
+
+def version_of(db: Database) -> int:
+    """The schema version of an open state file: how many migrations have been applied to it."""
+    return len(MIGRATIONS.applied(db))

@@ -1,0 +1,12 @@
+"""The store: every table of one state file behind typed methods."""
+
+from __future__ import annotations
+
+from fuzz_core.store.apis import ApiTables
+from fuzz_core.store.findings import FindingTables
+from fuzz_core.store.runs import RunTables
+from fuzz_core.store.traces import TraceTables
+
+
+class Store(ApiTables, TraceTables, RunTables, FindingTables):
+    """One open state file; a context manager. Made by `open_store`; used by one thread."""

@@ -1,0 +1,157 @@
+"""Seeds, invocations and the argument value space."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fuzz_core.ir import codec
+from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.values import Invocation
+from fuzz_core.store.arguments import named_values
+from fuzz_core.store.base import Base, text
+from fuzz_core.store.records import InvocationRow, SeedRecord
+
+PAGE = 1000
+_TENSOR = re.compile(r"(?:tensor|parameter|variable|ndarray)<(\d+,\w+)>")
+Counts = Mapping[tuple[str, str], int]
+
+# An error input that some seed calls without an exception is no error input: its elements decide.
+_SAVE_INVOCATION = """
+INSERT INTO invocations (target, api, digest, body, expected) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (target, digest) DO UPDATE SET expected = 'ok', body = excluded.body, valid = NULL, reason = ''
+    WHERE expected = 'exception' AND excluded.expected = 'ok'
+"""
+_LINK = "INSERT OR IGNORE INTO provenance SELECT id, ? FROM invocations WHERE target = ? AND digest = ?"
+_UNLINK = "DELETE FROM provenance WHERE seed = ? AND invocation IN (SELECT id FROM invocations WHERE target = ?)"
+
+
+class TraceTables(Base):
+    """The tables `seeds`, `invocations`, `provenance`, `undescribed`, `dropped` and `argument_values`."""
+
+    def traced(self, target: str) -> set[str]:
+        """Digests of the seeds that were traced, whatever came of it."""
+        return {row["digest"] for row in self._rows("SELECT digest FROM seeds WHERE target = ?", target)}
+
+    def seeds(self, target: str) -> list[SeedRecord]:
+        """How tracing went, by source and name."""
+        rows = self._rows("SELECT * FROM seeds WHERE target = ? ORDER BY source, name, digest", target)
+        return [SeedRecord(*(row[field] for field in SeedRecord._fields)) for row in rows]
+
+    def save_trace(
+        self,
+        target: str,
+        seed: SeedRecord,
+        invocations: Iterable[tuple[Invocation, str]],
+        undescribed: Counts,
+        dropped: Counts,
+    ) -> int:
+        """Saves all that one seed brought, or nothing; saving it again replaces its counts and changes nothing else.
+
+        invocations: with what is expected of them, `ok` or `exception`. undescribed and dropped: counts by
+        (api, type) and (api, reason). Returns how many invocations were new to the target.
+        """
+        with self._transaction():
+            self._save_seed(target, seed)
+            new = self._save_invocations(target, seed.digest, invocations)
+            self._save_counts(target, seed.digest, "undescribed", undescribed)
+            self._save_counts(target, seed.digest, "dropped", dropped)
+            self._save_arguments(target, new)
+        return len(new)
+
+    def _save_seed(self, target: str, seed: SeedRecord) -> None:
+        row = (text(field) if isinstance(field, str) else field for field in seed)
+        sql = "INSERT OR REPLACE INTO seeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self._db.execute(sql, (target, *row, self._now()))
+
+    def _save_invocations(self, target: str, seed: str, found: Iterable[tuple[Invocation, str]]) -> list[Invocation]:
+        self._db.execute(_UNLINK, (seed, target))
+        new: dict[str, Invocation] = {}
+        digests = []
+        for invocation, expected in found:
+            digest = codec.digest(invocation)
+            row = (target, text(invocation.api), digest, codec.dumps(invocation), expected)
+            if self._db.conn.execute(_SAVE_INVOCATION, row).rowcount:
+                new[digest] = invocation
+            digests.append((seed, target, digest))
+        self._db.conn.executemany(_LINK, digests)
+        return list(new.values())
+
+    def _save_counts(self, target: str, seed: str, table: str, counts: Counts) -> None:
+        self._db.execute(f"DELETE FROM {table} WHERE target = ? AND seed = ?", (target, seed))
+        rows = [(target, seed, text(api), text(why), count) for (api, why), count in counts.items()]
+        self._db.conn.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)", rows)
+
+    def _save_arguments(self, target: str, invocations: list[Invocation]) -> None:
+        params = self._params(target) if invocations else {}
+        rows = [
+            (target, text(name), text(fuzz_type(value)), text(api), codec.digest(value), codec.dumps(value))
+            for invocation in invocations
+            for api, name, value in named_values(invocation, params)
+        ]
+        self._db.conn.executemany("INSERT OR IGNORE INTO argument_values VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def _params(self, target: str) -> dict[str, list[str]]:
+        rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
+        return {row["name"]: json.loads(row["params"]) for row in rows}
+
+    def invocations(
+        self, target: str, api: str | None = None, valid: bool | None = None, *, unchecked: bool = False
+    ) -> Iterator[InvocationRow]:
+        """Entries of the API value space in the order they came; other methods may be called in between.
+
+        api: of this one only. valid: only those that re-ran so. unchecked: only those not re-run yet.
+        """
+        where, parameters = "target = ? AND id > ?", [target, 0]
+        for condition, value in (("api", api), ("valid", valid)):
+            if value is not None:
+                where, parameters = f"{where} AND {condition} = ?", [*parameters, value]
+        where += " AND valid IS NULL" if unchecked else ""
+        sql = f"SELECT * FROM invocations WHERE {where} ORDER BY id LIMIT {PAGE}"
+        while rows := self._rows(sql, *parameters):
+            yield from map(_invocation_row, rows)
+            parameters[1] = rows[-1]["id"]
+
+    def set_validity(self, rows: Iterable[tuple[int, bool, str]]) -> None:
+        """Records how invocations re-ran unmutated: (id, valid, reason)."""
+        with self._transaction():
+            named = [(valid, text(reason), number) for number, valid, reason in rows]
+            self._db.conn.executemany("UPDATE invocations SET valid = ?, reason = ? WHERE id = ?", named)
+
+    def argument_space(self, target: str, cap: int = 20) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        """The argument value space as JSON data: {argument: {FuzzType: {api: [encoded value, …]}}}.
+
+        cap: at most so many values per (argument, FuzzType, api), the same ones every time.
+        """
+        sql = "SELECT argument, type, api, value FROM argument_values WHERE target = ? ORDER BY 1, 2, 3, digest"
+        space: dict[str, dict[str, dict[str, list[Any]]]] = {}
+        for row in self._rows(sql, target):
+            values = space.setdefault(row["argument"], {}).setdefault(row["type"], {}).setdefault(row["api"], [])
+            if len(values) < cap:
+                values.append(json.loads(row["value"]))
+        return space
+
+    def tensor_space(self, target: str, cap: int = 20) -> dict[str, list[Any]]:
+        """The tensors of the argument value space as JSON data: {"rank,dtype": [encoded tensor, …]}, `cap` of each."""
+        sql = "SELECT type, value FROM argument_values WHERE target = ? AND type LIKE '%>' ORDER BY digest, argument"
+        space: dict[str, dict[str, None]] = {}
+        for row in self._rows(sql, target):
+            found = _TENSOR.fullmatch(row["type"])
+            values = space.setdefault(found[1], {}) if found else None
+            if values is not None and len(values) < cap:
+                values[row["value"]] = None
+        return {key: [json.loads(value) for value in space[key]] for key in sorted(space)}
+
+
+def _invocation_row(row: dict[str, Any]) -> InvocationRow:
+    return InvocationRow(
+        row["id"],
+        row["api"],
+        row["digest"],
+        codec.decode_invocation(json.loads(row["body"])),
+        row["expected"],
+        None if row["valid"] is None else bool(row["valid"]),
+        row["reason"],
+    )
