@@ -1,0 +1,1 @@
+"""Supervising processes of the target: zygotes, workers and their deaths (controller side)."""

@@ -1,0 +1,1 @@
+"""Oracles: which modes to run, and what their outcomes mean. They execute nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
@@ -124,10 +125,8 @@ def _watched(
 def _like(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
     """Gives the wrapper the original's name, document and signature: libraries introspect their own functions."""
     functools.update_wrapper(wrapper, original)
-    try:
+    with contextlib.suppress(ValueError, TypeError):
         wrapper.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
-    except (ValueError, TypeError):
-        pass
     return wrapper
 
 

@@ -63,9 +63,8 @@ def _public_names(module: ModuleType) -> list[str]:
     declared = set(getattr(module, "__all__", ()))
     for name, value in vars(module).items():
         home = str(getattr(value, "__module__", None) or "")
-        if home.startswith(module.__name__ + ".") or home == module.__name__:
-            declared.add(name)
-        elif home.startswith("torch._C._") or (callable(value) and home in native):
+        own = home == module.__name__ or home.startswith(module.__name__ + ".")
+        if own or home.startswith("torch._C._") or (callable(value) and home in native):
             declared.add(name)
     return sorted(name for name in declared if not name.startswith("_"))
 

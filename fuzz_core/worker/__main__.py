@@ -1,0 +1,9 @@
+"""`python -m fuzz_core.worker LIBRARY ROLE DESCRIPTOR [PLAN]`: started by the controller's supervisor alone."""
+
+import sys
+
+from fuzz_core.worker.zygote import serve
+
+if __name__ == "__main__":
+    library, role, descriptor, *plan = sys.argv[1:]
+    serve(library, role, plan[0] if plan else "", int(descriptor))

@@ -1,0 +1,64 @@
+"""From descriptions to live arguments and calls."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value
+
+_SEQUENCES: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "set": set}
+_BUILTINS = ("bool", "int", "float", "complex", "str")
+
+
+class Builder:
+    """Makes values for one device; public names are resolved once."""
+
+    def __init__(self, adapter: Adapter, device: str = "cpu") -> None:
+        self.adapter = adapter
+        self.device = device
+        self.names: dict[str, Any] = {}
+        self.makers: dict[type, Callable[[Any], Any]] = {
+            Prim: lambda value: ... if value.type == "ellipsis" else value.value,
+            Seq: lambda value: _SEQUENCES[value.kind]([self.build(item) for item in value.items]),
+            Map: lambda value: {key: self.build(item) for key, item in value.entries},
+            Slice: lambda value: slice(*map(self.build, value)),
+            Ref: self._ref,
+            Tensor: lambda value: adapter.build(value, self.device),
+            Invocation: self.call,
+        }
+
+    def build(self, value: Value) -> Any:
+        """A live object. Raises BuildError, or whatever the library raises while constructing an object."""
+        return self.makers[type(value)](value)
+
+    def resolve(self, api: str) -> Any:
+        """The callable of a public name. Raises BuildError where this target has none."""
+        found = self.names.get(api)
+        if found is None:
+            found = self.names[api] = self.adapter.ref(Ref("name", api), self.device)
+        return found
+
+    def _ref(self, value: Ref) -> Any:
+        if value.kind != "name":
+            return self.adapter.ref(value, self.device)
+        return getattr(builtins, value.name) if value.name in _BUILTINS else self.resolve(value.name)
+
+    def call(self, invocation: Invocation) -> Any:
+        """Calls the api, then what is to be done with the instance; returns the last result."""
+        function = self.resolve(invocation.api)
+        result = function(*map(self.build, invocation.args), **self._keywords(invocation))
+        then = invocation.then
+        if then is None:
+            return result
+        try:
+            method = getattr(result, then.method)
+        except AttributeError as error:
+            raise BuildError(f"no {invocation.api}.{then.method} in this target") from error
+        return method(*map(self.build, then.args), **self._keywords(then))
+
+    def _keywords(self, call: Invocation | Then) -> dict[str, Any]:
+        return {name: self.build(value) for name, value in call.kwargs}

@@ -1,0 +1,135 @@
+"""One test case, executed in every mode its oracles ask for, and judged on the spot."""
+
+from __future__ import annotations
+
+import statistics
+import traceback
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.rng import derive
+from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Then, Value
+from fuzz_core.oracles.contract import Oracle, oracle_of
+from fuzz_core.oracles.performance import PRECISIONS
+from fuzz_core.worker.building import Builder
+
+MAX_MESSAGE = 2000
+REPEATS = 7
+
+
+class Execution:
+    """Runs test cases in this process."""
+
+    def __init__(self, adapter: Adapter, dialect: Dialect, oracles: Sequence[str]) -> None:
+        self.adapter = adapter
+        self.dialect = dialect
+        self.modes = adapter.modes()
+        self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
+        self.builders: dict[str, Builder] = {}
+
+    def judge(self, test: TestCase) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
+        """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on."""
+        results: dict[str, tuple[Outcome, Any]] = {}
+        first = self.modes[0]
+        results[first] = self.run(test, first)
+        verdicts = []
+        for oracle in self.oracles:
+            if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
+                continue
+            planned = oracle.plan(test, self.modes)
+            outcomes = {mode: self._outcome(test, mode, results) for mode in planned}
+            verdict = oracle.judge(outcomes, self.dialect)
+            if not verdict.clean:
+                verdicts.append((verdict, outcomes.get(verdict.detail.split(":")[0], results[first][0])))
+        return results[first][0], verdicts
+
+    def _outcome(self, test: TestCase, mode: str, results: dict[str, tuple[Outcome, Any]]) -> Outcome:
+        if mode not in results:
+            results[mode] = self._timed(test, mode) if "@" in mode else self.run(test, mode)
+        outcome, result = results[mode]
+        reference, expected = results[self.modes[0]]
+        if mode == self.modes[0] or "@" in mode or (outcome.kind, reference.kind) != ("ok", "ok"):
+            return outcome
+        return outcome._replace(text=self.adapter.differences(expected, result))
+
+    def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
+        """Outcome and live result of one execution; whatever the library raises is an outcome."""
+        device = self.adapter.enter(mode.split("@")[0])
+        builder = self.builders.get(device)
+        if builder is None:
+            builder = self.builders[device] = Builder(self.adapter, device)
+        began = perf_counter()
+        try:
+            self.adapter.reset(test.seed)
+            result = builder.call(test.invocation)
+            self.adapter.synchronise(mode.split("@")[0])
+            return Outcome("ok", seconds=perf_counter() - began), result
+        except BuildError as error:
+            return Outcome("skipped", "BuildError", str(error)), None
+        except MemoryError as error:
+            return Outcome("oom", "MemoryError", str(error)[:MAX_MESSAGE]), None
+        except SystemExit as error:
+            return Outcome("exit", str(error.code)[:100]), None
+        except BaseException as error:  # noqa: BLE001 - what a library raises, even KeyboardInterrupt, is an outcome
+            return self._exception(error, perf_counter() - began), None
+
+    def _exception(self, error: BaseException, seconds: float) -> Outcome:
+        name, text = type(error).__name__, _message(error)
+        if self.dialect.out_of_memory.search(f"{name}: {text}"):
+            return Outcome("oom", name, text, seconds=seconds)
+        frames: tuple[str, ...] = ()
+        if self.dialect.internal_error.search(f"{name}: {text}"):
+            frames = tuple(f"{f.name} ({f.filename}:{f.lineno})" for f in traceback.extract_tb(error.__traceback__))[
+                -5:
+            ]
+        return Outcome("exception", name, text, frames[::-1], seconds)
+
+    def _timed(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
+        """The median of repeated calls after a warm-up, with floating-point tensors in the mode's dtype."""
+        cast = test._replace(invocation=with_precision(test.invocation, mode.split("@")[1]))
+        outcome, result = self.run(cast, mode)
+        if outcome.kind != "ok":
+            return outcome, result
+        times = [self.run(cast, mode)[0].seconds for _ in range(REPEATS)]
+        return outcome._replace(seconds=statistics.median(times)), result
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:MAX_MESSAGE]
+    except Exception as inner:  # noqa: BLE001 - an exception that cannot be printed is still the library's outcome
+        return f"(message cannot be read: {type(inner).__name__})"
+
+
+def with_precision(value: Invocation, dtype: str) -> Invocation:
+    """The same call with every floating-point tensor of PRECISIONS in another dtype."""
+    changed = _cast(value, dtype)
+    assert isinstance(changed, Invocation)
+    return changed
+
+
+def _cast(value: Value, dtype: str) -> Value:
+    if isinstance(value, Tensor) and value.dtype in PRECISIONS and value.fill.kind != "values":
+        return value._replace(dtype=dtype)
+    if isinstance(value, Tensor) and value.dtype in PRECISIONS:
+        # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
+        return value._replace(dtype=dtype, fill=type(value.fill)())
+    if isinstance(value, Seq):
+        return value._replace(items=tuple(_cast(item, dtype) for item in value.items))
+    if isinstance(value, Map):
+        return Map(_cast_pairs(value.entries, dtype))
+    if isinstance(value, Invocation):
+        then = value.then
+        if then is not None:
+            then = Then(then.method, tuple(_cast(v, dtype) for v in then.args), _cast_pairs(then.kwargs, dtype))
+        return Invocation(value.api, tuple(_cast(v, dtype) for v in value.args), _cast_pairs(value.kwargs, dtype), then)
+    return value
+
+
+def _cast_pairs(pairs: tuple[tuple[str, Value], ...], dtype: str) -> tuple[tuple[str, Value], ...]:
+    return tuple((name, _cast(item, dtype)) for name, item in pairs)

@@ -1,0 +1,70 @@
+"""What a forked process may use. Applied once, before any foreign code runs in it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+FILE_BYTES = 256 << 20
+OPEN_FILES = 512
+_CLONE_NEWNET = 0x40000000
+
+
+def limit(memory_bytes: int) -> None:
+    """Address space to `memory_bytes` above what is mapped now, file size, open files; no core files.
+
+    A write beyond the file size fails instead of killing: its signal is ignored.
+    """
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + memory_bytes, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def default_signals() -> None:
+    """Puts default handlers back: libraries take signals over at import, and crashes must look like crashes."""
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def cut_network() -> str:
+    """Takes the network away: a namespace of its own where the kernel allows it, else a refusing `connect`.
+
+    Returns which of the two is in force, `namespace` or `python`.
+    """
+    if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET) == 0:
+        return "namespace"
+
+    def refuse(*_: object) -> None:
+        raise OSError("no network in a fuzzing process")
+
+    socket.socket.connect = refuse  # type: ignore[method-assign,assignment]
+    socket.socket.connect_ex = refuse  # type: ignore[method-assign,assignment]
+    return "python"
+
+
+def redirect(output: int) -> None:
+    """Standard input from nowhere, standard output and error to a file of our own."""
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    for source, standard in ((nowhere, 0), (output, 1), (output, 2)):
+        os.dup2(source, standard)
+    os.close(nowhere)
+
+
+def raise_descriptors(descriptors: Sequence[int], base: int = 200) -> list[int]:
+    """Moves descriptors to high numbers, out of the way of libraries that close or reuse low ones."""
+    moved = []
+    for offset, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, base + offset)
+        os.close(descriptor)
+        moved.append(base + offset)
+    return moved

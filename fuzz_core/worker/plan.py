@@ -1,0 +1,73 @@
+"""What is to be fuzzed, as one file that the controller writes and every process of the target reads.
+
+The first line holds the options, apis and argument value space; each further line one invocation as
+`[id, api, encoded invocation]`. The controller reads the same file to re-create a test that killed its worker.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.ir.rng import derive
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.mutation.algorithm import Algorithm1
+from fuzz_core.mutation.space import ArgumentSpace
+
+
+class Header(NamedTuple):
+    """seed: the run's stream seed. disabled: mutator kinds or names switched off. params: names by api."""
+
+    library: str
+    seed: int
+    oracles: list[str]
+    disabled: list[str]
+    params: dict[str, list[str]]
+    space: dict[str, Any]
+
+
+def write_plan(path: Path, header: Header, invocations: Iterable[tuple[int, str, str]]) -> None:
+    """Writes (id, api, JSON text) rows behind the header."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(header._asdict()) + "\n")
+        for number, api, body in invocations:
+            file.write(f"[{number},{json.dumps(api)},{body}]\n")
+
+
+class Plan:
+    """The parsed plan: `test(api, index)` is a pure function of the file and the index."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open(encoding="utf-8") as file:
+            self.header = Header(**json.loads(file.readline()))
+            self.lines: dict[str, list[str]] = defaultdict(list)
+            for line in file:
+                self.lines[json.loads(line[line.index(",") + 1 : line.index(",[")])].append(line)
+        space = ArgumentSpace.from_json(self.header.space)
+        params = {api: tuple(names) for api, names in self.header.params.items()}
+        self.algorithm = Algorithm1(params, space, off=self.header.disabled)
+        self.decoded: dict[str, list[tuple[int, Invocation]]] = {}
+
+    def invocations(self, api: str) -> list[tuple[int, Invocation]]:
+        """(id, invocation) of an api's value space, decoded once per process."""
+        if api not in self.decoded:
+            rows = [json.loads(line) for line in self.lines[api]]
+            self.decoded[api] = [(row[0], decode_invocation(row[2])) for row in rows]
+        return self.decoded[api]
+
+    def count(self, api: str) -> int:
+        """How many invocations an api has."""
+        return len(self.lines[api])
+
+    def test(self, api: str, index: int) -> TestCase:
+        """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn."""
+        entries = self.invocations(api)
+        number, invocation = entries[index % len(entries)]
+        seed = derive(self.header.seed, api, index)
+        if index < len(entries):
+            return TestCase(invocation, seed, number)
+        return self.algorithm.case(invocation, number, seed)
