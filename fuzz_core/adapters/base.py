@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from fuzz_core.adapters.dialect import load_plugin
 from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
 
 MAX_ELEMENTS = 1 << 22
@@ -90,3 +91,14 @@ def adapter_of(library: str) -> Adapter:
 def shortest(names: Sequence[str]) -> list[str]:
     """Public names of one object, the canonical one (fewest parts, then shortest, then first) in front."""
     return sorted(names, key=lambda name: (name.count("."), len(name), name))
+
+
+def resolve(root: Any, dotted: str) -> Any:
+    """The object of a dotted name that begins with the library's own. Raises BuildError where a part is missing."""
+    found = root
+    for part in dotted.split(".")[1:]:
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            raise BuildError(f"no {dotted} in this target") from error
+    return found

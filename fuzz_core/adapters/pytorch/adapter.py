@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import Describe, Listed
+from fuzz_core.adapters.base import Describe, Listed, resolve
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 
@@ -122,14 +122,3 @@ class TorchAdapter:
         """One program per OpInfo and ModuleInfo of the wheel's own test databases."""
         programs: list[tuple[str, str]] = importlib.import_module("fuzz_core.adapters.pytorch.databases").programs()
         return programs
-
-
-def resolve(root: Any, dotted: str) -> Any:
-    """The object of a dotted name that begins with the library's own. Raises BuildError where a part is missing."""
-    found = root
-    for part in dotted.split(".")[1:]:
-        try:
-            found = getattr(found, part)
-        except AttributeError as error:
-            raise BuildError(f"no {dotted} in this target") from error
-    return found
