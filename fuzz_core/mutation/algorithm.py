@@ -1,0 +1,151 @@
+"""Algorithm 1 of the FreeFuzz paper (section 3.3), with the rules beyond the paper as a further choice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from fuzz_core.ir.fuzztype import arguments
+from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.values import Invocation, TestCase, Value
+from fuzz_core.mutation.book import Choices, RuleBook, try_rules
+from fuzz_core.mutation.changed import Changed
+from fuzz_core.mutation.contract import Context, ValueSource
+from fuzz_core.mutation.slots import Params, argument_names, with_arguments
+from fuzz_core.mutation.space import EmptySpace
+
+# doTypeMutation of line 11 and selectRandOverDB of line 13, which the paper leaves open: few type mutants are valid.
+TYPE_SHARE = 0.25
+RANDOM_SHARE = 0.5
+# The share of mutations that come from a rule beyond the paper, and of cases that end with one for the whole call.
+BEYOND_SHARE = 0.4
+CALL_SHARE = 0.2
+# Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.
+UNIFORM_SHARE = 0.1
+CONTINUE_SHARE = 0.4
+MAX_PLANS = 4096
+
+Wrapped = tuple[Changed, ...]
+
+
+class Slot(NamedTuple):
+    """One argument that can be mutated: where its value stands in the row, its name, and its rules."""
+
+    place: int
+    name: str
+    choices: Choices
+
+
+class Plan(NamedTuple):
+    """What every case of one invocation shares."""
+
+    invocation: Invocation
+    values: tuple[Value, ...]
+    slots: tuple[Slot, ...]
+
+
+class Algorithm1:
+    """Makes test cases: `case` is a function of its arguments and of the seed alone.
+
+    params: names of the positional parameters by api. space: the argument value space. off: names of rules, or kinds
+    (`type`, `random`, `database`: the paper's ablations; `beyond`), that are switched off; without `database` no rule
+    sees the space. uniform_count: draw numMutation uniformly from 1 to argNum (line 5) instead of mostly few.
+    Raises UserError for an unknown name in `off`.
+    """
+
+    def __init__(
+        self, params: Params, space: ValueSource, off: Collection[str] = (), *, uniform_count: bool = False
+    ) -> None:
+        self._params = params
+        self._space = EmptySpace() if "database" in off else space
+        self._book = RuleBook(params, off)
+        self._uniform_count = uniform_count
+        self._plans: dict[int, Plan] = {}
+
+    def case(self, invocation: Invocation, origin: int, seed: int) -> TestCase:
+        """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off."""
+        plan = self._plan(invocation, origin)
+        rng = Rng(seed)
+        applied: list[str] = []
+        whole = bool(self._book.calls) and rng.random() < CALL_SHARE
+        made = self._mutate_arguments(plan, rng, applied, int(whole))
+        if whole:
+            made = self._mutate_call(made, rng, applied)
+            if not applied:
+                made = self._mutate_arguments(plan, rng, applied, 0)
+        return TestCase(made, seed, origin, tuple(applied))
+
+    def _mutate_call(self, invocation: Invocation, rng: Rng, applied: list[str]) -> Invocation:
+        ctx = Context(rng, invocation.api, "", self._space, self._book)
+        changed = _tried(self._book.calls, invocation, ctx, applied)
+        return changed if isinstance(changed, Invocation) else invocation
+
+    def _plan(self, invocation: Invocation, origin: int) -> Plan:
+        plan = self._plans.get(origin)
+        if plan is None or (plan.invocation is not invocation and plan.invocation != invocation):
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            plan = self._plans[origin] = self._compile(invocation)
+        return plan
+
+    def _compile(self, invocation: Invocation) -> Plan:
+        values = tuple([value for *_, value in arguments(invocation)])
+        names = argument_names(invocation, self._params)
+        slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
+        return Plan(invocation, values, tuple([slot for slot in slots if any(slot.choices)]))
+
+    def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], elsewhere: int) -> Invocation:
+        """numMutation arguments mutated, less those done elsewhere (lines 4 to 18)."""
+        slots = plan.slots
+        wanted = self._count(len(slots), rng) - elsewhere if slots else 0
+        if wanted <= 0:
+            return plan.invocation
+        values = list(plan.values)
+        # A rule may find nothing: as many tries again keep a mutant from being the original.
+        for _ in range(2 * wanted + 2):
+            slot = slots[int(rng.random() * len(slots))]
+            wanted -= self._mutate_slot(plan, slot, values, rng, applied)
+            if not wanted:
+                break
+        return with_arguments(plan.invocation, values) if applied else plan.invocation
+
+    def _count(self, limit: int, rng: Rng) -> int:
+        """numMutation of line 5: 1 to limit."""
+        if self._uniform_count or rng.random() < UNIFORM_SHARE:
+            return 1 + int(rng.random() * limit)
+        count = 1
+        while count < limit and rng.random() < CONTINUE_SHARE:
+            count += 1
+        return count
+
+    def _mutate_slot(self, plan: Plan, slot: Slot, values: list[Value], rng: Rng, applied: list[str]) -> bool:
+        """Lines 8 to 17 for one argument; whether any rule changed it."""
+        value, before = values[slot.place], len(applied)
+        choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
+        ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
+        of_type, of_random, of_database, of_beyond = choices
+        if of_beyond and (rng.random() < BEYOND_SHARE or not (of_type or of_random or of_database)):
+            values[slot.place] = _tried(of_beyond, value, ctx, applied)
+            return len(applied) > before
+        if of_type and (rng.random() < TYPE_SHARE or not (of_random or of_database)):
+            value = _tried(of_type, value, ctx, applied)
+            if len(applied) > before:
+                _, of_random, of_database, _ = self._book.choices(value)
+        values[slot.place] = _value_rule(of_random, of_database, value, ctx, applied)
+        return len(applied) > before
+
+
+def _value_rule(of_random: Wrapped, of_database: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
+    """A random or a database rule, and the other where the first finds nothing."""
+    first, second = (of_random, of_database) if ctx.rng.random() < RANDOM_SHARE else (of_database, of_random)
+    before = len(applied)
+    value = _tried(first, value, ctx, applied)
+    return value if len(applied) > before else _tried(second, value, ctx, applied)
+
+
+def _tried(rules: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
+    made = try_rules(rules, value, ctx)
+    if made is None:
+        return value
+    applied.append(made[1])
+    return made[0]

@@ -1,0 +1,47 @@
+"""Did it really change? A wrapper, so that no rule has to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fuzz_core.ir.values import Prim, Tensor, Value
+from fuzz_core.mutation.contract import Context, Mutator
+
+
+class Changed:
+    """A mutator that yields None instead of the value it was given."""
+
+    __slots__ = ("applies", "kind", "mutator", "name")
+
+    def __init__(self, mutator: Mutator) -> None:
+        self.mutator = mutator
+        self.name = mutator.name
+        self.kind = mutator.kind
+        self.applies = mutator.applies
+
+    def mutate(self, value: Value, ctx: Context) -> Value | None:
+        """The mutator's value where it differs from the old one."""
+        made = self.mutator.mutate(value, ctx)
+        return None if made is None or same(made, value) else made
+
+    def examples(self) -> Sequence[Value]:
+        """The mutator's."""
+        return self.mutator.examples()
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether two values describe the same: 0.0 and -0.0 do not, two NaN do."""
+    if one is other:
+        return True
+    return (one == other or (_holds_nan(one) and _holds_nan(other))) and repr(one) == repr(other)
+
+
+def _holds_nan(value: Value) -> bool:
+    if isinstance(value, Tensor):
+        return _is_nan(value.fill.special) or _is_nan(value.fill.low)
+    return isinstance(value, Prim) and _is_nan(value.value)
+
+
+def _is_nan(number: Any) -> bool:
+    return bool(number != number)

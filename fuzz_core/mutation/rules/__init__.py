@@ -1,0 +1,1 @@
+"""The rules, one small class each, one file a family."""
