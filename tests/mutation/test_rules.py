@@ -1,0 +1,233 @@
+"""Every rule, by its own examples: a new rule is tested the moment it stands in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuzz_core.ir.codec import dumps, loads
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.fuzztype import arguments, fuzz_type
+from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Value, prim
+from fuzz_core.mutation.book import RuleBook
+from fuzz_core.mutation.changed import Changed, same
+from fuzz_core.mutation.contract import KINDS, MAX_ELEMENTS, Context, Mutator
+from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
+from fuzz_core.mutation.rules.tensors import storage_size
+
+TABLE_1 = ["Tensor Dim Mutation", "Tensor Dtype Mutation", "Primitive Mutation", "Tuple Mutation", "List Mutation"]
+TABLE_2 = [
+    f"{kind} {what}"
+    for kind in ("Random", "Database")
+    for what in ("Tensor Shape", "Tensor Value", "Primitive", "Tuple", "List")
+]
+RULES = {rule.name: rule for table in (MUTATORS, CALL_MUTATORS) for rule in load_mutators(table)}
+SEEDS = range(40)
+
+
+class SeenSpace:
+    """A space where every FuzzType was seen with one value, and any FuzzType is a tensor."""
+
+    def __init__(self, *values: Value) -> None:
+        self.seen = {fuzz_type(value): value for value in values}
+
+    def pick(self, rng: Rng, api: str, argument: str, fuzz_type: str) -> Value | None:
+        if not fuzz_type:
+            return Tensor("float64", (7,)) if rng.chance(0.5) else prim("elsewhere")
+        return self.seen.get(fuzz_type)
+
+    def pick_tensor(self, rng: Rng, rank: int, dtype: str) -> Value | None:
+        return Tensor(dtype, tuple(rng.between(0, 5) for _ in range(rank)), Fill("uniform", -3.0, 3.0, rng.below(99)))
+
+
+SPACE = SeenSpace(
+    prim(77), prim(7.5), prim("seen"), prim(None), prim(False), Map((("a", prim(9)),)),
+    Seq("tuple", (prim(8), prim(9))), Seq("list", (prim(8), prim(9))),
+)  # fmt: skip
+
+
+def context(seed: int) -> Context:
+    return Context(Rng(seed), "torch.add", "alpha", SPACE, RuleBook({}))
+
+
+def mutants(rule: Mutator, *values: Value) -> Iterator[tuple[Value, Value]]:
+    """Pairs of a value (default: the rule's examples) and what became of it."""
+    for value in values or rule.examples():
+        for seed in SEEDS:
+            made = Changed(rule).mutate(value, context(seed))
+            if made is not None:
+                yield value, made
+
+
+def spanned(tensor: Tensor) -> int:
+    """Elements of the tensor or of its storage, whichever are more."""
+    return max(tensor.size, 0 if tensor.strides is None else storage_size(tensor.shape, tensor.strides))
+
+
+def tensors(value: Value) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    parts = value.items if isinstance(value, Seq) else ()
+    if isinstance(value, Map):
+        parts = tuple(item for _, item in value.entries)
+    if isinstance(value, Invocation):
+        parts = tuple(item for *_, item in arguments(value))
+    for part in parts:
+        yield from tensors(part)
+
+
+@pytest.mark.parametrize("name", TABLE_1 + TABLE_2)
+def test_every_row_of_the_papers_tables_is_a_class_bearing_its_name(name: str) -> None:
+    rule = RULES[name]
+    assert type(rule).__name__ == name.replace(" ", "")
+    assert rule.kind == ("type" if name in TABLE_1 else name.split()[0].lower())
+
+
+each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+
+
+@each_rule
+def test_a_rule_has_a_name_a_kind_and_examples_it_applies_to(rule: Mutator) -> None:
+    assert RULES[rule.name] is rule
+    assert rule.kind in KINDS
+    assert rule.examples()
+    assert all(rule.applies(value) for value in rule.examples())
+
+
+@each_rule
+def test_a_rule_changes_at_least_one_of_its_examples(rule: Mutator) -> None:
+    assert list(mutants(rule))
+
+
+@each_rule
+def test_a_rule_is_pure(rule: Mutator) -> None:
+    for value in rule.examples():
+        before = repr(value)
+        for seed in SEEDS:
+            assert repr(rule.mutate(value, context(seed))) == repr(rule.mutate(value, context(seed)))
+        assert repr(value) == before
+
+
+@each_rule
+def test_what_a_rule_makes_survives_the_codec(rule: Mutator) -> None:
+    for _, made in mutants(rule):
+        assert dumps(loads(dumps(made))) == dumps(made)
+
+
+@each_rule
+def test_no_tensor_passes_the_cap_and_all_can_be_drawn(rule: Mutator) -> None:
+    for _, made in mutants(rule):
+        for tensor in tensors(made):
+            assert spanned(tensor) <= MAX_ELEMENTS
+            assert len(elements(tensor)) == tensor.size
+
+
+@each_rule
+def test_type_rules_change_the_fuzz_type_and_value_rules_keep_it(rule: Mutator) -> None:
+    for value, made in mutants(rule):
+        if rule.kind == "type":
+            assert fuzz_type(made) != fuzz_type(value)
+        elif rule.kind != "beyond":
+            assert fuzz_type(made) == fuzz_type(value)
+
+
+HUGE = Tensor("float32", (2**12, 2**7, 1, 2), requires_grad=True)
+WIDE = Tensor("int64", (2**20,))
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.applies(HUGE)], ids=lambda rule: rule.name)
+def test_tensors_at_the_cap_do_not_pass_it(rule: Mutator) -> None:
+    for value in (HUGE, WIDE):
+        for _, made in mutants(rule, value) if rule.applies(value) else ():
+            assert all(spanned(tensor) <= MAX_ELEMENTS for tensor in tensors(made))
+
+
+SIZES = st.lists(st.integers(0, 9), max_size=7).map(tuple)
+DTYPE_NAMES = st.sampled_from(["bool", "uint8", "int64", "float16", "bfloat16", "float64", "complex64", "string"])
+FILLS = st.one_of(
+    st.just(Fill()),
+    st.just(Fill("constant", 3.0)),
+    st.just(Fill("values", data=bytes(range(16)))),
+    st.just(Fill("values", data=b"\xff\xfe\xf0")),
+)
+TENSORS = st.builds(Tensor, DTYPE_NAMES, SIZES, FILLS, st.sampled_from(["tensor", "ndarray"]), st.none(), st.booleans())
+PRIMS = st.one_of(st.integers(), st.floats(), st.booleans(), st.text(max_size=5), st.none(), st.complex_numbers()).map(
+    prim
+)
+VALUES = st.recursive(
+    PRIMS | TENSORS,
+    lambda inner: st.builds(Seq, st.sampled_from(["list", "tuple", "set"]), st.lists(inner, max_size=20).map(tuple)),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(VALUES, st.integers(0, 2**62))
+def test_rules_that_apply_to_any_value_keep_their_promises(value: Value, seed: int) -> None:
+    for rule in RULES.values():
+        if not rule.applies(value):
+            continue
+        made = Changed(rule).mutate(value, context(seed))
+        if made is None:
+            continue
+        assert dumps(loads(dumps(made))) == dumps(made)
+        assert all(tensor.size <= MAX_ELEMENTS for tensor in tensors(made))
+        if rule.kind == "type":
+            assert fuzz_type(made) != fuzz_type(value)
+        elif rule.kind != "beyond":
+            assert fuzz_type(made) == fuzz_type(value)
+
+
+def test_a_changed_value_is_told_from_an_equal_one() -> None:
+    nan, other_nan = float("nan"), float("inf") - float("inf")
+    assert not same(prim(0.0), prim(-0.0))
+    assert not same(prim(1), prim(True))
+    assert same(prim(nan), prim(other_nan))
+    assert same(Tensor("float32", (2,), Fill(special=nan)), Tensor("float32", (2,), Fill(special=other_nan)))
+    assert not same(Tensor("float32", (2,), Fill(special=nan)), Tensor("float32", (3,), Fill(special=other_nan)))
+
+
+def test_the_wrapper_drops_a_value_that_did_not_change() -> None:
+    class Idle:
+        name = "Idle"
+        kind = "random"
+
+        def applies(self, value: Value) -> bool:
+            return True
+
+        def mutate(self, value: Value, ctx: Context) -> Value | None:
+            return Prim("int", 3)
+
+        def examples(self) -> list[Value]:
+            return [prim(3)]
+
+    assert Changed(Idle()).mutate(prim(3), context(0)) is None
+    assert Changed(Idle()).mutate(prim(4), context(0)) == prim(3)
+
+
+def test_recorded_contents_are_converted_with_the_dtype() -> None:
+    labels = Tensor("int64", (3,), Fill("values", data=(1).to_bytes(8, "little") * 3))
+    for _, made in mutants(RULES["Tensor Dtype Mutation"], labels):
+        assert isinstance(made, Tensor)
+        assert elements(made).tolist() == [1, 1, 1]
+
+
+def test_a_joint_size_changes_wherever_it_stands() -> None:
+    call = Invocation("torch.nn.Linear", (prim(3), prim(4)), (), None)
+    call = call._replace(args=(*call.args, Tensor("float32", (9, 3)), Tensor("float32", (3, 1))))
+    for _, made in mutants(RULES["Joint Dimension"], call):
+        assert isinstance(made, Invocation)
+        number, _, left, right = made.args
+        assert isinstance(left, Tensor)
+        assert isinstance(right, Tensor)
+        assert left.shape[1] == right.shape[0] == number.value  # type: ignore[union-attr]
+
+
+def test_mixed_dtypes_leave_all_tensors_but_one() -> None:
+    call = Invocation("torch.cat", (Seq("list", (Tensor("float32", (2,)),) * 3),))
+    for _, made in mutants(RULES["Mixed Dtypes"], call):
+        assert sorted(tensor.dtype == "float32" for tensor in tensors(made)) == [False, True, True]
