@@ -1,0 +1,137 @@
+"""pip and uv: which versions there are, and installing one into an environment."""
+
+from __future__ import annotations
+
+import ensurepip
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets import process
+
+LIST_TIMEOUT_S = 180.0
+INSTALL_TIMEOUT_S = 3600.0
+_TAIL = 6
+_NETWORK = re.compile(
+    r"Retrying|NewConnectionError|ConnectionError|ConnectTimeout|ReadTimeout|NameResolution|Temporary failure in name"
+    r"|Could not fetch URL|ProxyError|SSLError|Network is unreachable|dns error|error sending request|timed out",
+)
+_FULL = re.compile(r"No space left|Disk quota exceeded")
+_SOURCES = re.compile(r"index-url|find-links|no-index")
+
+
+class IndexUnreachable(UserError):  # noqa: N818 - says what happened, as UserError does
+    """The package index did not answer: nothing is known of what it holds."""
+
+
+def pip_command() -> list[str]:
+    """The pip of this interpreter, or the one that its ensurepip carries. Raises UserError where there is neither."""
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    bundled = sorted(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+    if not bundled:
+        raise UserError("this Python has no pip", "install it (on Debian: apt install python3-pip)")
+    return [sys.executable, str(bundled[-1] / "pip")]
+
+
+def available(distribution: str, options: Sequence[str] = (), timeout: float = LIST_TIMEOUT_S) -> list[Version]:
+    """The versions that pip finds for this Python and platform, newest first; pre-releases too. `timeout` in seconds.
+
+    Raises IndexUnreachable where an empty answer comes from a network that failed.
+    """
+    command = [*pip_command(), "index", "versions", "--pre", "--disable-pip-version-check", *options, distribution]
+    try:
+        done = process.run(command, timeout, process.for_installer(os.environ))
+    except subprocess.TimeoutExpired as error:
+        raise IndexUnreachable(f"the package index did not answer within {timeout:.0f} s", _CHECK) from error
+    found = re.search(r"^Available versions: (.*)$", done.stdout, re.MULTILINE)
+    if found:
+        return sorted(_versions(found.group(1)), reverse=True)
+    if _NETWORK.search(done.stderr):
+        raise IndexUnreachable(_told("the package index can't be reached", done.stderr), _CHECK)
+    return []
+
+
+def make_environment(folder: Path) -> Path:
+    """Makes an empty virtual environment with this Python (without pip: it is installed into from outside).
+
+    Returns its interpreter. Raises UserError where this Python has no venv module, or the disk refuses.
+    """
+    done = process.run([sys.executable, "-m", "venv", "--without-pip", folder], timeout=300)
+    if done.returncode != 0:
+        raise UserError(
+            _told(f"no virtual environment could be made in {folder}", done.stdout + done.stderr),
+            "on Debian: apt install python3-venv",
+        )
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def install(python: Path, requirements: Sequence[str], options: Sequence[str] = ()) -> None:
+    """Installs in one resolution, so that no companion can move the version of the library.
+
+    Raises IndexUnreachable or UserError with the installer's last lines.
+    """
+    command = [*_installer(python), *options, *requirements]
+    try:
+        done = process.run(command, INSTALL_TIMEOUT_S, process.for_installer(os.environ))
+    except subprocess.TimeoutExpired as error:
+        raise UserError(f"the installer took more than {INSTALL_TIMEOUT_S:.0f} s and was stopped", _CHECK) from error
+    if done.returncode != 0:
+        raise _failure(requirements, done.stdout + done.stderr)
+
+
+def uses_uv() -> bool:
+    """Whether uv installs. It doesn't read pip's configuration: where that names indexes or folders of wheels, uv
+    would look elsewhere and find other builds, so pip does it then."""
+    if not shutil.which("uv"):
+        return False
+    listed = process.run([*pip_command(), "config", "list"], timeout=60, env=process.for_installer(os.environ))
+    return not _SOURCES.search(listed.stdout)
+
+
+def exactly(distribution: str, version: Version) -> str:
+    """A requirement that only this version meets: `==2.13.0` also takes `2.13.0+cpu`, `===` does not."""
+    return f"{distribution}=={version}" if version.local or uses_uv() else f"{distribution}==={version}"
+
+
+def _installer(python: Path) -> list[str]:
+    if uses_uv():
+        # All indexes are looked at, as pip does: by default uv stops at the first that knows the name.
+        return ["uv", "pip", "install", "--python", str(python), "--index-strategy", "unsafe-best-match"]
+    quiet = ["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--progress-bar", "off"]
+    return [*pip_command(), "--python", str(python), "install", *quiet]
+
+
+def _failure(requirements: Sequence[str], output: str) -> UserError:
+    if _FULL.search(output):
+        return UserError(_told("the disk is full", output), "free some space, or set NIGHTFUZZ_CACHE to another disk")
+    what = f"{' '.join(requirements)} could not be installed"
+    if _NETWORK.search(output):
+        return IndexUnreachable(_told(f"{what}: the package index can't be reached", output), _CHECK)
+    return UserError(_told(what, output), "the installer's last lines say why")
+
+
+def _told(what: str, output: str) -> str:
+    lines = process.last_lines(output, _TAIL)
+    return f"{what}\n{lines}" if lines else what
+
+
+def _versions(listed: str) -> list[Version]:
+    versions = []
+    for text in listed.split(","):
+        try:
+            versions.append(Version(text.strip()))
+        except InvalidVersion:
+            continue  # An index may carry names from before PEP 440; no pin can mean one of those.
+    return versions
+
+
+_CHECK = "check the network and the settings of pip (pip config list)"

@@ -1,0 +1,68 @@
+"""Child processes of the controller that are no workers: installers, interpreters asked who they are, system tools."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_KEPT = {
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC",
+    "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "LD_LIBRARY_PATH",
+}  # fmt: skip
+_KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "ROCR_", "HIP_", "DYLD_")
+_INSTALLER = {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC"}
+_INSTALLER_PREFIXES = ("PIP_", "UV_", "XDG_")
+_PROXIES = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
+# These redirect an install away from the environment that it is meant for.
+_MISLEADING = {
+    "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV", "PIP_DRY_RUN",
+    "UV_PYTHON", "UV_TARGET", "UV_PREFIX", "UV_SYSTEM_PYTHON", "UV_PROJECT_ENVIRONMENT",
+}  # fmt: skip
+
+
+def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a target's own code may see of the environment: where things are, never a token."""
+    return {name: value for name, value in environ.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
+
+
+def for_installer(environ: Mapping[str, str]) -> dict[str, str]:
+    """The scrubbed environment with the settings of pip, uv, proxies and certificates.
+
+    Not the rest: a package that is built from source runs its own code with this environment.
+    """
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name in _INSTALLER or name.startswith(_INSTALLER_PREFIXES) or name.lower() in _PROXIES
+    }
+    return scrubbed(environ) | {name: value for name, value in kept.items() if name not in _MISLEADING}
+
+
+def run(
+    command: Sequence[str | Path],
+    timeout: float,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command without standard input and captures its text, undecodable bytes replaced.
+
+    `timeout` in seconds. Raises OSError where it can't start and subprocess.TimeoutExpired where it doesn't end.
+    """
+    return subprocess.run(
+        [str(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=timeout,
+        env=dict(scrubbed(os.environ) if env is None else env),
+        cwd=cwd,
+        check=False,
+    )
+
+
+def last_lines(text: str, count: int = 1) -> str:
+    """The last lines that say something."""
+    return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-count:])

@@ -1,0 +1,127 @@
+"""Made targets on disk: `ROOT/KEY/target.json` says that one is complete, beside it lies its environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from platformdirs import user_cache_path
+from rapidfuzz import process as nearest
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.probe import TargetInfo, info_from_json
+
+SCHEMA = 1
+CACHE_VARIABLE = "NIGHTFUZZ_CACHE"
+_RECORD = "target.json"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One installed build. `wanted` is the flavour that was asked for, `info.flavour` the one that is installed;
+    `notes` say in words what a user should know of the difference."""
+
+    key: str
+    spec: str
+    library: str
+    python: Path
+    version: str
+    wanted: str
+    info: TargetInfo
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """One line: what exactly is installed."""
+        info = self.info
+        commit = f" (commit {info.commit})" if info.commit else ""
+        build = f"CUDA {info.cuda} build" if info.cuda else "CPU build"
+        return (
+            f"{self.library} {self.version}{commit}, {build}, Python {info.python}, numpy {info.numpy}, "
+            f"devices: {', '.join(info.devices)}"
+        )
+
+
+def targets_root(root: Path | None = None) -> Path:
+    """Where targets are kept: `root`, else NIGHTFUZZ_CACHE/targets, else under the user's cache directory."""
+    if root is not None:
+        return root.absolute()
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return (Path(chosen).expanduser().absolute() if chosen else user_cache_path("nightfuzz")) / "targets"
+
+
+def lock_of(root: Path, key: str) -> FileLock:
+    """The lock on one target. Its file stays: removing it would let two holders lock two files of one name.
+
+    Raises UserError where the cache can't be written.
+    """
+    locks = root / ".locks"
+    try:
+        locks.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=locks):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"targets can't be kept under {root}: {error.strerror}", f"make it writable, or set {CACHE_VARIABLE}"
+        ) from error
+    return FileLock(locks / f"{key}.lock")
+
+
+def write_record(root: Path, target: Target) -> None:
+    """Declares a target complete: the last step of making one, atomic."""
+    data = dataclasses.asdict(target) | {"schema": SCHEMA, "python": str(target.python)}
+    handle, temporary = tempfile.mkstemp(dir=root / target.key, prefix=_RECORD)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(data, file, indent=1)
+    os.replace(temporary, root / target.key / _RECORD)  # noqa: PTH105 - named by the house: temp file + os.replace
+
+
+def read_record(root: Path, key: str) -> Target | None:
+    """The complete target of that key; None where it is missing, unfinished, damaged or of another schema."""
+    try:
+        data = json.loads((root / key / _RECORD).read_text(encoding="utf-8"))
+        target = _target_from_json(data)
+    except (OSError, ValueError, KeyError, TypeError, UserError):
+        return None
+    # A link into an interpreter that has been uninstalled since is there, but leads nowhere.
+    return target if target.key == key and target.python.exists() else None
+
+
+def list_targets(root: Path | None = None) -> list[Target]:
+    """Every complete target under the root, by key."""
+    home = targets_root(root)
+    keys = sorted(each.name for each in home.iterdir() if each.is_dir()) if home.is_dir() else []
+    return [target for key in keys if (target := read_record(home, key)) is not None]
+
+
+def remove(key: str, root: Path | None = None) -> None:
+    """Removes a target and its environment (never an interpreter of the user's). Raises UserError if there is none."""
+    home = targets_root(root)
+    if key.startswith(".") or Path(key).name != key or not (home / key).is_dir():
+        best = nearest.extractOne(key, [target.key for target in list_targets(home)])
+        raise UserError(f"no target {key!r}", f"did you mean {best[0]}?" if best else f"there is none under {home}")
+    with lock_of(home, key):
+        clear(home, key)
+
+
+def clear(root: Path, key: str) -> None:
+    """Removes what is there of a target; the caller holds its lock."""
+    folder = root / key
+    # The record goes first: killed half-way, what is left counts as unfinished.
+    (folder / _RECORD).unlink(missing_ok=True)
+    # An installer that outlived its killed parent may still write there; a leftover of that is swept the next time.
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _target_from_json(data: dict[str, Any]) -> Target:
+    if data["schema"] != SCHEMA:
+        raise ValueError(f"schema {data['schema']}")
+    texts = {name: str(data[name]) for name in ("key", "spec", "library", "version", "wanted")}
+    info = info_from_json(data["info"])
+    return Target(**texts, python=Path(data["python"]), info=info, notes=tuple(map(str, data["notes"])))

@@ -1,0 +1,134 @@
+"""What a user writes to name a target, read into a TargetSpec."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import Specifier
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+from rapidfuzz import process
+
+from fuzz_core.ir.errors import UserError
+
+DISTRIBUTIONS: dict[str, str] = {
+    "torch": "torch",
+    "tensorflow": "tensorflow",
+    "tensorflow-cpu": "tensorflow",
+    "tf-nightly": "tensorflow",
+    "tf-nightly-cpu": "tensorflow",
+    "jittor": "jittor",
+}
+"""Which library (the name that is imported) a distribution (the name that is installed) holds."""
+
+FORMS = "write torch==2.13.0, torch (the newest), path/to/file.whl or python:/path/to/bin/python"
+
+
+@dataclass(frozen=True)
+class TargetSpec:
+    """A target as asked for. `library` is None only where the interpreter is to say which one it holds."""
+
+    text: str
+    kind: Literal["pin", "wheel", "python"]
+    library: str | None
+    distribution: str | None = None
+    version: str | None = None
+    path: Path | None = None
+
+
+def libraries() -> list[str]:
+    """The libraries that a target can hold, sorted."""
+    return sorted(set(DISTRIBUTIONS.values()))
+
+
+def parse_spec(text: str, library: str | None = None) -> TargetSpec:
+    """Reads a pin, a wheel file or `python:PATH`; `library` says what an unknown distribution or interpreter holds.
+
+    Raises UserError for a malformed spec, an unknown distribution or library, and a file that isn't there.
+    """
+    text = text.strip()
+    if library is not None and library not in libraries():
+        raise UserError(f"unknown library {library!r}", _nearest(library, libraries()))
+    if text.startswith("python:"):
+        return _parse_python(text.removeprefix("python:"), library)
+    if text.lower().endswith(".whl"):
+        return _parse_wheel(text, library)
+    return _parse_pin(text, library)
+
+
+def _parse_python(text: str, library: str | None) -> TargetSpec:
+    if not text.strip():
+        raise UserError("python: names no interpreter", "write python:/path/to/bin/python")
+    # Not resolved: the python of a virtual environment is a link, and following it leaves the environment.
+    path = Path(text.strip()).expanduser().absolute()
+    if path.is_dir():
+        inside = path / "bin" / "python"
+        raise UserError(f"{path} is a directory, not an interpreter", f"write python:{inside}")
+    if not path.exists():
+        raise UserError(f"no interpreter at {path}", "check the path: it is that of the python file itself")
+    return TargetSpec(f"python:{path}", "python", library, path=path)
+
+
+def _parse_wheel(text: str, library: str | None) -> TargetSpec:
+    path = Path(text).expanduser().absolute()
+    try:
+        name, version, _build, _tags = parse_wheel_filename(path.name)
+    except InvalidWheelFilename as error:
+        raise UserError(
+            f"{path.name} is no wheel file name: {error}", "a wheel is named NAME-VERSION-PYTHON-ABI-PLATFORM.whl"
+        ) from error
+    held = library or _library_of(name)
+    if not path.is_file():
+        raise UserError(f"no wheel file at {path}", _nearest_file(path))
+    if not zipfile.is_zipfile(path):
+        raise UserError(f"{path} is not a wheel: it is no zip archive", "download or build it again")
+    return TargetSpec(str(path), "wheel", held, distribution=name, version=str(version), path=path)
+
+
+def _parse_pin(text: str, library: str | None) -> TargetSpec:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        raise UserError(f"{text!r} is no target: {str(error).splitlines()[0]}", FORMS) from error
+    if requirement.url or requirement.extras or requirement.marker:
+        raise UserError(f"{text!r}: a target has no URL, extras or markers", FORMS)
+    name = canonicalize_name(requirement.name)
+    held = library or _library_of(name)
+    version = _pinned_version(text, requirement)
+    return TargetSpec(f"{name}=={version}" if version else name, "pin", held, distribution=name, version=version)
+
+
+def _pinned_version(text: str, requirement: Requirement) -> str | None:
+    specifiers: list[Specifier] = list(requirement.specifier)
+    if not specifiers:
+        return None
+    if len(specifiers) > 1 or specifiers[0].operator != "==" or specifiers[0].version.endswith(".*"):
+        raise UserError(f"{text!r} names no single version", f"pin one: {requirement.name}==VERSION")
+    try:
+        return str(Version(specifiers[0].version))
+    except InvalidVersion as error:
+        raise UserError(f"{text!r}: {specifiers[0].version!r} is no version", FORMS) from error
+
+
+def _library_of(distribution: str) -> str:
+    if distribution not in DISTRIBUTIONS:
+        raise UserError(
+            f"{distribution!r} holds no library that can be fuzzed", _nearest(distribution, sorted(DISTRIBUTIONS))
+        )
+    return DISTRIBUTIONS[distribution]
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    best = process.extractOne(name, known)
+    guess = f"did you mean {best[0]}? " if best else ""
+    return f"{guess}known: {', '.join(known)}"
+
+
+def _nearest_file(path: Path) -> str:
+    wheels = sorted(each.name for each in path.parent.glob("*.whl"))
+    best = process.extractOne(path.name, wheels)
+    return f"did you mean {path.parent / best[0]}?" if best else f"there is no wheel file in {path.parent}"
