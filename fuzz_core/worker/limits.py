@@ -47,7 +47,7 @@ def cut_network() -> str:
     def refuse(*_: object) -> None:
         raise OSError("no network in a fuzzing process")
 
-    socket.socket.connect = refuse  # type: ignore[method-assign,assignment]
+    socket.socket.connect = refuse  # type: ignore[method-assign]
     socket.socket.connect_ex = refuse  # type: ignore[method-assign,assignment]
     return "python"
 
