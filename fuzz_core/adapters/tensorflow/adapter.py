@@ -1,0 +1,174 @@
+"""The living half of TensorFlow's adapter, Keras included."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import importlib
+import logging
+import os
+import random
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from fuzz_core.adapters.base import Describe, Listed, resolve
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
+
+_KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
+_DRIVER = Path("/proc/driver/nvidia/gpus")
+CLEAR_EVERY = 4096
+
+
+class TensorFlowAdapter:
+    """TensorFlow on the CPU and, where there is one, on a CUDA device."""
+
+    library = "tensorflow"
+    prefixes = ("tensorflow", "keras")
+
+    def load(self) -> ModuleType:
+        """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        self.tf = importlib.import_module("tensorflow")
+        self.keras = importlib.import_module("keras")
+        self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
+        self.context = importlib.import_module("tensorflow.python.eager.context").context()
+        self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
+        self.exported = importlib.import_module("tensorflow.python.util.tf_export")
+        self.keras_state = importlib.import_module("keras.src.backend.common.global_state")
+        self.seeds: set[int] = set()
+        self.scope: Any = None
+        self.device = ""
+        return self.tf
+
+    def listed(self) -> list[Listed]:
+        """Every exported function and class that computes."""
+        found: list[Listed] = importlib.import_module("fuzz_core.adapters.tensorflow.listing").listed()
+        return found
+
+    def describe(self, value: Any, describe: Describe) -> Value | None:
+        """Tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
+        tf = self.tf
+        tensor: Value | None = self.tensors.describe_tensor(value, describe)
+        if tensor is not None:
+            return tensor
+        if isinstance(value, tf.DType):
+            name = self.tensors.NAMES.get(value)
+            return Ref("dtype", name) if name else Ref("name", f"tf.{value.name}")
+        if isinstance(value, tf.TensorShape):
+            shape: Value = self.tensors.shape_value(value)
+            return shape
+        if type(value) is tf.TensorSpec:
+            return Invocation("tf.TensorSpec", (describe(value.shape), describe(value.dtype)))
+        if isinstance(value, enum.Enum):
+            return self._enum(value)
+        if isinstance(value, self.keras.DTypePolicy):
+            return prim(value.name)
+        return None
+
+    def _enum(self, value: enum.Enum) -> Value | None:
+        name = self.exported.get_canonical_name_for_symbol(type(value))
+        return Ref("name", f"tf.{name}.{value.name}") if name else None
+
+    def build(self, tensor: Tensor, device: str) -> Any:
+        """A live tf.Tensor, tf.Variable or numpy array."""
+        return self.tensors.build_tensor(tensor, device)
+
+    def ref(self, ref: Ref, device: str) -> Any:
+        """The object behind a dtype or dotted public name; devices are strings here."""
+        if ref.kind == "dtype":
+            if ref.name not in self.tensors.TF_DTYPES:
+                raise BuildError(f"no dtype {ref.name} in this target")
+            return self.tensors.TF_DTYPES[ref.name]
+        if ref.kind == "device":
+            return device if ref.name == "cpu" else ref.name
+        return resolve(self.tf, ref.name)
+
+    def then_methods(self, cls: type) -> tuple[str, ...]:
+        """What Keras objects are for; of TensorFlow's own classes every public method, but not of its core ones."""
+        methods = {
+            name: found
+            for base in reversed(cls.__mro__)
+            if base.__module__.split(".")[0] in self.prefixes
+            for name, found in vars(base).items()
+        }
+        names = [name for name, found in methods.items() if isinstance(found, FunctionType)]
+        if cls.__module__.startswith("keras."):
+            return tuple(name for name in _KERAS_METHODS if name in names)
+        tf = self.tf
+        core = (tf.Tensor, tf.Variable, tf.TensorShape, tf.DType, tf.TypeSpec, tf.Graph, tf.Operation, tf.GradientTape)
+        if issubclass(cls, core):
+            return ()
+        return tuple(sorted(name for name in names if name == "__call__" or not name.startswith("_")))
+
+    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
+        """Every operation executed eagerly, as a call of its raw_ops function."""
+        importlib.import_module("fuzz_core.adapters.tensorflow.observing").observe(seen)
+
+    def prepare(self) -> None:
+        """One thread each, quiet logs, no more GPU memory than is used."""
+        warnings.simplefilter("ignore")
+        self.tf.get_logger().setLevel(logging.ERROR)
+        logging.getLogger("absl").setLevel(logging.ERROR)
+        threading = self.tf.config.threading
+        with contextlib.suppress(RuntimeError):  # set before the first operation or never
+            threading.set_intra_op_parallelism_threads(1)
+            threading.set_inter_op_parallelism_threads(1)
+            if "cuda" in self.modes():
+                for gpu in self.tf.config.list_physical_devices("GPU"):
+                    self.tf.config.experimental.set_memory_growth(gpu, True)
+
+    def reset(self, seed: int) -> None:
+        """Undoes what an earlier test may have switched globally and reseeds all random streams.
+
+        `tf.random.set_seed` drops all cached kernels, which makes the next operations 50 times slower: as kernels are
+        cached by their seeds, that is only needed when a seed comes back, and now and then to bound the cache.
+        """
+        seed &= 0x7FFFFFFF
+        if seed in self.seeds or len(self.seeds) >= CLEAR_EVERY or not hasattr(self.context, "_rng"):
+            self.tf.random.set_seed(seed)
+            self.seeds.clear()
+        else:
+            self.context._seed, self.context._rng = seed, random.Random(seed)
+        self.seeds.add(seed)
+        random.seed(seed)
+        self.keras_state.set_global_attribute("global_seed_generator", None)
+        if self.context.op_callbacks:
+            self.callbacks.clear_op_callbacks()
+        if self.keras.config.floatx() != "float32":
+            self.keras.config.set_floatx("float32")
+
+    def modes(self) -> tuple[str, ...]:
+        """`cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0") not in ("", "-1")
+        built = self.tf.test.is_built_with_cuda()
+        return ("cpu", "cuda") if built and visible and _DRIVER.is_dir() and any(_DRIVER.iterdir()) else ("cpu",)
+
+    def enter(self, mode: str) -> str:
+        """Places operations: where there is a GPU, TensorFlow would otherwise choose it by itself."""
+        if len(self.modes()) == 1:
+            return "cpu"
+        device = "/CPU:0" if mode == "cpu" else "/GPU:0"
+        if device != self.device:
+            if self.scope is not None:
+                self.scope.__exit__(None, None, None)
+            self.scope, self.device = self.tf.device(device), device
+            self.scope.__enter__()
+        return device
+
+    def synchronise(self, mode: str) -> None:
+        """Waits for the GPU's streams."""
+        if mode != "cpu":
+            self.tf.test.experimental.sync_devices()
+
+    def differences(self, reference: Any, other: Any) -> str:
+        """By `tf.test`'s tolerances; empty where two results agree."""
+        text: str = self.tensors.difference(reference, other)
+        return text
+
+    def seed_programs(self) -> Iterable[tuple[str, str]]:
+        """None: TensorFlow's wheel has no database of sample inputs."""
+        return ()

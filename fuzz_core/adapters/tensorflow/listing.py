@@ -1,0 +1,114 @@
+"""The public apis of TensorFlow: what its own namespace exports, Keras and raw_ops with it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf.message import Message
+from tensorflow.python.util import tf_export
+
+from fuzz_core.adapters.base import Listed, shortest
+from fuzz_core.adapters.signatures import definition
+from fuzz_core.ir.catalogue import Api
+
+NO_COMPUTATION = (
+    "tf.autograph",
+    "tf.compat",
+    "tf.config",
+    "tf.data.experimental.service",
+    "tf.distribute",
+    "tf.dtensor",
+    "tf.errors",
+    "tf.experimental.dlpack",
+    "tf.experimental.dtensor",
+    "tf.experimental.extension_type",
+    "tf.graph_util",
+    "tf.io.gfile",
+    "tf.keras.applications",
+    "tf.keras.callbacks",
+    "tf.keras.config",
+    "tf.keras.datasets",
+    "tf.keras.distribution",
+    "tf.keras.export",
+    "tf.keras.legacy.saving",
+    "tf.keras.mixed_precision",
+    "tf.keras.saving",
+    "tf.keras.wrappers",
+    "tf.lite",
+    "tf.mlir",
+    "tf.profiler",
+    "tf.saved_model",
+    "tf.security",
+    "tf.summary",
+    "tf.sysconfig",
+    "tf.test",
+    "tf.tools",
+    "tf.tpu",
+    "tf.train",
+    "tf.types",
+    "tf.version",
+)
+"""Modules left out: they switch process-wide state, write or delete files, download, talk to other machines, drive
+devices or convert programs, so that a call of theirs is no test of a computation."""
+
+_HOMES = ("tensorflow", "keras")
+
+
+def listed() -> list[Listed]:
+    """Functions and classes of every public module, one entry per object, in the order of canonical names."""
+    names: dict[int, list[str]] = {}
+    owners: dict[int, tuple[Any, ModuleType]] = {}
+    for prefix, module in _modules("tf", tf, ()):
+        for name in _public(module):
+            found = getattr(module, name, None)
+            if _is_api(found):
+                names.setdefault(id(found), []).append(f"{prefix}.{name}")
+                owners.setdefault(id(found), (found, module))
+    entries = [_entry(_canonical_first(found, names[key]), found, owner) for key, (found, owner) in owners.items()]
+    return sorted(entries, key=lambda entry: entry.api.name)
+
+
+def _modules(prefix: str, module: ModuleType, above: tuple[int, ...]) -> Iterator[tuple[str, ModuleType]]:
+    yield prefix, module
+    for name in _public(module):
+        path = f"{prefix}.{name}"
+        if path in NO_COMPUTATION:
+            continue
+        child = getattr(module, name, None)
+        if isinstance(child, ModuleType) and id(child) not in above and child.__name__.split(".")[0] in _HOMES:
+            yield from _modules(path, child, (*above, id(module)))
+
+
+def _public(module: ModuleType) -> list[str]:
+    return [name for name in dir(module) if not name.startswith("_")]
+
+
+def _is_api(found: Any) -> bool:
+    if isinstance(found, type):
+        unusable = issubclass(found, BaseException | enum.Enum | Message)
+    else:
+        unusable = not isinstance(found, FunctionType | BuiltinFunctionType)
+    home = getattr(found, "__module__", None)
+    return not unusable and isinstance(home, str) and home.split(".")[0] in _HOMES
+
+
+def _canonical_first(found: Any, names: list[str]) -> list[str]:
+    """The name that the library itself calls canonical, else the shortest; `tf.losses.X` is Keras's own `X` too."""
+    ordered = shortest(names)
+    keras = [name for name in ordered if name.startswith("tf.keras.")]
+    exported = f"tf.{tf_export.get_canonical_name_for_symbol(found)}"
+    first = exported if exported in ordered else (keras or ordered)[0]
+    return [first, *(name for name in ordered if name != first)]
+
+
+def _entry(names: list[str], found: Any, owner: Any) -> Listed:
+    text, params = definition(names[0], found)
+    kind = "class" if isinstance(found, type) else "function"
+    doc = getattr(found, "__doc__", None)
+    return Listed(
+        Api(names[0], kind, params, text, doc if isinstance(doc, str) else "", tuple(names[1:])), found, owner
+    )

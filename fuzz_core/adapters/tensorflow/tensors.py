@@ -1,0 +1,153 @@
+"""TensorFlow's and Keras's tensors as descriptions, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.ops import EagerTensor
+
+from fuzz_core.adapters.arrays import KEPT_INTEGERS, fill_of
+from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError, Undescribable
+from fuzz_core.ir.values import Invocation, Seq, Tensor, Value, prim
+
+TF_DTYPES = {
+    name: found
+    for name in DTYPES
+    if (found := getattr(tf, name, None) or getattr(tf.dtypes.experimental, name, None)) is not None
+}
+NAMES = {dtype: name for name, dtype in TF_DTYPES.items()}
+
+
+def describe_tensor(value: Any, describe: Describe) -> Value | None:
+    """A tensor or variable of any make; None for other values. Raises Undescribable for symbolic and opaque ones."""
+    if isinstance(value, EagerTensor):
+        return _dense(value, value.numpy, "tensor", describe)
+    if isinstance(value, tf.Variable):
+        if not tf.executing_eagerly():
+            raise Undescribable("variable inside a graph")
+        return _dense(value, value.numpy, "variable", describe)
+    if isinstance(value, keras.Variable):
+        return _keras_variable(value, describe)
+    if isinstance(value, keras.KerasTensor):
+        shape = describe(tuple(value.shape))
+        return Invocation("tf.keras.KerasTensor", (shape,), (("dtype", prim(value.dtype)),))
+    if isinstance(value, tf.Tensor):
+        raise Undescribable("tensor inside a graph")
+    return _composite(value, describe)
+
+
+def _composite(value: Any, describe: Describe) -> Value | None:
+    if isinstance(value, tf.RaggedTensor):
+        return Invocation("tf.RaggedTensor.from_row_splits", (describe(value.values), describe(value.row_splits)))
+    if isinstance(value, tf.SparseTensor):
+        parts = (value.indices, value.values, value.dense_shape)
+        return Invocation("tf.sparse.SparseTensor", tuple(map(describe, parts)))
+    if isinstance(value, tf.IndexedSlices):
+        parts = (value.values, value.indices, value.dense_shape)
+        return Invocation("tf.IndexedSlices", tuple(map(describe, parts)))
+    return None
+
+
+def _keras_variable(value: Any, describe: Describe) -> Value:
+    held = value._value
+    if not isinstance(held, tf.Variable) or not tf.executing_eagerly():
+        raise Undescribable("Keras variable without a value of its own")
+    plain = _dense(held, held.numpy, "tensor", describe)
+    kwargs = (("dtype", prim(str(value.dtype))), ("trainable", prim(bool(value.trainable))))
+    return Invocation("tf.keras.Variable", (plain,), kwargs)
+
+
+def _dense(value: Any, numpy: Any, container: str, describe: Describe) -> Value:
+    name = NAMES.get(value.dtype)
+    if name is None:
+        raise Undescribable(f"{container} of {value.dtype.name}")
+    array = np.asarray(numpy())
+    if name == "string":
+        array = np.array(array, dtype=object)
+        if not _is_text(array):
+            return Invocation("tf.constant", (describe(array.tolist()),))
+    else:
+        array = array.astype(DTYPES[name].storage, copy=False)
+    return Tensor(name, tuple(map(int, array.shape)), fill_of(array, DTYPES[name].kind), container)
+
+
+def _is_text(array: Any) -> bool:
+    """Whether the elements survive as text: encoded images and serialised messages do not."""
+    try:
+        return all(b"\0" not in item and item.decode() is not None for item in array.ravel()[:KEPT_INTEGERS])
+    except UnicodeDecodeError:
+        return False
+
+
+def build_tensor(tensor: Tensor, device: str) -> Any:
+    """A live tensor, variable or numpy array with exactly the elements of `fuzz_core.ir.drawing`.
+
+    Strides are ignored: tensors here are row-major. Raises BuildError above MAX_ELEMENTS or for an absent dtype.
+    """
+    if tensor.size > MAX_ELEMENTS:
+        raise BuildError(f"{tensor.size} elements are more than {MAX_ELEMENTS}")
+    array = elements(tensor).reshape(tensor.shape)
+    if tensor.container == "ndarray":
+        return array
+    dtype = TF_DTYPES.get(tensor.dtype)
+    if dtype is None:
+        raise BuildError(f"no dtype {tensor.dtype} in this target")
+    if array.dtype != dtype.as_numpy_dtype:
+        with np.errstate(all="ignore"):
+            array = array.astype(dtype.as_numpy_dtype)
+    if device == "cpu":
+        return _held(array, dtype, tensor.container)
+    with tf.device(device):
+        return _held(array, dtype, tensor.container)
+
+
+def _held(array: Any, dtype: Any, container: str) -> Any:
+    made = tf.constant(array, dtype)
+    return tf.Variable(made) if container in ("variable", "parameter") else made
+
+
+def shape_value(shape: Any) -> Value:
+    """A TensorShape as a list of sizes, None for unknown ones; one of unknown rank by construction."""
+    if shape.rank is None:
+        return Invocation("tf.TensorShape", (prim(None),))
+    return Seq("list", tuple(prim(size) for size in shape.as_list()))
+
+
+_TOLERANCES = {"float16": 1e-3, "bfloat16": 1e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
+
+
+def difference(reference: Any, other: Any) -> str:
+    """How two results differ beyond `tf.test`'s tolerances (1e-6, 1e-3 for half, 1e-2 for bfloat16); NaN equals NaN."""
+    try:
+        first, second = (tf.nest.flatten(result, expand_composites=True) for result in (reference, other))
+    except (TypeError, ValueError):
+        return ""
+    if len(first) != len(second):
+        return f"{len(first)} results against {len(second)}"
+    return next(filter(None, map(_different, first, second)), "")
+
+
+def _different(one: Any, two: Any) -> str:
+    if not all(isinstance(value, tf.Tensor | tf.Variable | np.ndarray | np.generic) for value in (one, two)):
+        return ""
+    one, two = (value if isinstance(value, np.ndarray) else np.asarray(value.numpy()) for value in (one, two))
+    if one.dtype != two.dtype or one.shape != two.shape:
+        return f"{one.dtype.name} of shape {one.shape} against {two.dtype.name} of shape {two.shape}"
+    if one.dtype.kind in "OSUb" or one.size == 0:
+        return "" if np.array_equal(one, two) else "elements differ"
+    tolerance = _TOLERANCES.get(one.dtype.name, 1e-6)
+    exact = one.dtype.kind not in "fcV"
+    wide = one.dtype if exact else np.complex128 if one.dtype.kind == "c" else np.float64
+    close = (
+        one == two if exact else np.isclose(two.astype(wide), one.astype(wide), tolerance, tolerance, equal_nan=True)
+    )
+    if close.all():
+        return ""
+    place = tuple(int(i) for i in np.argwhere(~close)[0])
+    return f"{int((~close).sum())} of {close.size} elements differ, first at {place}: {one[place]} against {two[place]}"
