@@ -65,6 +65,8 @@ class Algorithm1:
     def case(self, invocation: Invocation, origin: int, seed: int) -> TestCase:
         """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off."""
         plan = self._plan(invocation, origin)
+        if not plan.slots and not self._book.calls:
+            return TestCase(invocation, seed, origin)
         rng = Rng(seed)
         applied: list[str] = []
         whole = bool(self._book.calls) and rng.random() < CALL_SHARE

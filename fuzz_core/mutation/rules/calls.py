@@ -13,6 +13,9 @@ from fuzz_core.mutation.rules.tensors import COMMON_DTYPES, cast, other_dtype, r
 from fuzz_core.mutation.slots import with_arguments
 
 SAME_KIND_SHARE = 0.6
+POSITIONAL_SHARE = 0.25
+
+Pairs = tuple[tuple[str, Value], ...]
 
 
 def tensors_of(value: Value) -> Iterator[Tensor]:
@@ -117,25 +120,25 @@ class JointDimension(InvocationRule):
 
 
 class DropArgument(InvocationRule):
-    """One keyword, or the last positional argument, is left to its default."""
+    """One keyword is left to its default; one time in four, the last positional argument, which may be required."""
 
     name = "Drop Argument"
 
     def change(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """The call with one argument less; None where it has none."""
+        """The call with one argument less; None where it has none to drop."""
         then = invocation.then
-        if then is not None and (then.args or then.kwargs) and ctx.rng.chance(0.5):
-            args, kwargs = _dropped(then.args, then.kwargs, ctx)
+        positional = ctx.rng.chance(POSITIONAL_SHARE)
+        if then is not None and (then.args if positional else then.kwargs) and ctx.rng.chance(0.5):
+            args, kwargs = _dropped(then.args, then.kwargs, positional, ctx)
             return invocation._replace(then=then._replace(args=args, kwargs=kwargs))
-        args, kwargs = _dropped(invocation.args, invocation.kwargs, ctx)
+        if not (invocation.args if positional else invocation.kwargs):
+            return None
+        args, kwargs = _dropped(invocation.args, invocation.kwargs, positional, ctx)
         return invocation._replace(args=args, kwargs=kwargs)
 
 
-_Pairs = tuple[tuple[str, Value], ...]
-
-
-def _dropped(args: tuple[Value, ...], kwargs: _Pairs, ctx: Context) -> tuple[tuple[Value, ...], _Pairs]:
-    if not kwargs:
+def _dropped(args: tuple[Value, ...], kwargs: Pairs, positional: bool, ctx: Context) -> tuple[tuple[Value, ...], Pairs]:
+    if positional:
         return args[:-1], kwargs
     at = ctx.rng.below(len(kwargs))
     return args, kwargs[:at] + kwargs[at + 1 :]
