@@ -1,0 +1,66 @@
+"""Documentation: examples in the docstrings of public apis, and trees of HTML, reStructuredText and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fuzz_core.collect.files import provenance, read_text, walk
+from fuzz_core.collect.forms import Extracted, extract
+from fuzz_core.collect.pages import extract_page
+from fuzz_core.collect.repair import Names, repair
+from fuzz_core.collect.seed import Request, Seed
+from fuzz_core.ir.catalogue import Api
+
+_PAGES = (".html", ".htm", ".xhtml")
+_TEXTS = (".rst", ".md", ".markdown", ".txt")
+
+
+class DocsSource:
+    """One seed per docstring and per file: its examples in order, with the imports that they leave out."""
+
+    def collect(self, request: Request) -> Iterator[Seed]:
+        """Docstrings in the order of the apis, then the directories. Raises UserError for a missing directory."""
+        names = Names(request.library, request.apis)
+        seen: set[str] = set()
+        for seed in (*self._docstrings(request, names), *self._trees(request, names)):
+            if seed.digest not in seen:
+                seen.add(seed.digest)
+                yield seed
+
+    def _docstrings(self, request: Request, names: Names) -> Iterator[Seed]:
+        for api in request.apis:
+            name = f"{api.name} docstring"
+            code = _repaired(extract(api.doc, request.library), names, api, name, request)
+            if code:
+                yield Seed("docs", name, code, "snippet")
+
+    def _trees(self, request: Request, names: Names) -> Iterator[Seed]:
+        for root in request.docs_dirs:
+            for path, relative in walk(root, lambda name: name.lower().endswith(_PAGES + _TEXTS), "documentation"):
+                text = read_text(path, request.problems)
+                if text is None:
+                    continue
+                code = _repaired(_read(path, text, request.library), names, None, str(path), request)
+                if code:
+                    yield Seed("docs", provenance(root, relative), code, "snippet", str(path), relative)
+
+    def examples(self) -> Sequence[Request]:
+        """A docstring in each form."""
+        session = "Example::\n\n    >>> m = ReLU()\n    >>> m(torch.randn(2))\n    tensor([0., 1.])"
+        fenced = "Usage:\n\n```python\nlayer = keras.layers.Dense(2)\n```"
+        return (
+            Request("torch", (Api("torch.nn.ReLU", "class", doc=session),)),
+            Request("tensorflow", (Api("tf.keras.layers.Dense", "class", doc=fenced),)),
+        )
+
+
+def _read(path: Path, text: str, library: str) -> Extracted:
+    return extract_page(text, library) if path.suffix.lower() in _PAGES else extract(text, library)
+
+
+def _repaired(found: Extracted, names: Names, api: Api | None, where: str, request: Request) -> str:
+    """The examples with their imports; empty where there are none. Dropped statements are counted as a problem."""
+    if found.dropped:
+        request.problems.append((where, f"statements that are not Python, left out: {found.dropped}"))
+    return repair(found.code, names, api).code + "\n" if found.code else ""

@@ -1,0 +1,152 @@
+"""The forms in which docstrings, reStructuredText and Markdown show code, found line by line."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from fuzz_core.collect.prompts import PROMPT, has_prompts, without_prompts
+from fuzz_core.collect.salvage import salvage, syntax_error
+from fuzz_core.collect.told import with_told_values, without_results
+
+_PYTHON = frozenset({"", "python", "python3", "py", "py3", "pycon", "ipython", "ipython3", "default", "doctest"})
+_FENCE = re.compile(r"^(?P<indent>\s*)(?P<marks>`{3,}|~{3,})\s*\{?\.?(?P<language>[\w+-]*)[^`]*$")
+_DIRECTIVE = re.compile(r"^(?P<indent>\s*)\.\.\s+(?P<name>[\w:-]+)::\s*(?P<argument>.*)$")
+_CODE_DIRECTIVES = frozenset({"code-block", "code", "sourcecode", "ipython", "jupyter-execute"})
+_TEST_DIRECTIVES = frozenset({"testcode", "testsetup", "doctest"})
+_OPTION = re.compile(r"^\s*:[\w-]+:")
+_USAGE = re.compile(r"^\s*(?:\w+ )?(?:usage|examples?|for (?:example|instance)|sample code)\b.*:\s*$", re.IGNORECASE)
+
+
+class Chunk(NamedTuple):
+    """Code as it stood in a text. declared: the text says that it is Python, by a prompt or a language."""
+
+    code: str
+    declared: bool
+
+
+class Form(NamedTuple):
+    """One form: the line after it, its text (empty where there is none), and what says that it is code.
+
+    mark: `declared` as Python by a prompt or a language, `shown` in a fence without a language, `bare` indented text.
+    """
+
+    end: int
+    text: str = ""
+    mark: str = "bare"
+
+
+class Extracted(NamedTuple):
+    """Code that compiles, out of all examples of a text in their order, and how many statements had to go."""
+
+    code: str
+    dropped: int
+
+
+def extract(text: str, library: str = "") -> Extracted:
+    """All examples of a docstring, a reStructuredText or a Markdown text as one program, each repaired by itself."""
+    return joined(chunks(text), library)
+
+
+def joined(pieces: Iterable[Chunk], library: str = "") -> Extracted:
+    """Pieces of code as one program. What is not declared as Python and turns out to be mostly not is left out."""
+    parts: list[str] = []
+    dropped = 0
+    for chunk in pieces:
+        code = chunk.code if syntax_error(chunk.code) is None else without_results(chunk.code)
+        mended = salvage(with_told_values(code, library))
+        statements = _statements(mended.code)
+        if not statements or (not chunk.declared and mended.dropped > statements):
+            continue
+        parts.append(mended.code)
+        dropped += mended.dropped
+    return Extracted("\n".join(parts), dropped)
+
+
+def chunks(text: str) -> Iterator[Chunk]:
+    """The pieces of code in a text, prompts taken out, in their order; they may be broken."""
+    lines = inspect.cleandoc(text.expandtabs(4)).splitlines()
+    at = 0
+    while at < len(lines):
+        form = _next(lines, at)
+        at = form.end
+        code = inspect.cleandoc("\n" + form.text)
+        if has_prompts(code):
+            yield Chunk(without_prompts(code), True)
+        elif code and (form.mark != "bare" or is_program(code)):
+            yield Chunk(code, form.mark == "declared")
+
+
+def _next(lines: list[str], at: int) -> Form:
+    """Reads the form that starts at a line."""
+    line = lines[at]
+    if fence := _FENCE.match(line):
+        return _fenced(lines, at, fence)
+    if directive := _DIRECTIVE.match(line):
+        return _directed(lines, at, directive)
+    if PROMPT.match(line) and has_prompts(line):
+        return _session(lines, at)
+    if line.rstrip().endswith("::") or _USAGE.match(line):
+        end = _block_end(lines, at + 1, _depth(line))
+        if not _holds_forms(lines[at + 1 : end]):
+            return Form(end, "\n".join(lines[at + 1 : end]))
+    return Form(at + 1)
+
+
+def _fenced(lines: list[str], at: int, fence: re.Match[str]) -> Form:
+    marks = fence["marks"]
+    closing = re.compile(rf"^\s*{marks[0]}{{{len(marks)},}}\s*$")
+    end = next((index for index in range(at + 1, len(lines)) if closing.match(lines[index])), None)
+    if end is None:
+        end = _block_end(lines, at + 1, len(fence["indent"]) - 1)
+    language = fence["language"].lower()
+    body = "\n".join(lines[at + 1 : end])
+    return Form(end + 1, body if language in _PYTHON else "", "declared" if language else "shown")
+
+
+def _directed(lines: list[str], at: int, directive: re.Match[str]) -> Form:
+    """A directive's block: code of code directives; others are read line by line, but for formulas."""
+    name, language = directive["name"].lower(), directive["argument"].strip().lower()
+    end = _block_end(lines, at + 1, len(directive["indent"]))
+    if name in _TEST_DIRECTIVES or (name in _CODE_DIRECTIVES and language in _PYTHON):
+        body = [line for line in lines[at + 1 : end] if not _OPTION.match(line)]
+        return Form(end, "\n".join(body), "declared" if language or name in _TEST_DIRECTIVES else "shown")
+    return Form(end if name in _CODE_DIRECTIVES or name == "math" else at + 1)
+
+
+def _session(lines: list[str], at: int) -> Form:
+    """Prompted lines and what was printed, up to a blank line."""
+    end = at + 1
+    while end < len(lines) and lines[end].strip() and not _FENCE.match(lines[end]):
+        end += 1
+    return Form(end, "\n".join(lines[at:end]), "declared")
+
+
+def _block_end(lines: list[str], start: int, depth: int) -> int:
+    """The line after a block of lines deeper than this; blank lines belong to it."""
+    end = start
+    while end < len(lines) and (not lines[end].strip() or _depth(lines[end]) > depth):
+        end += 1
+    return end
+
+
+def _holds_forms(lines: list[str]) -> bool:
+    return any(_FENCE.match(line) or _DIRECTIVE.match(line) or PROMPT.match(line) for line in lines)
+
+
+def is_program(code: str) -> bool:
+    """Whether undeclared text is code rather than a formula or a drawing: it compiles and calls something."""
+    return (
+        syntax_error(code) is None and "(" in code and any(isinstance(n, ast.Call) for n in ast.walk(ast.parse(code)))
+    )
+
+
+def _statements(code: str) -> int:
+    return sum(not isinstance(statement, ast.Pass) for statement in ast.parse(code).body)
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())

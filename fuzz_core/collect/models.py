@@ -1,0 +1,72 @@
+"""Models: programs in any directory, the shipped set, and programs for model packages that a target has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+
+from fuzz_core.collect.files import provenance, read_python, walk
+from fuzz_core.collect.packages import package_programs
+from fuzz_core.collect.seed import Request, Seed
+from fuzz_core.collect.tests import is_test_file
+
+_NO_PROGRAMS = frozenset({"setup.py", "conftest.py", "__init__.py"})
+
+
+class ModelsSource:
+    """One seed per model program; each runs as `__main__`."""
+
+    def collect(self, request: Request) -> Iterator[Seed]:
+        """The shipped programs, those for installed packages, then the user's directories.
+
+        A user's file is a program where it has a `__main__` part or does something at top level. A file with a syntax
+        error is a counted problem. Raises UserError for a missing directory.
+        """
+        yield from shipped_programs(request.library)
+        for name, code in package_programs(request.library, request.packages):
+            yield Seed("models", f"package {name}", code, "script")
+        for root in request.models_dirs:
+            yield from _programs(root, request)
+
+    def examples(self) -> Sequence[Request]:
+        """The shipped sets."""
+        return Request("torch"), Request("tensorflow")
+
+
+def shipped_programs(library: str) -> Iterator[Seed]:
+    """Small model programs that train a step on made data, by name; none for a library without a set."""
+    folder = resources.files("fuzz_core.collect").joinpath("programs", library)
+    if not folder.is_dir():
+        return
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".py") and entry.name != "__init__.py":
+            name = entry.name.removesuffix(".py")
+            yield Seed("models", f"model {name}", entry.read_text(encoding="utf-8"), "script", relative=entry.name)
+
+
+def _programs(root: Path, request: Request) -> Iterator[Seed]:
+    for path, relative in walk(root, _may_be_program, "models"):
+        read = read_python(path, request.problems)
+        if read is not None and does_something(read[1]):
+            yield Seed("models", provenance(root, relative), read[0], "script", str(path), relative)
+
+
+def _may_be_program(name: str) -> bool:
+    return name.endswith(".py") and name not in _NO_PROGRAMS and not is_test_file(name)
+
+
+def does_something(module: ast.Module) -> bool:
+    """Whether running a module as a program does more than declare: it has a `__main__` part, or acts at top level."""
+    return any(_acts(statement) for statement in module.body)
+
+
+def _acts(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.If() | ast.Try():
+            return any(map(_acts, statement.body))
+        case ast.Expr(value=value):
+            return isinstance(value, (ast.Call, ast.Await))
+        case _:
+            return isinstance(statement, (ast.For, ast.While, ast.With))

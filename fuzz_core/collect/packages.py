@@ -1,0 +1,158 @@
+"""Programs for packages of ready-made models, built from a configuration so that no weights are downloaded."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+_KERAS = '''"""One prediction and one gradient step of keras.applications.{name} at the smallest input it takes."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+SIZES = (32, 48, 64, 71, 75, 96, 128, 139, 192, 224, 331)
+
+
+def build():
+    for size in SIZES:
+        try:
+            return keras.applications.{name}(weights=None, classes=3, input_shape=(size, size, 3)), size
+        except ValueError as error:
+            refused = error
+    raise refused
+
+
+model, size = build()
+images = np.random.default_rng(0).random((1, size, size, 3), dtype=np.float32)
+model.predict(images, verbose=0)
+with tf.GradientTape() as tape:
+    loss = keras.losses.SparseCategoricalCrossentropy()(np.array([1]), model(images, training=True))
+weights = model.trainable_weights
+keras.optimizers.SGD(learning_rate=0.01).apply_gradients(zip(tape.gradient(loss, weights), weights))
+'''
+
+_TIMM = '''"""One training step of timm's {name} on a small image."""
+
+import timm
+import torch
+
+model = timm.create_model("{name}", pretrained=False, num_classes=3)
+size = model.pretrained_cfg.get("input_size", (3, 224, 224))[-1]
+size = size if model.pretrained_cfg.get("fixed_input_size") else min(size, 96)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+loss = torch.nn.functional.cross_entropy(model(torch.rand(2, 3, size, size)), torch.tensor([0, 2]))
+loss.backward()
+optimizer.step()
+model.eval()
+with torch.no_grad():
+    model(torch.rand(1, 3, size, size))
+'''
+_TIMM_MODELS = (
+    "convnext_atto",
+    "deit_tiny_patch16_224",
+    "densenet121",
+    "edgenext_xx_small",
+    "efficientnet_b0",
+    "ghostnet_100",
+    "mixer_s32_224",
+    "mobilenetv3_small_050",
+    "mobilevit_xxs",
+    "poolformer_s12",
+    "regnetx_002",
+    "resnet18",
+    "swin_tiny_patch4_window7_224",
+    "vit_tiny_patch16_224",
+)
+
+_TRANSFORMERS = '''"""One training step of a {name} of transformers, made small by its configuration."""
+
+import torch
+from transformers import AutoConfig, AutoModel
+
+SMALL = {{
+    "vocab_size": 99, "hidden_size": 32, "d_model": 32, "n_embd": 32, "dim": 32, "embedding_size": 16,
+    "intermediate_size": 37, "d_ff": 37, "ffn_dim": 37, "encoder_ffn_dim": 37, "decoder_ffn_dim": 37, "hidden_dim": 37,
+    "num_hidden_layers": 2, "num_layers": 2, "n_layer": 2, "n_layers": 2, "encoder_layers": 2, "decoder_layers": 2,
+    "num_attention_heads": 4, "num_heads": 4, "n_head": 4, "n_heads": 4, "num_key_value_heads": 2, "d_kv": 8,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 64, "head_dim": 8,
+    "image_size": 32, "patch_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "state_size": 4,
+    "decoder_start_token_id": 0, "num_local_experts": 2, "num_experts_per_tok": 1,
+}}
+known = AutoConfig.for_model("{name}")
+config = AutoConfig.for_model("{name}", **{{key: value for key, value in SMALL.items() if hasattr(known, key)}})
+model = AutoModel.from_config(config)
+if "pixel_values" in (model.main_input_name or ""):
+    inputs = {{"pixel_values": torch.rand(1, 3, 32, 32)}}
+else:
+    inputs = {{"input_ids": torch.tensor([[1, 5, 7, 9, 2]])}}
+if config.is_encoder_decoder:
+    inputs["decoder_input_ids"] = torch.tensor([[0, 4, 6]])
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+model(**inputs)[0].float().pow(2).mean().backward()
+optimizer.step()
+model.eval()
+with torch.no_grad():
+    model(**inputs)
+'''
+_TRANSFORMERS_MODELS = (
+    "albert",
+    "bart",
+    "bert",
+    "distilbert",
+    "electra",
+    "gpt2",
+    "gpt_neox",
+    "llama",
+    "mamba",
+    "mistral",
+    "mixtral",
+    "opt",
+    "roberta",
+    "t5",
+    "vit",
+)
+
+_SMALL_WORDS = re.compile(r"tiny|nano|mobile$|small", re.IGNORECASE)
+
+
+def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    """Name and code of a program for every family of models in the packages that a target has."""
+    if library == "tensorflow" and "keras" in packages:
+        for name in keras_applications(packages["keras"]):
+            yield f"keras.applications.{name}", _KERAS.format(name=name)
+    if library == "torch" and "timm" in packages:
+        yield from ((f"timm {name}", _TIMM.format(name=name)) for name in _TIMM_MODELS)
+    if library == "torch" and "transformers" in packages:
+        yield from ((f"transformers {name}", _TRANSFORMERS.format(name=name)) for name in _TRANSFORMERS_MODELS)
+
+
+def keras_applications(package: Path) -> list[str]:
+    """The smallest model of every family that `keras.applications` lists; none where there is no such listing.
+
+    Models of one family call the same apis: the larger ones cost minutes and add nothing.
+    """
+    listing = package / "applications" / "__init__.py"
+    if not listing.is_file():
+        return []
+    families: defaultdict[str, list[str]] = defaultdict(list)
+    for statement in ast.parse(listing.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ImportFrom):
+            names = [alias.asname or alias.name for alias in statement.names]
+            families[statement.module or ""].extend(name for name in names if name[:1].isupper())
+    return sorted(_smallest(names) for names in families.values() if names)
+
+
+def _smallest(names: list[str]) -> str:
+    """The smallest of a family as far as names tell: one that says so, or the one of the lowest number."""
+    family = len(os.path.commonprefix(names)) if len(names) > 1 else 0
+
+    def size(name: str) -> tuple[bool, bool, list[int], str]:
+        numbers = [int(number) for number in re.findall(r"\d+", name[family:])]
+        return not _SMALL_WORDS.search(name), not numbers, numbers, name
+
+    return min(names, key=size)

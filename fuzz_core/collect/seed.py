@@ -1,0 +1,71 @@
+"""Seeds: pieces of code that exercise a library, and the contract of what collects them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal, Protocol
+
+from fuzz_core.ir.catalogue import Api
+
+SourceName = Literal["docs", "tests", "models"]
+Kind = Literal["snippet", "script", "tests", "database"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A piece of code that exercises the library.
+
+    name: provenance, for a person. kind: how a runner executes it: `snippet` statement by statement in one namespace (a
+    failing statement is counted and the next one runs), `script` as `__main__`, `tests` as a pytest or unittest file at
+    `path`, `database` as code generated for a test database inside the wheel. path: the file, where there is one.
+    relative: the file's path below the root it was found under, part of its identity.
+    """
+
+    source: SourceName
+    name: str
+    code: str
+    kind: Kind
+    path: str = ""
+    relative: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The identity: 128 bits of BLAKE2b in hex. Neither the name nor where a root lies on this machine counts."""
+        state = blake2b(digest_size=16)
+        for part in (self.source, self.kind, self.relative, self.code):
+            data = part.encode("utf-8", "surrogatepass")
+            state.update(len(data).to_bytes(8, "big") + data)
+        return state.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to collect for one target.
+
+    apis: the target's public apis with their docstrings. packages: by import name, the folder of each installed package
+    (`.../site-packages/keras`). docs_dirs, tests_dirs, models_dirs: directories that the user names. database: name and
+    code of entries generated for the test databases inside the wheel. problems: filled while collecting with (path or
+    name, reason) of what could not be used.
+    """
+
+    library: str
+    apis: Sequence[Api] = ()
+    packages: Mapping[str, Path] = field(default_factory=dict)
+    docs_dirs: Sequence[Path] = ()
+    tests_dirs: Sequence[Path] = ()
+    models_dirs: Sequence[Path] = ()
+    database: Sequence[tuple[str, str]] = ()
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+class SeedSource(Protocol):
+    """One source of seeds. Deterministic: the same request gives the same seeds in the same order."""
+
+    def collect(self, request: Request) -> Iterator[Seed]:
+        """The seeds, each digest once. Raises UserError for a directory that does not exist."""
+
+    def examples(self) -> Sequence[Request]:
+        """Requests that each give at least one seed, for the generic tests that every source passes."""

@@ -1,0 +1,54 @@
+"""Developer tests: files of pytest and unittest, those inside wheels, and the test databases inside wheels."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fuzz_core.collect.files import provenance, read_python, walk
+from fuzz_core.collect.seed import Request, Seed
+
+_PATTERNS = ("test_*.py", "*_test.py")
+_WHEEL_TESTS = {"tensorflow": ("keras",), "jittor": ("jittor",)}
+"""Packages whose wheels ship runnable tests; others ship only helpers that are named like tests."""
+
+
+def is_test_file(name: str) -> bool:
+    """Whether a file name is one that pytest collects."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in _PATTERNS)
+
+
+class TestsSource:
+    """One seed per test file and per database entry."""
+
+    __test__ = False
+
+    def collect(self, request: Request) -> Iterator[Seed]:
+        """Database entries, then tests in wheels, then the user's directories.
+
+        A file with a syntax error or in an unknown encoding is a counted problem, and so is a directory without tests.
+        Raises UserError for a missing directory.
+        """
+        yield from (Seed("tests", name, code, "database") for name, code in request.database)
+        for package in _WHEEL_TESTS.get(request.library, ()):
+            if package in request.packages:
+                yield from _files(request.packages[package], request, f"{package} package")
+        for root in request.tests_dirs:
+            found = False
+            for seed in _files(root, request, "tests"):
+                found = True
+                yield seed
+            if not found:
+                request.problems.append((str(root), f"holds no usable test files ({', '.join(_PATTERNS)})"))
+
+    def examples(self) -> Sequence[Request]:
+        """A database entry."""
+        return (Request("torch", database=(("OpInfo add", "import torch\ntorch.add(torch.ones(2), 1)\n"),)),)
+
+
+def _files(root: Path, request: Request, what: str) -> Iterator[Seed]:
+    for path, relative in walk(root, is_test_file, what):
+        read = read_python(path, request.problems)
+        if read is not None:
+            yield Seed("tests", provenance(root, relative), read[0], "tests", str(path), relative)

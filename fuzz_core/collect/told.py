@@ -1,0 +1,100 @@
+"""What texts say beside their code: results after arrows, and values of names told in words.
+
+Reference pages of operations write `f(x) ==> [1, 2]`, and introduce the operands in comments alone:
+`# tensor 'x' is [[1, 2], [3, 4]]`, `# 't' is a tensor of shape [2, 3]`, `x = ... # Shape [2, 3] Tensor`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+_RESULT = re.compile(r"(?P<comment>#\s*)?(?:={1,3}|(?<!-)-{2})>|→|⇒")
+_NAME = r"[`'\"]?(?P<name>[A-Za-z_]\w*)[`'\"]?"
+_KIND = r"(?:(?:a|an|the)\s+)?(?:[\w.]+\s+)?(?:tensor|matrix|vector|scalar|array)?\s*"
+_IS = re.compile(
+    rf"^(?P<indent>\s*)#\s*(?:(?:input|output|the)\s+)?(?:tensor\s+)?{_NAME}\s+(?:is|=|:)\s*:?\s*{_KIND}(?P<rest>.*)$"
+)
+_SHAPE = re.compile(r"(?:(?:of|has|with)\s+)?shape:?\s*(?:=|is)?\s*(?P<shape>[\[(][\d,\s]*[\])])", re.IGNORECASE)
+_ELIDED = re.compile(rf"^(?P<indent>\s*){_NAME}\s*=\s*(?:\.\.\.|<[^>]*>)\s*(?P<rest>.*)$")
+_OPEN, _CLOSE = "([{", ")]}"
+MAKERS = {"torch": ("torch.tensor", "torch.ones"), "tensorflow": ("tf.constant", "tf.ones")}
+
+
+def without_results(code: str) -> str:
+    """The code with what stands behind an arrow taken out, brackets that go on over further lines included."""
+    lines = code.splitlines()
+    kept: list[str] = []
+    at = 0
+    while at < len(lines):
+        found = _RESULT.search(lines[at])
+        if found is None or _in_string(lines[at][: found.start()]):
+            kept.append(lines[at])
+            at += 1
+            continue
+        kept.append(lines[at][: found.start()].rstrip())
+        depth = _balance(lines[at][found.end() :])
+        at += 1
+        while depth > 0 and at < len(lines) and lines[at].strip():
+            depth += _balance(lines[at])
+            at += 1
+    return "\n".join(kept)
+
+
+def _in_string(before: str) -> bool:
+    return before.count('"') % 2 == 1 or before.count("'") % 2 == 1
+
+
+def _balance(text: str) -> int:
+    return sum(text.count(mark) for mark in _OPEN) - sum(text.count(mark) for mark in _CLOSE)
+
+
+def with_told_values(code: str, library: str) -> str:
+    """The code with an assignment wherever a value or a shape of a name is told in words.
+
+    Only names that the code uses are assigned. Unknown libraries have no tensor constructor: nothing is added.
+    """
+    if library not in MAKERS:
+        return code
+    lines = code.splitlines()
+    for at, line in enumerate(lines):
+        found = _IS.match(line) or _ELIDED.match(line)
+        if found is None or not _used(found["name"], lines, at):
+            continue
+        value = _value(found["rest"], lines[at + 1 :], library)
+        if value:
+            lines[at] = f"{found['indent']}{found['name']} = {value}"
+    return "\n".join(lines)
+
+
+def _used(name: str, lines: list[str], at: int) -> bool:
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return any(word.search(line.partition("#")[0]) for line in lines[at + 1 :])
+
+
+def _value(rest: str, following: list[str], library: str) -> str:
+    """An expression for what the words say: a literal, which may go on in the next comments, or a shape."""
+    constant, ones = MAKERS[library]
+    if shape := _SHAPE.search(rest):
+        return f"{ones}({shape['shape']})"
+    text = rest.strip()
+    for line in ["", *following]:
+        text += " " + line.strip().lstrip("#").strip() if line else ""
+        literal = _literal(text)
+        if literal:
+            return f"{constant}({literal})"
+        if _balance(text) <= 0 or (line and not line.lstrip().startswith("#")):
+            break
+    return ""
+
+
+def _literal(text: str) -> str:
+    """The longest start of the text, up to a closing bracket, that is a list, tuple or number."""
+    if text[:1] not in tuple("[(-0123456789"):
+        return ""
+    end = max((index for index, mark in enumerate(text) if mark in _CLOSE), default=len(text) - 1) + 1
+    try:
+        value = ast.literal_eval(text[:end])
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return ""
+    return text[:end] if isinstance(value, (list, tuple, int, float)) else ""
