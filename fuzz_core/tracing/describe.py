@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import weakref
-from types import EllipsisType, GeneratorType
+from types import EllipsisType, FunctionType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -82,18 +82,31 @@ class Describer:
         return Map(tuple((key, self.describe(item)) for key, item in value.items()))
 
     def _object(self, value: Any) -> Value:
-        known = self.construction(value)
-        if known is not None:
-            return known
-        found = self.adapter.describe(value, self.describe)
+        found = self._of_the_library(value)
         if found is not None:
             return found
         if isinstance(value, np.ndarray | np.generic | np.dtype):
             return _from_numpy(value)
-        name = self.names.get(id(value))
+        name = self.names.get(id(value)) or self.names.get(id(_original(value)))
         if name is not None:
             return Ref("name", name)
         return _plain(value)
+
+    def _of_the_library(self, value: Any) -> Value | None:
+        """The object as it is now, since a variable may have been assigned to; else how it was made."""
+        known = self.construction(value)
+        try:
+            found = self.adapter.describe(value, self.describe)
+        except Undescribable:
+            if known is None:
+                raise
+            return known
+        return known if found is None else found
+
+
+def _original(value: Any) -> Any:
+    """What a hook wraps: seeds pass functions of the library around as they find them, wrapped."""
+    return value.__dict__.get("__wrapped__") if isinstance(value, FunctionType) else None
 
 
 def _bounded(value: Any) -> Value:

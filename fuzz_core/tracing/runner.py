@@ -6,6 +6,7 @@ import ast
 import contextlib
 import io
 import json
+import linecache
 import runpy
 import sys
 import types
@@ -21,6 +22,7 @@ from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.recorder import Recorder
 
 MAX_REASON = 300
+_NAME = "<seed>"
 
 
 class Tally:
@@ -70,10 +72,16 @@ def _module(name: str) -> dict[str, Any]:
     return vars(module)
 
 
+def _keep_source(code: str) -> None:
+    """Makes the source found by `inspect`: AutoGraph and TorchScript compile functions from it."""
+    linecache.cache[_NAME] = (len(code), None, code.splitlines(keepends=True), _NAME)
+
+
 def _run_snippet(seed: dict[str, str], tally: Tally) -> None:
     namespace = _module("seed")
+    _keep_source(seed["code"])
     for statement in ast.parse(seed["code"]).body:
-        code = compile(ast.Module([statement], []), "<seed>", "exec")
+        code = compile(ast.Module([statement], []), _NAME, "exec")
         tally.run(lambda code=code: exec(code, namespace))  # type: ignore[misc]
 
 
@@ -82,7 +90,8 @@ def _run_script(seed: dict[str, str], tally: Tally) -> None:
         sys.path.insert(0, str(Path(seed["path"]).parent))
         tally.run(lambda: runpy.run_path(seed["path"], run_name="__main__"))
         return
-    code = compile(seed["code"], "<seed>", "exec")
+    _keep_source(seed["code"])
+    code = compile(seed["code"], _NAME, "exec")
     namespace = _module("__main__")
     tally.run(lambda: exec(code, namespace))
 

@@ -8,7 +8,6 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import tensorflow as tf
-from google.protobuf.message import Message
 from tensorflow.python.util import tf_export
 
 from fuzz_core.adapters.base import Listed, shortest
@@ -56,6 +55,8 @@ NO_COMPUTATION = (
 devices or convert programs, so that a call of theirs is no test of a computation."""
 
 _HOMES = ("tensorflow", "keras")
+_MESSAGE = "DESCRIPTOR"
+"""What classes of protocol buffer messages have, and no others."""
 
 
 def listed() -> list[Listed]:
@@ -89,7 +90,7 @@ def _public(module: ModuleType) -> list[str]:
 
 def _is_api(found: Any) -> bool:
     if isinstance(found, type):
-        unusable = issubclass(found, BaseException | enum.Enum | Message)
+        unusable = issubclass(found, BaseException | enum.Enum) or hasattr(found, _MESSAGE)
     else:
         unusable = not isinstance(found, FunctionType | BuiltinFunctionType)
     home = getattr(found, "__module__", None)

@@ -1,4 +1,4 @@
-"""Every operation that runs eagerly, as a call of `tf.raw_ops`: what Python functions cannot show, op callbacks tell."""
+"""Every operation that runs eagerly, told by op callbacks as a call of `tf.raw_ops`: wrapping misses most."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _counted_by(argument: Any) -> str:
 
 
 class Observer:
-    """Tells of each operation once per combination of dtypes, shapes and attributes: describing costs more than most."""
+    """Tells of each operation once per dtypes, shapes and attributes: describing costs more than running most."""
 
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
