@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from fuzz_core.targets.build import has_gpu
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.spec import parse_spec
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked `gpu` are skipped where there is none."""
+    for item in items:
+        if item.get_closest_marker("gpu") and not has_gpu():
+            item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU on this machine"))
 
 
 def _interpreter(spec: str) -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -178,5 +179,5 @@ def python_tag() -> str:
 
 
 def key_of(*parts: str) -> str:
-    """A file name of parts: `torch-2.13.0+cpu-cp311`."""
-    return "-".join(parts).replace("!", "_")
+    """A file name of parts: `torch-2.13.0+cpu-cp311`. What a library says of itself may hold anything."""
+    return re.sub(r"[^A-Za-z0-9.+_-]", "_", "-".join(parts))

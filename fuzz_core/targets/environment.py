@@ -49,7 +49,7 @@ def ensure(spec: TargetSpec, flavour: Flavour = "auto", root: Path | None = None
     with lock_of(home, build.key):
         # Looked at again under the lock: another run may have made it while this one waited.
         target = read_record(home, build.key)
-        return target if target is not None else _make(spec, build, wanted, home)
+        return target if target is not None else _make(spec, build, flavour, home)
 
 
 def _existing(spec: TargetSpec, home: Path) -> Target:
@@ -57,7 +57,7 @@ def _existing(spec: TargetSpec, home: Path) -> Target:
     assert spec.path is not None
     info = probe(spec.path, spec.library)
     place = hashlib.sha256(str(spec.path).encode()).hexdigest()[:8]
-    key = key_of(info.library, info.version.replace("/", "_"), info.tag, "python", place)
+    key = key_of(info.library, info.version, info.tag, "python", place)
     target = Target(key, spec.text, info.library, spec.path, info.version, info.flavour, info)
     with lock_of(home, key):
         (home / key).mkdir(exist_ok=True)
@@ -79,8 +79,8 @@ def _installed(target: Target) -> str:
     return target.info.flavour if target.library == "torch" else target.wanted
 
 
-def _make(spec: TargetSpec, build: Build, wanted: str, home: Path) -> Target:
-    library = str(spec.library)
+def _make(spec: TargetSpec, build: Build, flavour: Flavour, home: Path) -> Target:
+    library, wanted = str(spec.library), wanted_flavour(spec, flavour)
     clear(home, build.key)
     _check_disk(home, library, wanted)
     try:
@@ -91,6 +91,7 @@ def _make(spec: TargetSpec, build: Build, wanted: str, home: Path) -> Target:
         installer.install(python, [build.requirement, *COMPANIONS.get(library, ())], build.options)
         info = probe(python, library)
         _refuse_other_version(build, info)
+        _refuse_other_flavour(flavour, info)
         target = Target(build.key, spec.text, library, python, info.version, wanted, info, build.notes)
         write_record(home, target)
     except OSError as error:
@@ -124,4 +125,13 @@ def _refuse_other_version(build: Build, info: TargetInfo) -> None:
         raise UserError(
             f"asked for {info.library} {build.version}, but the installed one says {info.version}: refused",
             "that wheel is mislabelled, or the index fell back to another one: pin another version",
+        )
+
+
+def _refuse_other_flavour(flavour: Flavour, info: TargetInfo) -> None:
+    # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
+    if info.library == "torch" and flavour not in ("auto", info.flavour):
+        raise UserError(
+            f"asked for a {flavour} build of torch, but {info.version} is a {info.flavour} build: refused",
+            "configure an index that has one, or take the flavour auto",
         )

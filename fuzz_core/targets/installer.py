@@ -71,7 +71,7 @@ def make_environment(folder: Path) -> Path:
             _told(f"no virtual environment could be made in {folder}", done.stdout + done.stderr),
             "on Debian: apt install python3-venv",
         )
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return folder / "bin" / "python"
 
 
 def install(python: Path, requirements: Sequence[str], options: Sequence[str] = ()) -> None:

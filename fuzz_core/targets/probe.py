@@ -123,7 +123,7 @@ def _run(python: Path, library: str | None, timeout: float) -> subprocess.Comple
     # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win.
     with tempfile.TemporaryDirectory(prefix="nightfuzz-probe-") as empty:
         try:
-            script = [python, "-c", _SCRIPT, _MARK, json.dumps(OLDEST), library or "", *libraries()]
+            script: list[str | Path] = [python, "-c", _SCRIPT, _MARK, json.dumps(OLDEST), library or "", *libraries()]
             return process.run(script, timeout, env, Path(empty))
         except subprocess.TimeoutExpired as error:
             raise UserError(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _KEPT = {
-    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC",
-    "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "LD_LIBRARY_PATH",
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",
 }  # fmt: skip
 _KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "ROCR_", "HIP_", "DYLD_")
 _INSTALLER = {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NETRC"}
@@ -50,17 +51,30 @@ def run(
 
     `timeout` in seconds. Raises OSError where it can't start and subprocess.TimeoutExpired where it doesn't end.
     """
-    return subprocess.run(
+    child = subprocess.Popen(
         [str(part) for part in command],
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-        timeout=timeout,
         env=dict(scrubbed(os.environ) if env is None else env),
         cwd=cwd,
-        check=False,
+        start_new_session=True,
     )
+    try:
+        out, err = child.communicate(timeout=timeout)
+    except BaseException:
+        _end_group(child)
+        raise
+    return subprocess.CompletedProcess(child.args, child.returncode, out, err)
+
+
+def _end_group(child: subprocess.Popen[str]) -> None:
+    """Ends the command with all it started: pip works in a child of its own, which outlives pip and holds the pipes."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.communicate()
 
 
 def last_lines(text: str, count: int = 1) -> str:

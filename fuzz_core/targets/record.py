@@ -103,7 +103,8 @@ def list_targets(root: Path | None = None) -> list[Target]:
 def remove(key: str, root: Path | None = None) -> None:
     """Removes a target and its environment (never an interpreter of the user's). Raises UserError if there is none."""
     home = targets_root(root)
-    if key.startswith(".") or Path(key).name != key or not (home / key).is_dir():
+    # Nothing but a plain name of a folder there: an empty one, or `..`, would take more than a target away.
+    if not key or key.startswith(".") or Path(key).name != key or not (home / key).is_dir():
         best = nearest.extractOne(key, [target.key for target in list_targets(home)])
         raise UserError(f"no target {key!r}", f"did you mean {best[0]}?" if best else f"there is none under {home}")
     with lock_of(home, key):

@@ -11,7 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import Specifier
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
 
 from fuzz_core.ir.errors import UserError
 
@@ -26,6 +26,7 @@ DISTRIBUTIONS: dict[str, str] = {
 """Which library (the name that is imported) a distribution (the name that is installed) holds."""
 
 FORMS = "write torch==2.13.0, torch (the newest), path/to/file.whl or python:/path/to/bin/python"
+_ALIKE = 60  # of 100: below that a guess is noise
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,25 @@ def _parse_python(text: str, library: str | None) -> TargetSpec:
     if not text.strip():
         raise UserError("python: names no interpreter", "write python:/path/to/bin/python")
     # Not resolved: the python of a virtual environment is a link, and following it leaves the environment.
-    path = Path(text.strip()).expanduser().absolute()
-    if path.is_dir():
-        inside = path / "bin" / "python"
-        raise UserError(f"{path} is a directory, not an interpreter", f"write python:{inside}")
-    if not path.exists():
+    path, there = _look_at(text.strip())
+    if not there:
         raise UserError(f"no interpreter at {path}", "check the path: it is that of the python file itself")
+    if path.is_dir():
+        raise UserError(f"{path} is a directory, not an interpreter", f"write python:{path / 'bin' / 'python'}")
     return TargetSpec(f"python:{path}", "python", library, path=path)
 
 
+def _look_at(text: str) -> tuple[Path, bool]:
+    """The absolute path, and whether something is there."""
+    try:
+        path = Path(text).expanduser().absolute()
+        return path, path.exists()
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL character, an unknown ~user
+        raise UserError(f"{text[:200]!r} is no path: {error}", FORMS) from error
+
+
 def _parse_wheel(text: str, library: str | None) -> TargetSpec:
-    path = Path(text).expanduser().absolute()
+    path, there = _look_at(text)
     try:
         name, version, _build, _tags = parse_wheel_filename(path.name)
     except InvalidWheelFilename as error:
@@ -82,9 +91,9 @@ def _parse_wheel(text: str, library: str | None) -> TargetSpec:
             f"{path.name} is no wheel file name: {error}", "a wheel is named NAME-VERSION-PYTHON-ABI-PLATFORM.whl"
         ) from error
     held = library or _library_of(name)
-    if not path.is_file():
+    if not there:
         raise UserError(f"no wheel file at {path}", _nearest_file(path))
-    if not zipfile.is_zipfile(path):
+    if not path.is_file() or not zipfile.is_zipfile(path):
         raise UserError(f"{path} is not a wheel: it is no zip archive", "download or build it again")
     return TargetSpec(str(path), "wheel", held, distribution=name, version=str(version), path=path)
 
@@ -123,12 +132,12 @@ def _library_of(distribution: str) -> str:
 
 
 def _nearest(name: str, known: list[str]) -> str:
-    best = process.extractOne(name, known)
+    best = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=_ALIKE)
     guess = f"did you mean {best[0]}? " if best else ""
     return f"{guess}known: {', '.join(known)}"
 
 
 def _nearest_file(path: Path) -> str:
     wheels = sorted(each.name for each in path.parent.glob("*.whl"))
-    best = process.extractOne(path.name, wheels)
-    return f"did you mean {path.parent / best[0]}?" if best else f"there is no wheel file in {path.parent}"
+    best = process.extractOne(path.name, wheels, scorer=fuzz.ratio, score_cutoff=_ALIKE)
+    return f"did you mean {path.parent / best[0]}?" if best else f"there is no such wheel in {path.parent}"
