@@ -1,0 +1,1 @@
+"""GitHub: issues, comments, checks and state."""

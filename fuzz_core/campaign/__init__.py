@@ -1,0 +1,1 @@
+"""The pipeline, wired: seeds to invocations to test cases to findings to bugs."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import fuzz_core
-from fuzz_core.ir.errors import NightfuzzError
+from fuzz_core.ir.errors import Interrupted, NightfuzzError
 from fuzz_core.worker.journal import SIZE, Journal
 
 START_SECONDS = 180.0
@@ -61,15 +63,27 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
 class Zygote:
     """A running zygote of one target. `role` is `list`, `trace` or `fuzz` (which needs a plan file)."""
 
-    def __init__(self, python: str, library: str, role: str, plan: Path | None = None) -> None:
+    def __init__(
+        self,
+        python: str,
+        library: str,
+        role: str,
+        plan: Path | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.command = [python, "-m", "fuzz_core.worker", library, role]
         self.plan = plan
+        self.stopped = stopped
         self.scratch = tempfile.TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True)
         self.root = Path(self.scratch.name)
         self.children = 0
         self.process: subprocess.Popen[bytes] | None = None
         self.ready: dict[str, Any] = {}
-        self._start()
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Zygote:
         return self
@@ -96,10 +110,15 @@ class Zygote:
         self.ready = self._answer(START_SECONDS)
 
     def _answer(self, seconds: float) -> dict[str, Any]:
-        self.control.settimeout(seconds)
+        """The next datagram. Raises ZygoteError when there is none in time, Interrupted when the user asked to stop."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.stopped() and not self.ready:
+                raise Interrupted("stopped while the library was being imported")
+            if select.select([self.control], [], [], 0.2)[0]:
+                break
         try:
-            data = self.control.recv(1 << 20)
-            answer = json.loads(data) if data else None
+            answer = json.loads(self.control.recv(1 << 20, socket.MSG_DONTWAIT))
         except (OSError, ValueError):
             answer = None
         if not isinstance(answer, dict):
@@ -156,6 +175,7 @@ class Zygote:
 
     def _stop(self) -> None:
         self.control.close()
+        self.ready = {}
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)

@@ -24,3 +24,7 @@ class BuildError(NightfuzzError):
 
 class Undescribable(NightfuzzError):  # noqa: N818 - named for what it says of the value
     """A live value has no description: the text names its type."""
+
+
+class Interrupted(NightfuzzError):  # noqa: N818 - an end that the user asked for
+    """The user asked to stop while something was waited for."""

@@ -1,0 +1,166 @@
+"""One thread's work on findings that look alike: does it reproduce, how small can it be, is it the same each time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.execution.replay import Replayed, Replayer
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.store.records import FindingRow, NewBug
+from fuzz_core.triage.confirm import Confirmation, confirm
+from fuzz_core.triage.minimise import minimise
+from fuzz_core.triage.native import frames
+from fuzz_core.triage.script import render
+from fuzz_core.triage.signature import signature
+
+IMPORT_SECONDS = 30.0
+HANG_FACTOR = 5.0
+
+EXPECTED = {
+    "crash": "a result or a Python exception",
+    "internal-error": "a result, or an exception that says what is wrong with the arguments",
+    "hang": "a result or a Python exception within seconds",
+    "wrong-result": "the same result in every mode",
+    "slow": "less precision costs no more time",
+}
+
+
+@dataclass
+class Examination:
+    """What became of a group: the finding that was decided on, its status and, when confirmed, its bug."""
+
+    finding: FindingRow
+    status: str = "rejected"
+    reason: str = ""
+    hits: int = 0
+    runs: int = 0
+    bug: NewBug | None = None
+    postponed: bool = False
+
+
+class Examiner:
+    """Replays, minimises and confirms with a zygote of its own."""
+
+    def __init__(
+        self, session: Session, zygote: Zygote, timeout: float, runs: int, bug_seconds: float, deadline: float | None
+    ) -> None:
+        self.session = session
+        self.dialect = session.dialect
+        self.python = session.target.python
+        self.replayer = Replayer(zygote, timeout, MEMORY_BYTES)
+        self.runs = runs
+        self.bug_seconds = bug_seconds
+        self.deadline = deadline
+        self.timeout = timeout
+        self.crash = oracle_of("crash")
+
+    def examine(self, group: Sequence[FindingRow]) -> Examination:
+        """The first finding that is confirmed decides; else the one that reproduced most often."""
+        best: Examination | None = None
+        for finding in group:
+            if self._over():
+                return best or Examination(finding, postponed=True)
+            found = self._one(finding)
+            if found.status == "confirmed":
+                return found
+            if best is None or found.hits > best.hits:
+                best = found
+        assert best is not None
+        return best
+
+    def _over(self) -> bool:
+        return self.session.stopped() or (self.deadline is not None and self.session.clock() >= self.deadline)
+
+    def _one(self, finding: FindingRow) -> Examination:
+        wanted = signature(finding.api, finding.verdict, finding.outcome).text
+        try:
+            small = self._minimised(finding, wanted)
+            if finding.verdict.oracle != "crash":
+                return self._by_replay(finding, small, wanted)
+            return self._by_script(finding, small)
+        except CodecError as error:
+            return Examination(finding, reason=f"cannot be written as a script: {error}")
+
+    def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
+        """The smallest test case with the finding's signature; the original where it does not replay."""
+        if not self._reproduces(finding.test, finding, wanted):
+            return finding.test
+        clock = self.session.clock
+        end = clock() + self.bug_seconds
+        return minimise(
+            finding.test,
+            lambda test: self._reproduces(test, finding, wanted),
+            lambda: clock() >= end or self._over(),
+        )
+
+    def _reproduces(self, test: TestCase, finding: FindingRow, wanted: str) -> bool:
+        return self._seen(self.replayer.run(test), finding, wanted) is not None
+
+    def _seen(self, replayed: Replayed, finding: FindingRow, wanted: str) -> Outcome | None:
+        """The evidence in a replay for the finding's own signature."""
+        verdicts = list(replayed.verdicts)
+        verdicts.append((self.crash.judge({"cpu": replayed.outcome}, self.dialect), replayed.outcome))
+        for verdict, outcome in verdicts:
+            same = (verdict.oracle, verdict.kind) == (finding.verdict.oracle, finding.verdict.kind)
+            if same and signature(finding.api, verdict, outcome).text == wanted:
+                return outcome
+        return None
+
+    def _by_replay(self, finding: FindingRow, small: TestCase, wanted: str) -> Examination:
+        """Findings between modes are confirmed in fresh workers: a plain script runs in one mode only."""
+        seen = [self._seen(self.replayer.run(small, fresh=True), finding, wanted) for _ in range(self.runs)]
+        hits = [outcome for outcome in seen if outcome is not None]
+        outcome = hits[0] if hits else finding.outcome
+        return self._decided(finding, small, Confirmation(len(hits), self.runs, outcome), self._script(small, finding))
+
+    def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
+        """Confirms the smallest script; where that fails, with seeded streams, then the test case as it was found."""
+        tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
+        best: Examination | None = None
+        for test, seeded in tries:
+            script = self._script(test, finding, seeded)
+            found = self._decided(finding, test, self._confirm(script, finding.verdict), script)
+            if found.status == "confirmed":
+                return found
+            if best is None or found.hits > best.hits:
+                best = found
+        assert best is not None
+        return best
+
+    def _confirm(self, script: str, verdict: Verdict) -> Confirmation:
+        hang = verdict.kind == "hang"
+        seconds = self.timeout * HANG_FACTOR + IMPORT_SECONDS * (not hang) + 3.0 * hang
+
+        def same(outcome: Outcome) -> bool:
+            return self.crash.judge({"cpu": outcome}, self.dialect).kind == verdict.kind
+
+        first = confirm(self.python, script, same, self.dialect, 1, seconds)
+        if not first.hits:
+            return first._replace(runs=1)
+        rest = confirm(self.python, script, same, self.dialect, self.runs - 1, seconds)
+        return Confirmation(first.hits + rest.hits, self.runs, first.outcome)
+
+    def _decided(self, finding: FindingRow, test: TestCase, seen: Confirmation, script: str) -> Examination:
+        if seen.hits < self.runs:
+            status = "flaky" if seen.hits else "rejected"
+            reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
+            return Examination(finding, status, reason, seen.hits, seen.runs)
+        outcome = seen.outcome
+        if outcome.kind == "signal":
+            outcome = outcome._replace(frames=frames(self.python, script, IMPORT_SECONDS * 2, self.dialect))
+        verdict = finding.verdict
+        text = signature(finding.api, verdict, outcome).text
+        head = (text, finding.api, verdict.oracle, verdict.kind)
+        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test != finding.test)
+        return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
+
+    def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
+        kind = finding.verdict.kind
+        observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
+        return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded)

@@ -1,0 +1,153 @@
+"""From pending findings to bugs: replay, minimise, confirm by script in fresh processes, sign, settle."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzz_core.campaign.examiner import Examination, Examiner
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.store.records import FindingRow
+from fuzz_core.triage.minimise import cost
+from fuzz_core.triage.signature import signature
+
+TRIED_PER_GROUP = 3
+
+
+@dataclass
+class TriageOptions:
+    """deadline: clock time after which nothing new begins. bug_seconds: for minimising one. runs: fresh processes."""
+
+    deadline: float | None = None
+    bug_seconds: float = 20.0
+    runs: int = 3
+    timeout: float = 3.0
+
+
+@dataclass
+class TriageReport:
+    """Findings settled by status, new bugs by id, and what waits for the next time."""
+
+    settled: Counter[str] = field(default_factory=Counter)
+    bugs: list[int] = field(default_factory=list)
+    left: int = 0
+
+
+def examine(session: Session, options: TriageOptions) -> TriageReport:
+    """Settles pending findings, simplest first; what the deadline leaves stays pending."""
+    report = TriageReport()
+    groups = _groups(session.store.pending_findings(session.target.key))
+    total = sum(map(len, groups))
+    if not groups:
+        return report
+    session.watch.phase("confirming and minimising", total)
+    with _plan(session) as plan, ThreadPoolExecutor(session.workers, "triage") as threads:
+        examiners = _Examiners(session, options, plan)
+        try:
+            for group, examination in _results(session, options, examiners, threads, groups):
+                _settle(session, group, examination, report)
+                session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
+        finally:
+            examiners.close()
+    report.left = total - sum(report.settled.values())
+    return report
+
+
+def _groups(findings: Sequence[FindingRow]) -> list[list[FindingRow]]:
+    """Findings that look alike before examination, simplest test case first; small groups of simple tests first."""
+    groups: dict[str, list[FindingRow]] = defaultdict(list)
+    for finding in findings:
+        groups[signature(finding.api, finding.verdict, finding.outcome).text].append(finding)
+    for group in groups.values():
+        group.sort(key=lambda finding: (cost(finding.test), finding.id))
+    return sorted(groups.values(), key=lambda group: (group[0].verdict.kind == "hang", group[0].id))
+
+
+@contextmanager
+def _plan(session: Session) -> Iterator[Path]:
+    """A plan without invocations: examiners replay given test cases."""
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
+        path = Path(folder) / "plan.jsonl"
+        make_plan(session, path, (), seed=0, mutating=False)
+        yield path
+
+
+class _Examiners:
+    """One examiner with a zygote of its own per thread."""
+
+    def __init__(self, session: Session, options: TriageOptions, plan: Path) -> None:
+        self.session = session
+        self.options = options
+        self.plan = plan
+        self.local = threading.local()
+        self.zygotes: list[Zygote] = []
+
+    def __call__(self, group: list[FindingRow]) -> Examination:
+        if not hasattr(self.local, "examiner"):
+            target = self.session.target
+            zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
+            self.zygotes.append(zygote)
+            options = self.options
+            self.local.examiner = Examiner(
+                self.session, zygote, options.timeout, options.runs, options.bug_seconds, options.deadline
+            )
+        examiner: Examiner = self.local.examiner
+        return examiner.examine(group[:TRIED_PER_GROUP])
+
+    def close(self) -> None:
+        """Ends all zygotes, and with them whatever still runs in a thread."""
+        for zygote in self.zygotes:
+            zygote.close()
+
+
+def _results(
+    session: Session,
+    options: TriageOptions,
+    examiners: Callable[[list[FindingRow]], Examination],
+    threads: ThreadPoolExecutor,
+    groups: list[list[FindingRow]],
+) -> Iterator[tuple[list[FindingRow], Examination]]:
+    """Groups with their examinations as they are done; at most one waits per thread, so that a deadline bites."""
+    waiting = iter(groups)
+    running: dict[Future[Examination], list[FindingRow]] = {}
+
+    def over() -> bool:
+        return session.stopped() or (options.deadline is not None and session.clock() >= options.deadline)
+
+    while True:
+        while not over() and len(running) < session.workers and (group := next(waiting, None)) is not None:
+            running[threads.submit(examiners, group)] = group
+        if not running or session.stopped():
+            return
+        done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield running.pop(future), future.result()
+
+
+def _settle(session: Session, group: list[FindingRow], found: Examination, report: TriageReport) -> None:
+    """The examined finding carries the bug; its look-alikes join it, or share its rejection."""
+    if found.postponed:
+        return
+    store = session.store
+    chosen = found.finding
+    number = store.settle_finding(
+        chosen.id, found.status, reason=found.reason, hits=found.hits, runs=found.runs, bug=found.bug
+    )
+    known = store.findings(session.target.key, bug=number) if number is not None else []
+    report.settled[found.status] += 1
+    if number is not None and len(known) == 1:
+        report.bugs.append(number)
+        session.watch.note(f"bug {number}: {found.bug.signature if found.bug else ''}")
+    for other in group:
+        if other.id != chosen.id:
+            status = "duplicate" if number is not None else found.status
+            store.settle_finding(other.id, status, reason=f"like finding {chosen.id}", bug=number)
+            report.settled[status] += 1

@@ -1,0 +1,42 @@
+"""From the store to a plan file."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.codec import dumps
+from fuzz_core.store.records import InvocationRow
+from fuzz_core.worker.plan import Header, write_plan
+
+
+def make_plan(
+    session: Session,
+    path: Path,
+    rows: Iterable[InvocationRow],
+    *,
+    seed: int,
+    oracles: Sequence[str] = ("crash",),
+    disabled: Sequence[str] = (),
+    mutating: bool = True,
+) -> None:
+    """Writes the plan for these invocations; `mutating` false leaves the argument value space out."""
+    apis = session.store.apis(session.target.key)
+    params = {api.name: list(api.params) for api in apis}
+    space = _space(session) if mutating else {"values": {}, "apis": [], "similarity": {}, "tensors": {}}
+    header = Header(session.target.library, seed, list(oracles), list(disabled), params, space)
+    write_plan(path, header, ((row.id, row.api, dumps(row.invocation)) for row in rows))
+
+
+def _space(session: Session) -> dict[str, Any]:
+    store, target = session.store, session.target.key
+    rows = store.similarity(target)
+    return {
+        "values": store.argument_space(target),
+        "apis": sorted(rows),
+        "similarity": {api: b64encode(row).decode() for api, row in rows.items()},
+        "tensors": store.tensor_space(target),
+    }

@@ -1,0 +1,191 @@
+"""Seeds to invocations: list the apis, collect seeds, trace the new and changed ones, re-run what they brought."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign.validation import validate
+from fuzz_core.collect.seed import Request, Seed
+from fuzz_core.collect.sources import SOURCES, collect
+from fuzz_core.execution.single import Job, Result, run_jobs
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.ir.errors import CodecError, NightfuzzError
+from fuzz_core.ir.values import Invocation
+from fuzz_core.store.freefuzz_import import read_dump
+from fuzz_core.store.records import SeedRecord
+from fuzz_core.store.similarity import refresh_similarity
+
+INVENTORY_SECONDS = 120.0
+
+
+@dataclass
+class TraceOptions:
+    """sources: names of seed sources. seconds: time limit per seed. deadline: clock time after which no seed starts."""
+
+    sources: Sequence[str] = tuple(SOURCES)
+    docs_dirs: Sequence[Path] = ()
+    tests_dirs: Sequence[Path] = ()
+    models_dirs: Sequence[Path] = ()
+    seconds: float = 60.0
+    deadline: float | None = None
+    freefuzz: Path | None = None
+
+
+@dataclass
+class TraceReport:
+    """What a trace did: seeds by status, new invocations, problems of collection, and what recording cost."""
+
+    seeds: int = 0
+    unchanged: int = 0
+    left: int = 0
+    status: Counter[str] = field(default_factory=Counter)
+    new: int = 0
+    imported: int = 0
+    checked: int = 0
+    valid: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+    tracing_seconds: float = 0.0
+    apis: int = 0
+
+    @property
+    def overhead(self) -> float:
+        """Share of the seeds' running time that went into recording, 0 to 1."""
+        return self.tracing_seconds / self.seconds if self.seconds else 0.0
+
+
+def trace(session: Session, options: TraceOptions) -> TraceReport:
+    """Brings the value spaces of the session's target up to date."""
+    report = TraceReport()
+    session.watch.phase("listing apis")
+    with Zygote(session.target.python, session.target.library, "trace", None, session.stopped) as zygote:
+        request = _inventory(session, zygote, options, report)
+        seeds = _new_seeds(session, request, options, report)
+        if seeds:
+            _trace_seeds(session, zygote, seeds, options, report)
+    if options.freefuzz is not None:
+        _import_freefuzz(session, options.freefuzz, report)
+    validate(session, report)
+    session.watch.phase("comparing definitions")
+    refresh_similarity(session.store, session.target.key)
+    return report
+
+
+def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: TraceReport) -> Request:
+    """Asks the target for its apis, and builds the request for the seed sources."""
+    result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)], 1, MEMORY_BYTES), None)
+    if result is None or not result.complete:
+        reason = result.outcome.text if result is not None else ""
+        raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
+    apis = [Api.from_json(message["api"]) for message in result.messages if "api" in message]
+    session.store.save_apis(session.target.key, apis)
+    report.apis = len(apis)
+    packages = dict(message["package"] for message in result.messages if "package" in message)
+    return Request(
+        library=session.target.library,
+        apis=apis,
+        packages={str(name): Path(folder) for name, folder in packages.items()},
+        docs_dirs=options.docs_dirs,
+        tests_dirs=options.tests_dirs,
+        models_dirs=options.models_dirs,
+        database=[(str(m["program"][0]), str(m["program"][1])) for m in result.messages if "program" in m],
+        problems=report.problems,
+    )
+
+
+def _new_seeds(session: Session, request: Request, options: TraceOptions, report: TraceReport) -> list[Seed]:
+    session.watch.phase("collecting seeds")
+    known = session.store.traced(session.target.key)
+    seeds = list(collect(request, options.sources))
+    report.seeds = len(seeds)
+    new = [seed for seed in seeds if seed.digest not in known]
+    report.unchanged = len(seeds) - len(new)
+    return new
+
+
+def _trace_seeds(
+    session: Session, zygote: Zygote, seeds: list[Seed], options: TraceOptions, report: TraceReport
+) -> None:
+    session.watch.phase("tracing seeds", len(seeds))
+    done = 0
+    jobs = _jobs(session, seeds, options)
+    for result in run_jobs(zygote, jobs, session.workers, MEMORY_BYTES, session.stopped):
+        done += 1
+        record, brought = _read_result(result)
+        report.new += _save(session, result, record, brought)
+        report.status[record.status] += 1
+        end = result.messages[-1] if result.complete else {}
+        report.seconds += _number(end.get("seconds"))
+        report.tracing_seconds += _number(end.get("tracing_seconds"))
+        failed = report.status["failed"] + report.status["crashed"] + report.status["timeout"]
+        session.watch.advance(done, seed=record.name, invocations=report.new, failed=failed)
+    report.left = len(seeds) - done
+
+
+def _jobs(session: Session, seeds: list[Seed], options: TraceOptions) -> Iterator[Job]:
+    for seed in seeds:
+        if options.deadline is not None and session.clock() > options.deadline:
+            return
+        request = {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}
+        yield Job("seed", request, options.seconds, tag=seed)
+
+
+def _read_result(result: Result) -> tuple[SeedRecord, list[tuple[Invocation, str]]]:
+    """The seed's record, and the invocations with what is expected of them; garbage counts as described in `reason`."""
+    seed: Seed = result.job.tag
+    brought = []
+    broken = result.garbage
+    for message in result.messages:
+        if "i" in message:
+            try:
+                brought.append((decode_invocation(message["i"]), "ok" if message.get("ok") is True else "exception"))
+            except CodecError:
+                broken += 1
+    end = result.messages[-1] if result.complete else {}
+    parts, failed = int(_number(end.get("parts"))), int(_number(end.get("failed")))
+    status, reason = _status(result, parts, failed, str(end.get("reason", "")))
+    reason += f" ({broken} unreadable lines)" if broken else ""
+    seconds = _number(end.get("seconds"))
+    return SeedRecord(seed.digest, seed.source, seed.name, status, reason[:500], seconds, parts, failed), brought
+
+
+def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, str]:
+    if result.outcome.kind == "timeout":
+        return "timeout", f"longer than {result.outcome.name}"
+    if not result.complete:
+        lines = result.outcome.text.strip().splitlines()
+        return "crashed", f"{result.outcome.kind} {result.outcome.name}: {lines[-1] if lines else ''}"
+    if failed == 0:
+        return "ok", ""
+    return ("failed" if failed >= parts else "partly"), reason
+
+
+def _save(session: Session, result: Result, record: SeedRecord, brought: list[tuple[Invocation, str]]) -> int:
+    end = result.messages[-1] if result.complete else {}
+    undescribed = {(str(row[0]), str(row[1])): int(row[2]) for row in _rows(end.get("undescribed"), 3)}
+    dropped = {(str(row[0]), "more than a seed may bring"): int(row[1]) for row in _rows(end.get("dropped"), 2)}
+    return session.store.save_trace(session.target.key, record, brought, undescribed, dropped)
+
+
+def _rows(data: Any, width: int) -> list[list[Any]]:
+    rows = data if isinstance(data, list) else []
+    return [row for row in rows if isinstance(row, list) and len(row) == width and isinstance(row[-1], int)]
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _import_freefuzz(session: Session, directory: Path, report: TraceReport) -> None:
+    session.watch.phase("importing FreeFuzz's database")
+    unmapped: Counter[tuple[str, str]] = Counter()
+    brought = [(invocation, "ok") for invocation in read_dump(directory, unmapped)]
+    record = SeedRecord(f"freefuzz:{directory.resolve()}", "import", f"FreeFuzz dump {directory.name}", "ok")
+    report.imported = session.store.save_trace(session.target.key, record, brought, unmapped, {})

@@ -1,0 +1,93 @@
+"""Re-running every new invocation unmutated: what does not run as it was traced is no valid seed."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, Protocol
+
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.pool import Lease, Limits, Pool
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.store.records import InvocationRow
+
+VALIDATION_TIMEOUT = 10.0
+
+
+class Counts(Protocol):
+    """Where the figures go."""
+
+    checked: int
+    valid: int
+
+
+def validate(session: Session, report: Counts) -> None:
+    """Re-runs all invocations that have no result yet and records whether they are valid."""
+    rows = list(session.store.invocations(session.target.key, unchecked=True))
+    if not rows:
+        return
+    session.watch.phase("re-running invocations", len(rows))
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
+        plan = Path(folder) / "plan.jsonl"
+        make_plan(session, plan, rows, seed=0, mutating=False)
+        with Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped) as zygote:
+            listener = _Validation(session, rows)
+            pool = Pool(zygote, session.workers, Limits(timeout=VALIDATION_TIMEOUT))
+            pool.run(listener, session.stopped, listener.tick)
+    listener.save()
+    report.checked, report.valid = listener.checked, listener.valid
+
+
+class _Validation:
+    """Leases every api's invocations once; a death is the result of the invocation it happened in."""
+
+    def __init__(self, session: Session, rows: list[InvocationRow]) -> None:
+        self.session = session
+        self.ids: dict[str, list[int]] = {}
+        for row in rows:
+            self.ids.setdefault(row.api, []).append(row.id)
+        self.waiting = [Lease(n, api, 0, len(ids), log=True) for n, (api, ids) in enumerate(self.ids.items(), 1)]
+        self.next_number = len(self.waiting) + 1
+        self.results: list[tuple[int, bool, str]] = []
+        self.checked = self.valid = 0
+
+    def next_lease(self) -> Lease | None:
+        return self.waiting.pop() if self.waiting else None
+
+    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        if "ran" not in message:
+            return
+        try:
+            outcome = Outcome.from_json(message.get("outcome"))
+        except CodecError:
+            return
+        index = message["ran"]
+        if type(index) is int and 0 <= index < len(self.ids[lease.api]):
+            self._record(self.ids[lease.api][index], outcome)
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        if 0 <= index < len(self.ids[lease.api]):
+            self._record(self.ids[lease.api][index], outcome)
+        if index + 1 < lease.last:
+            self.waiting.append(Lease(self.next_number, lease.api, index + 1, lease.last, log=True))
+            self.next_number += 1
+
+    def _record(self, number: int, outcome: Outcome) -> None:
+        valid = outcome.kind == "ok"
+        self.checked += 1
+        self.valid += valid
+        self.results.append((number, valid, "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"))
+
+    def tick(self) -> None:
+        """Saves now and then, so that an interruption loses little."""
+        self.session.watch.advance(self.checked, valid=self.valid)
+        if len(self.results) > 2000:
+            self.save()
+
+    def save(self) -> None:
+        """Commits results so far."""
+        self.session.store.set_validity(self.results)
+        self.results.clear()

@@ -1,0 +1,57 @@
+"""The one place where errors become exit codes: 0 clean, 1 bugs, 2 user error, 3 our bug, 130 interrupted."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rich.console import Console
+
+import fuzz_core
+from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+
+BUGS, USER_ERROR, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Runs a command and turns what it raises into one clear error and an exit code."""
+    console = Console(stderr=True)
+    try:
+        return work()
+    except UserError as error:
+        console.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
+        return USER_ERROR
+    except (KeyboardInterrupt, Interrupted):
+        console.print("interrupted; everything found so far is kept", markup=False)
+        return INTERRUPTED
+    except NightfuzzError as error:
+        console.print(f"failed: {error}", markup=False, highlight=False, soft_wrap=True)
+        return OUR_BUG
+    except Exception:  # noqa: BLE001 - the boundary: whatever is left is our bug and is shown whole
+        versions = f"nightfuzz {fuzz_core.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
+        console.print(f"this is a bug in nightfuzz; please report the lines below\n{versions}", markup=False)
+        console.print(traceback.format_exc(), markup=False, highlight=False, soft_wrap=True)
+        return OUR_BUG
+
+
+@contextmanager
+def stopping() -> Iterator[Callable[[], bool]]:
+    """While inside, the first SIGINT or SIGTERM asks to stop, the second raises KeyboardInterrupt."""
+    asked = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,123 @@
+"""The commands that list: tables for a person, JSON for a program."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.work import state_file
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import BugRow, Coverage
+from fuzz_core.store.store import Store
+from fuzz_core.targets.doctor import checks
+
+
+def _table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    console.print(table)
+
+
+def doctor(console: Console, as_json: bool) -> int:
+    """Checks; exit code 2 where something that every run needs is missing."""
+    found = checks()
+    if as_json:
+        console.print_json(json.dumps([asdict(check) for check in found]))
+    else:
+        rows: list[list[object]] = [["ok" if c.ok else "missing", c.name, c.detail, c.remedy] for c in found]
+        _table(console, ["", "what", "found", "remedy"], rows)
+    return 2 if any(check.required and not check.ok for check in found) else 0
+
+
+def _target_key(store: Store, wanted: str | None) -> str:
+    known = store.targets()
+    if not known:
+        raise UserError("no target is on record", "run `nightfuzz trace --target torch==2.13.0`, say")
+    if wanted is None:
+        return max(known, key=lambda record: record.made_at).key
+    for record in known:
+        if wanted in (record.key, record.spec):
+            return record.key
+    raise UserError(f"no target {wanted!r} on record", f"there are: {', '.join(record.key for record in known)}")
+
+
+def apis(settings: Settings, console: Console, gaps: bool, as_json: bool) -> int:
+    """Coverage of a target's apis."""
+    with open_store(state_file(settings), read_only=True) as store:
+        rows = store.coverage(_target_key(store, settings.target))
+    if settings.api:
+        rows = [row for row in rows if any(fnmatch.fnmatch(row.api, pattern) for pattern in settings.api)]
+    if gaps:
+        rows = [row for row in rows if row.gap]
+    if as_json:
+        console.print_json(json.dumps([{**row._asdict(), "gap": row.gap} for row in rows]))
+        return 0
+    _table(console, ["api", "invocations", "valid", "seeds", "gap"], [_api_row(row) for row in rows])
+    valid = sum(1 for row in rows if row.valid)
+    console.print(
+        f"{valid} of {len(rows)} apis have a valid invocation; {sum(r.invocations for r in rows)} invocations"
+    )
+    return 0
+
+
+def _api_row(row: Coverage) -> list[object]:
+    why = max(row.undescribed, key=lambda name: row.undescribed[name], default="")
+    gap = f"{row.gap}: {why}" if row.gap == "argument not describable" else row.gap
+    return [row.api, row.invocations, row.valid, row.seeds, gap]
+
+
+def bugs(settings: Settings, console: Console, target: str | None, as_json: bool) -> int:
+    """All bugs on record."""
+    with open_store(state_file(settings), read_only=True) as store:
+        key = None if target is None else _target_key(store, target)
+        rows = store.bugs(key)
+    if as_json:
+        console.print_json(json.dumps([bug_json(row) for row in rows]))
+        return 0
+    found: list[list[object]] = [
+        [row.id, row.target, row.kind, row.api, f"{row.hits}/{row.runs}", row.findings, _short(row)] for row in rows
+    ]
+    _table(console, ["bug", "target", "kind", "api", "rate", "findings", "what happened"], found)
+    console.print(f"{len(rows)} bugs")
+    return 0
+
+
+def _short(row: BugRow) -> str:
+    first = (row.outcome.text.strip().splitlines() or [""])[0]
+    return f"{row.outcome.name} {first}"[:100]
+
+
+def bug_json(row: BugRow) -> dict[str, Any]:
+    """A bug as JSON data."""
+    return {**row._asdict(), "test": encode_test(row.test), "outcome": row.outcome.to_json()}
+
+
+def show(settings: Settings, console: Console, number: int, as_json: bool) -> int:
+    """One bug in full."""
+    with open_store(state_file(settings), read_only=True) as store:
+        row = store.bug(number)
+    if as_json:
+        console.print_json(json.dumps(bug_json(row)))
+        return 0
+    frames = "".join(f"\n  {frame}" for frame in row.outcome.frames) or " none"
+    console.print(
+        f"bug {row.id}: {row.kind} in {row.api} ({row.target})\n"
+        f"signature: {row.signature_text}\n"
+        f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
+        f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
+        f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    return 0

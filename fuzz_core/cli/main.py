@@ -1,0 +1,205 @@
+"""`nightfuzz`: the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from fuzz_core.cli import listings, options, working
+from fuzz_core.cli.boundary import guarded
+from fuzz_core.cli.config import Settings, load
+
+app = typer.Typer(
+    help="A continuous fuzzing bot for deep-learning libraries.", no_args_is_help=True, add_completion=False
+)
+Work = Callable[[Settings, Console], int]
+
+
+def perform(work: Work, config: Any, **flags: Any) -> None:
+    """Runs a command's work behind the error boundary and exits with its code."""
+    if isinstance(flags.get("source"), str):
+        flags["source"] = [name.strip() for name in flags["source"].split(",") if name.strip()]
+    raise typer.Exit(guarded(lambda: work(load(config, flags), Console())))
+
+
+@app.command()
+def doctor(config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
+    """Say what is here and what is missing, each with its remedy."""
+    perform(lambda settings, console: listings.doctor(console, as_json), config, state=state)
+
+
+@app.command()
+def pull(
+    specs: Annotated[list[str], typer.Argument(help="torch==2.13.0, a wheel file, python:/path/to/bin/python")],
+    config: options.Config = None,
+    state: options.State = None,
+    flavour: options.Flavour = None,
+    library: options.Library = None,
+    as_json: options.Json = False,
+) -> None:
+    """Make targets, and say exactly what got installed."""
+    perform(
+        lambda settings, console: working.pull(settings, console, specs, as_json),
+        config,
+        state=state,
+        flavour=flavour,
+        library=library,
+    )
+
+
+@app.command()
+def trace(
+    config: options.Config = None,
+    state: options.State = None,
+    target: options.TargetOption = None,
+    flavour: options.Flavour = None,
+    library: options.Library = None,
+    workers: options.Workers = None,
+    source: options.Source = None,
+    docs: options.Docs = None,
+    tests: options.TestsDir = None,
+    models: options.Models = None,
+    seed_time: options.SeedTime = None,
+    import_freefuzz: options.FreeFuzz = None,
+    as_json: options.Json = False,
+) -> None:
+    """Collect seeds and trace the new and changed ones."""
+    perform(
+        lambda settings, console: working.trace_command(settings, console, import_freefuzz, as_json),
+        config,
+        state=state,
+        target=target,
+        flavour=flavour,
+        library=library,
+        workers=workers,
+        source=source,
+        docs=docs,
+        tests=tests,
+        models=models,
+        seed_time=seed_time,
+    )
+
+
+@app.command()
+def apis(
+    config: options.Config = None,
+    state: options.State = None,
+    target: options.TargetOption = None,
+    api: options.ApiPattern = None,
+    gaps: Annotated[bool, typer.Option("--gaps", help="Only apis with nothing to fuzz, and why")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """List covered apis, their invocations, and the gaps with their reasons."""
+    work: Work = lambda settings, console: listings.apis(settings, console, gaps, as_json)  # noqa: E731
+    perform(work, config, state=state, target=target, api=api)
+
+
+@app.command()
+def fuzz(
+    config: options.Config = None,
+    state: options.State = None,
+    target: options.TargetOption = None,
+    flavour: options.Flavour = None,
+    library: options.Library = None,
+    workers: options.Workers = None,
+    time: options.Time = None,
+    tests_count: options.Tests = None,
+    seed: options.SeedNumber = None,
+    api: options.ApiPattern = None,
+    no_type: options.NoType = False,
+    no_random: options.NoRandom = False,
+    no_database: options.NoDatabase = False,
+    disable: options.Disable = None,
+    fail_on_bugs: options.FailOnBugs = None,
+    as_json: options.Json = False,
+) -> None:
+    """Fuzz traced apis in a time-box, then confirm and minimise what was found."""
+    perform(
+        lambda settings, console: working.fuzz_command(settings, console, as_json),
+        config,
+        state=state,
+        target=target,
+        flavour=flavour,
+        library=library,
+        workers=workers,
+        time=time,
+        tests_count=tests_count,
+        seed=seed,
+        api=api,
+        disable=options.disabled(no_type, no_random, no_database, disable),
+        fail_on_bugs=fail_on_bugs,
+    )
+
+
+@app.command()
+def run(
+    config: options.Config = None,
+    state: options.State = None,
+    target: options.TargetOption = None,
+    flavour: options.Flavour = None,
+    library: options.Library = None,
+    workers: options.Workers = None,
+    time: options.Time = None,
+    seed: options.SeedNumber = None,
+    source: options.Source = None,
+    tests: options.TestsDir = None,
+    models: options.Models = None,
+    api: options.ApiPattern = None,
+    disable: options.Disable = None,
+    fail_on_bugs: options.FailOnBugs = None,
+    as_json: options.Json = False,
+) -> None:
+    """Do all of it in one time-box: target, tracing, fuzzing, triage, report."""
+    perform(
+        lambda settings, console: working.run_command(settings, console, as_json),
+        config,
+        state=state,
+        target=target,
+        flavour=flavour,
+        library=library,
+        workers=workers,
+        time=time,
+        seed=seed,
+        source=source,
+        tests=tests,
+        models=models,
+        api=api,
+        disable=disable,
+        fail_on_bugs=fail_on_bugs,
+    )
+
+
+@app.command()
+def bugs(
+    config: options.Config = None,
+    state: options.State = None,
+    target: Annotated[str | None, typer.Option("--target", help="Key of a target [default: all]")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """List confirmed bugs."""
+    perform(lambda settings, console: listings.bugs(settings, console, target, as_json), config, state=state)
+
+
+@app.command()
+def show(bug: int, config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
+    """Show one bug in full."""
+    perform(lambda settings, console: listings.show(settings, console, bug, as_json), config, state=state)
+
+
+@app.command()
+def repro(
+    bug: int,
+    run_now: Annotated[bool, typer.Option("--run", help="Run it now in a fresh process")] = False,
+    config: options.Config = None,
+    state: options.State = None,
+) -> None:
+    """Print a bug's standalone script; --run runs it and exits with 1 when it reproduces."""
+    perform(lambda settings, console: working.repro(settings, console, bug, run_now), config, state=state)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()

@@ -1,0 +1,44 @@
+"""The flags, declared once and shared by the commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[
+    Path | None, typer.Option("--config", help="Settings file [default: nightfuzz.toml here, if there]")
+]
+State = Annotated[Path | None, typer.Option("--state", help="State directory [default: .nightfuzz]")]
+TargetOption = Annotated[
+    str | None, typer.Option("--target", help="Target, as for `pull` [default: the one that was used last]")
+]
+Flavour = Annotated[str | None, typer.Option("--flavour", help="auto, cpu or cuda build [default: auto]")]
+Library = Annotated[str | None, typer.Option("--library", help="Library of an interpreter that holds several")]
+Workers = Annotated[int | None, typer.Option("--workers", help="Worker processes [default: 2]")]
+Time = Annotated[str | None, typer.Option("--time", help="Time-box: 45m, 90s, 1h30m [default: 45m]")]
+Tests = Annotated[int | None, typer.Option("--tests-count", help="Fixed number of tests instead of a time-box")]
+SeedNumber = Annotated[int | None, typer.Option("--seed", help="Seed of all randomness [default: drawn]")]
+ApiPattern = Annotated[list[str] | None, typer.Option("--api", help="Only apis that match, e.g. 'torch.nn.*'")]
+Source = Annotated[str | None, typer.Option("--source", help="Seed sources: docs,tests,models [default: all]")]
+Docs = Annotated[list[Path] | None, typer.Option("--docs", help="Directory of HTML, RST or Markdown pages")]
+TestsDir = Annotated[list[Path] | None, typer.Option("--tests", help="Directory of pytest or unittest files")]
+Models = Annotated[list[Path] | None, typer.Option("--models", help="Directory of model programs")]
+SeedTime = Annotated[str | None, typer.Option("--seed-time", help="Time limit per seed [default: 60s]")]
+FreeFuzz = Annotated[
+    Path | None, typer.Option("--import-freefuzz", help="Directory of the FreeFuzz authors' BSON dump")
+]
+NoType = Annotated[bool, typer.Option("--no-type", help="Without type mutation (the paper's ablation)")]
+NoRandom = Annotated[bool, typer.Option("--no-random", help="Without random value mutation")]
+NoDatabase = Annotated[bool, typer.Option("--no-database", help="Without database value mutation")]
+Disable = Annotated[list[str] | None, typer.Option("--disable", help="Switch off a mutator or kind by name")]
+FailOnBugs = Annotated[bool | None, typer.Option("--fail-on-bugs", help="Exit with 1 when new bugs were found")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table")]
+
+
+def disabled(no_type: bool, no_random: bool, no_database: bool, names: list[str] | None) -> list[str] | None:
+    """Mutator kinds and names to switch off; None where no flag was given, so that the settings file counts."""
+    kinds = [("type", no_type), ("random", no_random), ("database", no_database)]
+    chosen = [kind for kind, off in kinds if off] + list(names or [])
+    return chosen or None

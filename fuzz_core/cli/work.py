@@ -1,0 +1,113 @@
+"""What the commands that work share: target, store, session, and the phases in order."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+
+from fuzz_core.campaign.examining import TriageOptions, TriageReport, examine
+from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
+from fuzz_core.cli.boundary import stopping
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import watch
+from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.store import Store
+from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.spec import parse_spec
+
+STATE_FILE = "state.db"
+TRACE_SHARE = 0.4
+TRIAGE_SHARE = 0.4
+
+
+def state_file(settings: Settings) -> Path:
+    """The state file in the state directory, which is made. Raises UserError where it cannot be."""
+    try:
+        settings.state.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot make the state directory {settings.state}: {error.strerror}", "use --state DIR"
+        ) from error
+    return settings.state / STATE_FILE
+
+
+def target_of(store: Store, settings: Settings) -> TargetRecord:
+    """The target that was asked for, made if need be, or the one on record that was used last."""
+    if settings.target is None:
+        known = store.targets()
+        if not known:
+            raise UserError("no target: none was named and none is on record", "add --target torch==2.13.0, say")
+        return max(known, key=lambda record: record.made_at)
+    made = ensure(parse_spec(settings.target, settings.library), cast(Flavour, settings.flavour))
+    info = {"summary": made.summary(), "notes": list(made.notes), "devices": list(made.info.devices)}
+    record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), info)
+    store.save_target(record)
+    return record
+
+
+@contextmanager
+def session_of(settings: Settings, console: Console) -> Iterator[Session]:
+    """An open session with its progress display; signals ask it to stop."""
+    with stopping() as stopped, open_store(state_file(settings)) as store:
+        target = target_of(store, settings)
+        with watch(console) as display:
+            yield Session(store, target, settings.state, settings.workers, display, stopped)
+
+
+def trace_phase(session: Session, settings: Settings, **extra: Any) -> TraceReport:
+    """Traces what is new."""
+    options = TraceOptions(
+        sources=settings.source,
+        docs_dirs=settings.docs,
+        tests_dirs=settings.tests,
+        models_dirs=settings.models,
+        seconds=settings.seed_time,
+        **extra,
+    )
+    return trace(session, options)
+
+
+def fuzz_phase(session: Session, settings: Settings, seconds: float | None) -> FuzzReport:
+    """Fuzzes; the seed is drawn where none was given, and is in the run's record."""
+    options = FuzzOptions(
+        seconds=seconds,
+        tests=settings.tests_count,
+        patterns=settings.api,
+        seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
+        disabled=settings.disable,
+        oracles=settings.oracles,
+        timeout=settings.timeout,
+    )
+    return fuzz(session, options)
+
+
+def triage_phase(session: Session, settings: Settings, deadline: float | None) -> TriageReport:
+    """Examines what is pending."""
+    return examine(session, TriageOptions(deadline, runs=settings.confirm_runs, timeout=settings.timeout))
+
+
+def fuzz_and_triage(session: Session, settings: Settings, end: float | None) -> tuple[FuzzReport, TriageReport]:
+    """Fuzzes for the larger share of the time left and examines in the rest; a counted run has no deadline."""
+    if settings.tests_count is not None or end is None:
+        fuzzed = fuzz_phase(session, settings, None)
+        return fuzzed, triage_phase(session, settings, None)
+    left = end - session.clock()
+    fuzzed = fuzz_phase(session, settings, max(left * (1 - TRIAGE_SHARE), 1.0))
+    check(session.stopped)
+    return fuzzed, triage_phase(session, settings, end)
+
+
+def check(stopped: Callable[[], bool]) -> None:
+    """Raises Interrupted between phases when the user has asked to stop."""
+    if stopped():
+        raise Interrupted("stopped by the user")

@@ -1,0 +1,156 @@
+"""The commands that do something."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.campaign.examining import TriageReport
+from fuzz_core.campaign.fuzzing import FuzzReport, summary
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceReport
+from fuzz_core.cli.boundary import BUGS, INTERRUPTED
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.work import TRACE_SHARE, check, fuzz_and_triage, session_of, state_file, trace_phase
+from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.spec import parse_spec
+from fuzz_core.triage.confirm import run_script
+from reports.markdown import write_report
+
+REPRO_SECONDS = 60.0
+
+
+def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) -> int:
+    """Makes targets one by one and says what each holds."""
+    parsed = [parse_spec(spec, settings.library) for spec in specs]
+    made = []
+    with open_store(state_file(settings)) as store:
+        for spec in parsed:
+            if not as_json:
+                console.print(f"{spec.text} …", markup=False)
+            target = ensure(spec, cast(Flavour, settings.flavour))
+            made.append(target)
+            facts = {"summary": target.summary(), "notes": list(target.notes), "devices": list(target.info.devices)}
+            python = str(target.python)
+            store.save_target(TargetRecord(target.key, target.spec, target.library, target.version, python, facts))
+            if not as_json:
+                console.print(f"  {target.key}: {target.summary()}", markup=False, soft_wrap=True)
+                for note in target.notes:
+                    console.print(f"  note: {note}", markup=False, soft_wrap=True)
+    if as_json:
+        console.print_json(json.dumps([{**asdict(target), "python": str(target.python)} for target in made]))
+    return 0
+
+
+def trace_command(settings: Settings, console: Console, freefuzz: Path | None, as_json: bool) -> int:
+    """Traces, and prints what came of it."""
+    with session_of(settings, console) as session:
+        report = trace_phase(session, settings, freefuzz=freefuzz)
+        stopped = session.stopped()
+        covered = _covered(session)
+    if as_json:
+        console.print_json(json.dumps({**asdict(report), "overhead": report.overhead, **covered}))
+    else:
+        _print_trace(console, report, covered)
+    return INTERRUPTED if stopped else 0
+
+
+def _covered(session: Session) -> dict[str, int]:
+    coverage = session.store.coverage(session.target.key)
+    return {
+        "apis_listed": len(coverage),
+        "apis_valid": sum(1 for row in coverage if row.valid),
+        "invocations": sum(row.invocations for row in coverage),
+        "invocations_valid": sum(row.valid for row in coverage),
+    }
+
+
+def _print_trace(console: Console, report: TraceReport, covered: dict[str, int]) -> None:
+    status = ", ".join(f"{count} {name}" for name, count in sorted(report.status.items())) or "none"
+    lines = [
+        f"seeds: {report.seeds} collected, {report.unchanged} unchanged, traced: {status}",
+        f"invocations: {report.new} new; {report.valid} of {report.checked} re-run unmutated are valid",
+        f"value space: {covered['invocations']} invocations of {covered['apis_valid']} apis with a valid one "
+        f"({covered['apis_listed']} listed)",
+        f"recording took {report.overhead:.0%} of {report.seconds:.0f} s of seeds",
+    ]
+    if report.left:
+        lines.append(f"{report.left} seeds wait for the next trace")
+    if report.problems:
+        lines.append(f"{len(report.problems)} pieces could not be collected, first: {': '.join(report.problems[0])}")
+    console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def fuzz_command(settings: Settings, console: Console, as_json: bool) -> int:
+    """Fuzzes and examines within the time-box."""
+    with session_of(settings, console) as session:
+        end = None if settings.tests_count is not None else session.clock() + settings.time
+        return _finish(session, settings, console, as_json, end)
+
+
+def run_command(settings: Settings, console: Console, as_json: bool) -> int:
+    """Traces what is new, then fuzzes and examines, all within the time-box."""
+    began = time.monotonic()
+    with session_of(settings, console) as session:
+        end = began + settings.time
+        report = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE)
+        if not as_json:
+            _print_trace(console, report, _covered(session))
+        check(session.stopped)
+        return _finish(session, settings, console, as_json, end)
+
+
+def _finish(session: Session, settings: Settings, console: Console, as_json: bool, end: float | None) -> int:
+    try:
+        fuzzed, triaged = fuzz_and_triage(session, settings, end)
+    except Interrupted:
+        console.print("stopped; findings that were not examined yet wait for the next run", markup=False)
+        return INTERRUPTED
+    path = write_report(session.state_dir / "report.md", session.store, session.target)
+    if as_json:
+        console.print_json(json.dumps({"fuzz": summary(fuzzed), "triage": asdict(triaged), "report": str(path)}))
+    else:
+        _print_end(console, fuzzed, triaged, path)
+    if session.stopped():
+        return INTERRUPTED
+    return BUGS if settings.fail_on_bugs and triaged.bugs else 0
+
+
+def _print_end(console: Console, fuzzed: FuzzReport, triaged: TriageReport, path: Path) -> None:
+    settled: dict[str, Any] = dict(triaged.settled)
+    console.print(
+        f"{fuzzed.tests:,} tests of {fuzzed.apis} apis in {fuzzed.seconds:.0f} s ({fuzzed.rate:,.0f} per second), "
+        f"{fuzzed.deaths} workers died\n"
+        f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; examined: "
+        f"{', '.join(f'{count} {name}' for name, count in sorted(settled.items())) or 'none'}; {triaged.left} wait\n"
+        f"new bugs: {len(triaged.bugs)}; `nightfuzz bugs` lists them all; report: {path}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def repro(settings: Settings, console: Console, number: int, run_now: bool) -> int:
+    """Prints a bug's script, or runs it in a fresh process of its target."""
+    with open_store(state_file(settings), read_only=True) as store:
+        bug = store.bug(number)
+        target = store.target(bug.target)
+    if not run_now:
+        print(bug.script)
+        return 0
+    if not Path(target.python).exists():
+        raise UserError(f"the target {target.key} is gone", f"make it again: nightfuzz pull {target.spec}")
+    outcome = run_script(target.python, bug.script, dialect_of(target.library), REPRO_SECONDS)
+    console.print(f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}", markup=False, soft_wrap=True)
+    again = (outcome.kind, outcome.name) == (bug.outcome.kind, bug.outcome.name)
+    console.print("it reproduces" if again else f"it does not reproduce: {bug.outcome.kind} {bug.outcome.name} before")
+    return BUGS if again else 0

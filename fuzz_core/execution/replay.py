@@ -1,0 +1,99 @@
+"""One given test case at a time, for minimising: a worker that is kept until a test kills it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+from typing import Any, NamedTuple
+
+from fuzz_core.execution.deaths import outcome_of
+from fuzz_core.execution.zygote import Child, Zygote, kill
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
+
+
+class Replayed(NamedTuple):
+    """What the first mode did, and every verdict with its evidence; a death has no verdicts (its judge is outside)."""
+
+    outcome: Outcome
+    verdicts: tuple[tuple[Verdict, Outcome], ...] = ()
+
+
+class Replayer:
+    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes."""
+
+    def __init__(self, zygote: Zygote, timeout: float, memory: int) -> None:
+        self.zygote = zygote
+        self.timeout = timeout
+        self.memory = memory
+        self.child: Child | None = None
+        self.numbers = 0
+
+    def run(self, test: TestCase, *, fresh: bool = False) -> Replayed:
+        """Executes a test case; `fresh` in a process that has run nothing else."""
+        if fresh:
+            self.close()
+        if self.child is None:
+            self.child = self.zygote.fork("fuzz", self.memory)
+        self.numbers += 1
+        request = json.dumps({"lease": self.numbers, "test": encode_test(test)}) + "\n"
+        try:
+            _send(self.child, request.encode())
+        except OSError:
+            return self._died(None)
+        return self._await(self.child)
+
+    def _await(self, child: Child) -> Replayed:
+        deadline = time.monotonic() + self.timeout
+        buffer = b""
+        while (left := deadline - time.monotonic()) > 0:
+            if not select.select([child.from_child], [], [], left)[0]:
+                continue
+            try:
+                data = os.read(child.from_child, 1 << 20)
+            except BlockingIOError:
+                continue
+            if not data:
+                return self._died(None)
+            *lines, buffer = (buffer + data).split(b"\n")
+            for line in lines:
+                answer = _answer(line, self.numbers)
+                if answer is not None:
+                    return answer
+        return self._died(Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
+
+    def _died(self, outcome: Outcome | None) -> Replayed:
+        child, self.child = self.child, None
+        assert child is not None
+        if outcome is not None:
+            kill(child)
+        status = self.zygote.reap(child)
+        child.close()
+        return Replayed(outcome or outcome_of(status, child.output))
+
+    def close(self) -> None:
+        """Ends the process, if there is one."""
+        if self.child is not None:
+            kill(self.child)
+            self._died(None)
+
+
+def _send(child: Child, data: bytes) -> None:
+    while data:
+        data = data[os.write(child.to_child, data) :]
+
+
+def _answer(line: bytes, number: int) -> Replayed | None:
+    """The answer to request `number`; anything else on the pipe is the library's garbage."""
+    try:
+        message: Any = json.loads(line)
+        if not isinstance(message, dict) or message.get("replayed") != number:
+            return None
+        found = tuple((Verdict(*map(str, verdict)), Outcome.from_json(seen)) for verdict, seen in message["verdicts"])
+        return Replayed(Outcome.from_json(message["outcome"]), found)
+    except (ValueError, TypeError, KeyError, CodecError):
+        return None

@@ -1,0 +1,60 @@
+"""A readable report of one target as Markdown. What came from a worker is escaped: it is data from untrusted code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.store import Store
+
+MAX_TEXT = 1500
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~])")
+
+
+def escaped(text: object) -> str:
+    """Text that stays text in Markdown and in a table cell: one line, bounded."""
+    line = " ".join(str(text).split())[:MAX_TEXT]
+    return _SPECIAL.sub(r"\\\1", line)
+
+
+def fenced(text: str, language: str) -> str:
+    """A code block whose fence is longer than any run of backticks inside."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.strip()}\n{fence}"
+
+
+def headline(text: str) -> str:
+    """The first line of a message, bounded to 120 characters."""
+    return (text.strip().splitlines() or [""])[0][:120]
+
+
+def tail(text: str) -> str:
+    """The end of a message, bounded."""
+    return text.strip()[-MAX_TEXT:]
+
+
+def environment() -> Environment:
+    """Templates with the filters above; a missing name is an error."""
+    # Markdown is no HTML: autoescape would write entities into code blocks. `md` and `code` escape instead.
+    made = Environment(loader=PackageLoader("reports"), undefined=StrictUndefined, trim_blocks=True)
+    made.filters.update(md=escaped, code=fenced, headline=headline, tail=tail)
+    return made
+
+
+def write_report(path: Path, store: Store, target: TargetRecord) -> Path:
+    """Writes the report of a target and returns its path."""
+    coverage = store.coverage(target.key)
+    figures = {
+        "listed": len(coverage),
+        "valid": sum(1 for row in coverage if row.valid),
+        "invocations": sum(row.invocations for row in coverage),
+    }
+    template = environment().get_template("report.md.j2")
+    known = store.target(target.key)
+    text = template.render(target=known, bugs=store.bugs(target.key), runs=store.runs(target.key), figures=figures)
+    path.write_text(text, encoding="utf-8")
+    return path
