@@ -42,7 +42,7 @@ class Hooks:
                 return True
             cls = entry.found
             cls.__init__ = self._constructor(entry.api.name, cls)
-            for name in self.adapter.then_methods(cls):
+            for name in filter(functools.partial(_is_method, cls), self.adapter.then_methods(cls)):
                 setattr(cls, name, self._method(cls, name))
         except (TypeError, AttributeError):
             return False
@@ -66,7 +66,7 @@ class Hooks:
         return _like(traced, function)
 
     def _constructor(self, api: str, cls: Any) -> Callable[..., None]:
-        original = cls.__init__ if cls.__init__ is not object.__init__ else _nothing
+        original = _own_or_next(cls, "__init__")
 
         def traced(instance: Any, *args: Any, **kwargs: Any) -> None:
             recorder = self.recorder
@@ -82,7 +82,7 @@ class Hooks:
         return _like(traced, original)
 
     def _method(self, cls: Any, name: str) -> Callable[..., Any]:
-        original = getattr(cls, name)
+        original = _own_or_next(cls, name)
 
         def traced(instance: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = self.recorder
@@ -99,8 +99,27 @@ class Hooks:
         return _like(traced, original)
 
 
-def _nothing(instance: Any, *args: Any, **kwargs: Any) -> None:
-    """The constructor of a class that does its work in `__new__`: object's own would refuse the arguments."""
+def _is_method(cls: type, name: str) -> bool:
+    """Whether it takes the instance: no static or class method, no property, no callable object."""
+    found = inspect.getattr_static(cls, name, None)
+    return inspect.isroutine(found) and not isinstance(found, staticmethod | classmethod)
+
+
+def _own_or_next(cls: Any, name: str) -> Callable[..., Any]:
+    """The method, or what comes next for the instance at hand: with several bases that may be none of this class's.
+
+    The constructor of a class that does its work in `__new__` is object's own, which would refuse the arguments.
+    """
+    if name in vars(cls):
+        own: Callable[..., Any] = getattr(cls, name)
+        return own
+
+    def following(instance: Any, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(super(cls, instance), name)
+        return None if getattr(method, "__objclass__", None) is object else method(*args, **kwargs)
+
+    functools.update_wrapper(following, getattr(cls, name))
+    return following
 
 
 def _watched(
@@ -139,3 +158,17 @@ def _replace(functions: dict[int, Any], prefixes: tuple[str, ...]) -> None:
             wrapper = functions.get(id(value))
             if wrapper is not None:
                 setattr(module, attribute, wrapper)
+            elif type(value) in (dict, set):
+                _register(value, functions)
+
+
+def _register(table: Any, functions: dict[int, Any]) -> None:
+    """Puts wrappers into a library's own tables, of functions by name and of names by function alike."""
+    if isinstance(table, set):
+        table.update([functions[id(item)] for item in table if id(item) in functions])
+        return
+    for key, item in list(table.items()):
+        if id(item) in functions:
+            table[key] = functions[id(item)]
+        if id(key) in functions:
+            table[functions[id(key)]] = table[key]
