@@ -7,8 +7,9 @@ from pathlib import Path
 
 from fuzz_core.collect.files import provenance, read_text, walk
 from fuzz_core.collect.forms import Extracted, extract
+from fuzz_core.collect.names import Names
 from fuzz_core.collect.pages import extract_page
-from fuzz_core.collect.repair import Names, repair
+from fuzz_core.collect.repair import repair
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.ir.catalogue import Api
 

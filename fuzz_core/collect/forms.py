@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from fuzz_core.collect.prompts import PROMPT, has_prompts, without_prompts
+from fuzz_core.collect.prompts import has_prompts, without_prompts
 from fuzz_core.collect.salvage import salvage, syntax_error
 from fuzz_core.collect.told import with_told_values, without_results
 
@@ -87,7 +87,7 @@ def _next(lines: list[str], at: int) -> Form:
         return _fenced(lines, at, fence)
     if directive := _DIRECTIVE.match(line):
         return _directed(lines, at, directive)
-    if PROMPT.match(line) and has_prompts(line):
+    if has_prompts(line):
         return _session(lines, at)
     if line.rstrip().endswith("::") or _USAGE.match(line):
         end = _block_end(lines, at + 1, _depth(line))
@@ -134,7 +134,7 @@ def _block_end(lines: list[str], start: int, depth: int) -> int:
 
 
 def _holds_forms(lines: list[str]) -> bool:
-    return any(_FENCE.match(line) or _DIRECTIVE.match(line) or PROMPT.match(line) for line in lines)
+    return any(_FENCE.match(line) or _DIRECTIVE.match(line) or has_prompts(line) for line in lines)
 
 
 def is_program(code: str) -> bool:

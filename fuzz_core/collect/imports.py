@@ -10,14 +10,14 @@ ROOTS = {
 }
 """The first part of public api names, and what binds it."""
 
-_STANDARD_MODULES = frozenset(
-    """
-    abc ast asyncio bisect collections contextlib copy csv dataclasses datetime enum functools gc glob gzip hashlib
-    heapq inspect io itertools json logging math multiprocessing numbers operator os pathlib pickle pprint queue
-    random re shutil socket statistics string struct subprocess sys tempfile textwrap threading time timeit types
-    typing unittest uuid warnings weakref zlib
-    """.split()
-)
+_MODULES = """
+abc ast asyncio bisect collections contextlib copy csv dataclasses datetime enum functools gc glob gzip hashlib heapq
+inspect io itertools json logging math multiprocessing numbers operator os pathlib pickle pprint queue random re
+shutil socket statistics string struct subprocess sys tempfile textwrap threading time timeit types typing unittest
+uuid warnings weakref zlib
+"""
+STANDARD_MODULES = frozenset(_MODULES.split())
+"""Modules that examples use without importing them."""
 
 _STANDARD_MEMBERS = {
     "collections": "Counter OrderedDict defaultdict deque namedtuple",
@@ -88,6 +88,11 @@ _TORCH = {
     "rnn": "from torch.nn.utils import rnn",
 }
 
+_KERAS_MODULES = """
+activations applications backend callbacks constraints datasets distribution dtype_policies initializers layers losses
+metrics mixed_precision models ops optimizers preprocessing quantizers regularizers saving utils
+"""
+
 _TENSORFLOW = {
     "tf": "import tensorflow as tf",
     "tensorflow": "import tensorflow",
@@ -100,13 +105,7 @@ _TENSORFLOW = {
     "v1": "import tensorflow.compat.v1 as v1",
     "dtensor": "from tensorflow.experimental import dtensor",
     "xla": "from tensorflow.compiler.tf2xla.python import xla",
-} | {
-    name: f"from keras import {name}"
-    for name in """
-        activations applications backend callbacks constraints datasets distribution dtype_policies initializers
-        layers losses metrics mixed_precision models ops optimizers preprocessing quantizers regularizers saving utils
-    """.split()
-}
+} | {name: f"from keras import {name}" for name in _KERAS_MODULES.split()}
 
 _JITTOR = {
     "jt": "import jittor as jt",
@@ -122,7 +121,7 @@ _OWN = {"torch": _TORCH, "tensorflow": _TENSORFLOW, "jittor": _JITTOR}
 
 def known_imports(library: str) -> dict[str, str]:
     """The import statement for each name that is known by convention: the library's own before the general ones."""
-    known = {name: f"import {name}" for name in sorted(_STANDARD_MODULES)}
+    known = {name: f"import {name}" for name in sorted(STANDARD_MODULES)}
     for module, members in _STANDARD_MEMBERS.items():
         known |= {name: f"from {module} import {name}" for name in members.split()}
     return known | _COMMON | _OWN.get(library, {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -117,7 +116,7 @@ _TRANSFORMERS_MODELS = (
     "vit",
 )
 
-_SMALL_WORDS = re.compile(r"tiny|nano|mobile$|small", re.IGNORECASE)
+_SMALL_WORDS = ("nano", "tiny", "small", "mobile")
 
 
 def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
@@ -144,15 +143,12 @@ def keras_applications(package: Path) -> list[str]:
         if isinstance(statement, ast.ImportFrom):
             names = [alias.asname or alias.name for alias in statement.names]
             families[statement.module or ""].extend(name for name in names if name[:1].isupper())
-    return sorted(_smallest(names) for names in families.values() if names)
+    return sorted(min(names, key=_size) for names in families.values() if names)
 
 
-def _smallest(names: list[str]) -> str:
-    """The smallest of a family as far as names tell: one that says so, or the one of the lowest number."""
-    family = len(os.path.commonprefix(names)) if len(names) > 1 else 0
-
-    def size(name: str) -> tuple[bool, bool, list[int], str]:
-        numbers = [int(number) for number in re.findall(r"\d+", name[family:])]
-        return not _SMALL_WORDS.search(name), not numbers, numbers, name
-
-    return min(names, key=size)
+def _size(name: str) -> tuple[int, bool, list[int], str]:
+    """Smallest first, as far as names tell: those that say so, then by the number at the end."""
+    lower = name.lower()
+    word = next((rank for rank, word in enumerate(_SMALL_WORDS) if word in lower), len(_SMALL_WORDS))
+    numbers = [int(number) for number in re.findall(r"\d+(?=V2$)|\d+$", name)]
+    return word, not numbers, numbers, name

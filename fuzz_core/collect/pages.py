@@ -31,6 +31,8 @@ def extract_page(html: str, library: str = "") -> Extracted:
 def page_chunks(html: str) -> Iterator[Chunk]:
     """The pieces of code of a page in their order: every `<pre>` that is not output or another language."""
     soup = BeautifulSoup(html, "html.parser")
+    for mark in soup.select(_DECORATION):
+        mark.decompose()
     for block in soup.find_all("pre"):
         classes = [name for tag in (block, *block.parents, *block.find_all("code")) for name in _classes(tag)]
         if any(_OTHER.match(name) or _NO_CODE.match(name) for name in classes):
@@ -50,8 +52,6 @@ def _classes(tag: Tag) -> list[str]:
 
 def _typed(block: Tag) -> str:
     """The text of a block; where no prompts in it tell what was printed from what was typed, the markup does."""
-    for mark in block.select(_DECORATION):
-        mark.decompose()
     for line in block.select("[data-terminal-prefix]"):
         line.insert(0, str(line["data-terminal-prefix"]).rstrip() + " ")
     if not has_prompts(block.get_text()):

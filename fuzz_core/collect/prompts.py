@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from fuzz_core.collect.salvage import syntax_error
 
-PROMPT = re.compile(r"^(?P<indent>\s*)(?P<mark>>>>>?|>>(?=\s)|\.\.\.)(?P<rest>.*)$")
+_PROMPT = re.compile(r"^(?P<indent>\s*)(?P<mark>>>>>?|>>(?=\s)|\.\.\.)(?P<rest>.*)$")
 _IPYTHON = re.compile(r"^(?P<indent>\s*)(?P<mark>In ?\[\d*\]:|\.{3,}:)(?P<rest>.*)$")
 _IPYTHON_OUTPUT = re.compile(r"^\s*Out ?\[\d*\]:")
 _DIRECTIVE = re.compile(r"\s*#\s*x?doctest:.*$", re.IGNORECASE)
@@ -16,7 +16,7 @@ _DIRECTIVE = re.compile(r"\s*#\s*x?doctest:.*$", re.IGNORECASE)
 
 def has_prompts(text: str) -> bool:
     """Whether any line starts with a primary prompt, Python's or IPython's."""
-    marks = (PROMPT.match(line) or _IPYTHON.match(line) for line in text.splitlines())
+    marks = (_IPYTHON.match(line) or _PROMPT.match(line) for line in text.splitlines())
     return any(mark is not None and not mark["mark"].startswith("..") for mark in marks)
 
 
@@ -36,7 +36,7 @@ def _aligned(text: str) -> Iterator[str]:
     indent = ""
     for raw in text.expandtabs(4).replace("\N{NO-BREAK SPACE}", " ").splitlines():
         line = _IPYTHON_OUTPUT.sub("", raw)
-        match = PROMPT.match(line) or _IPYTHON.match(line)
+        match = _IPYTHON.match(line) or _PROMPT.match(line)
         if match is None:
             yield line.removeprefix(indent)
             continue

@@ -1,159 +1,94 @@
-"""The repair of section 4.1 of the FreeFuzz paper: imports that an example leaves out are put in front of it."""
+"""The repair of section 4.1 of the FreeFuzz paper: what an example leaves out is put in front of it.
+
+Missing imports come first, then values for names that the example takes for granted. Beyond the paper, calls by names
+that the library no longer has are turned into calls of what they mean.
+"""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import symtable
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from fuzz_core.collect.imports import ROOTS, known_imports
+from fuzz_core.collect.callees import with_current_names
+from fuzz_core.collect.edits import Edit, applied, replacing
+from fuzz_core.collect.freenames import Uses, unbound_names
+from fuzz_core.collect.names import Names
+from fuzz_core.collect.standins import stand_ins
 from fuzz_core.ir.catalogue import Api
 
-_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
+_FUTURE = "from __future__ import "
 
 
 class Repaired(NamedTuple):
-    """Code with its imports, and the free names for which none was found."""
+    """Code with what it left out, and the free names for which nothing is known."""
 
     code: str
     unresolved: tuple[str, ...]
 
 
-class Names:
-    """Which statement brings a name in: conventions of the library, and the public names of a target."""
-
-    def __init__(self, library: str, apis: Iterable[Api]) -> None:
-        self._known = known_imports(library)
-        self._modules: defaultdict[str, set[str]] = defaultdict(set)
-        for api in apis:
-            if api.kind != "method":
-                for name in (api.name, *api.aliases):
-                    module, _, short = name.rpartition(".")
-                    self._modules[module].add(short)
-        self._packages = _parents(self._modules)
-        self._owners: defaultdict[str, list[str]] = defaultdict(list)
-        for module in sorted(self._modules, key=lambda name: (name.count("."), len(name), name)):
-            for short in self._modules[module]:
-                self._owners[short].append(module)
-
-    def statement(self, name: str, api: Api | None = None) -> str:
-        """The statement that binds a free name of an example of `api`; empty where nothing is known.
-
-        The api's own module goes before conventions (its example means its own `Dropout`), other modules come last.
-        """
-        homes = _homes(api)
-        for module in homes:
-            if name in self._modules.get(module, ()):
-                return _bind(module, name)
-        if name in self._known:
-            return self._known[name]
-        for module in homes:
-            for parent in _ancestors(module):
-                if name in self._modules.get(parent, ()) or f"{parent}.{name}" in self._packages:
-                    return _bind(parent, name)
-        return _bind(self._owners[name][0], name) if name in self._owners else self._package(name)
-
-    def _package(self, name: str) -> str:
-        found = sorted((package for package in self._packages if package.endswith(f".{name}")), key=len)
-        return _bind(found[0].rpartition(".")[0], name) if found else ""
-
-
 def repair(code: str, names: Names, api: Api | None = None) -> Repaired:
-    """Puts the missing imports in front of code that compiles. Names that nothing is known of stay free."""
-    statements: list[str] = []
-    unresolved: list[str] = []
-    for name in free_names(code):
-        statement = names.statement(name, api)
+    """Puts missing imports and values in front of code that compiles. Raises SyntaxError where it does not."""
+    values = stand_ins(names.library)
+    body = with_told_elisions(with_current_names(code, names, api), values)
+    missing = _Missing(names, api, Uses(body), values)
+    for name in unbound_names(body):
+        missing.add(name)
+    lines = body.split("\n")
+    future = [line for line in lines if line.startswith(_FUTURE)]
+    rest = [line for line in lines if not line.startswith(_FUTURE)]
+    return Repaired("\n".join([*future, *missing.imports, *missing.values, *rest]), tuple(missing.unresolved))
+
+
+def with_told_elisions(code: str, values: dict[str, str]) -> str:
+    """The code with `name = ...` and `f(name=...)` filled in for names that have a usual value."""
+    edits: list[Edit] = []
+    for node in ast.walk(ast.parse(code)):
+        name, value = "", None
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name, value = node.targets[0].id, node.value
+        elif isinstance(node, ast.keyword):
+            name, value = node.arg or "", node.value
+        if isinstance(value, ast.Constant) and value.value is Ellipsis and name in values:
+            edits.append(replacing(value, values[name]))
+    return applied(code, edits)
+
+
+class _Missing:
+    """What is to be put in front of one example."""
+
+    def __init__(self, names: Names, api: Api | None, uses: Uses, table: dict[str, str]) -> None:
+        self.imports: list[str] = []
+        self.values: list[str] = []
+        self.unresolved: list[str] = []
+        self._names, self._api, self._uses, self._table = names, api, uses, table
+        self._done: set[str] = set()
+
+    def add(self, name: str) -> None:
+        """Adds what binds a name: a usual value where it is not called, else an import, else a value after all."""
+        if name in self._done:
+            return
+        self._done.add(name)
+        called = name in self._uses.called
+        known_value = name in self._table and not called
+        if not known_value and (hasattr(builtins, name) or name.startswith("__")):
+            return
+        statement = "" if known_value else self._names.statement(name, self._api, self._uses.attributes[name], called)
         if statement:
-            statements.extend(line for line in statement.split("\n") if line not in statements)
+            self._add_import(statement)
+        elif name in self._table:
+            self._add_value(name)
         else:
-            unresolved.append(name)
-    future, rest = _split_future(code)
-    return Repaired("\n".join([*future, *sorted(statements, key=_import_order), rest]), tuple(unresolved))
+            self.unresolved.append(name)
 
+    def _add_import(self, statement: str) -> None:
+        *roots, last = statement.split("\n")
+        self.imports.extend(line for line in roots if line not in self.imports)
+        (self.imports if "import " in last else self.values).append(last)
 
-def free_names(code: str) -> tuple[str, ...]:
-    """Names that a module reads before it binds them, in order of first use. Raises SyntaxError.
-
-    A function's body is read when it is called: it may use whatever the module binds anywhere.
-    """
-    bound: set[str] = set()
-    statements = [(node, _table(code, node)) for node in ast.parse(code).body]
-    everything = {name for _, table in statements for name in _bound(table)}
-    free: dict[str, None] = {}
-    for node, table in statements:
-        now, later = _read(node, table)
-        free |= dict.fromkeys(name for name in now if name not in bound)
-        free |= dict.fromkeys(name for name in later if name not in everything)
-        bound |= _bound(table)
-    return tuple(name for name in free if name not in _BUILTINS)
-
-
-def _table(code: str, node: ast.stmt) -> symtable.SymbolTable:
-    """The names of one top-level statement, by the lines it stands on."""
-    decorators = getattr(node, "decorator_list", [])
-    start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    lines = code.splitlines()[start - 1 : node.end_lineno]
-    return symtable.symtable("\n".join(lines) + "\n", "<seed>", "exec")
-
-
-def _read(node: ast.stmt, table: symtable.SymbolTable) -> tuple[list[str], list[str]]:
-    """Global names that a statement reads when it runs, and those read inside functions that it defines."""
-    names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)]
-    own = set() if isinstance(node, (ast.Assign, ast.AnnAssign)) else _bound(table)
-    here = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()} - own
-    deferred = set(_global_reads(table))
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        return [node.target.id, *(name for name in names if name in here)], []
-    return [name for name in names if name in here], [name for name in names if name in deferred]
-
-
-def _global_reads(table: symtable.SymbolTable) -> Iterator[str]:
-    for child in table.get_children():
-        yield from (
-            symbol.get_name() for symbol in child.get_symbols() if symbol.is_global() and symbol.is_referenced()
-        )
-        yield from _global_reads(child)
-
-
-def _bound(table: symtable.SymbolTable) -> set[str]:
-    return {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
-
-
-def _parents(modules: Iterable[str]) -> set[str]:
-    return {parent for module in modules for parent in (module, *_ancestors(module))}
-
-
-def _ancestors(module: str) -> list[str]:
-    parts = module.split(".")
-    return [".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
-
-
-def _homes(api: Api | None) -> Sequence[str]:
-    """Modules that an api is public in; the class's module for a method."""
-    if api is None:
-        return ()
-    cut = 2 if api.kind == "method" else 1
-    return list(dict.fromkeys(name.rsplit(".", cut)[0] for name in (api.name, *api.aliases) if name.count(".") >= cut))
-
-
-def _bind(module: str, name: str) -> str:
-    """The statement for a public name. Lazy modules know their members as attributes alone: those are assigned."""
-    root = module.partition(".")[0]
-    if root == "tf":
-        return f"{ROOTS[root]}\n{name} = {module}.{name}"
-    return f"from {module} import {name}"
-
-
-def _import_order(statement: str) -> tuple[bool, str]:
-    return ("import " not in statement, statement)
-
-
-def _split_future(code: str) -> tuple[list[str], str]:
-    """Imports from `__future__`, which have to stay in front, and the rest."""
-    lines = code.splitlines()
-    future = [line for line in lines if line.startswith("from __future__ import ")]
-    return future, "\n".join(line for line in lines if not line.startswith("from __future__ import "))
+    def _add_value(self, name: str) -> None:
+        expression = self._table[name]
+        for needed in unbound_names(expression):
+            if needed != name:
+                self.add(needed)
+        self.values.append(f"{name} = {expression}")

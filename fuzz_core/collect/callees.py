@@ -1,0 +1,75 @@
+"""Calls of functions by names that they no longer have, or never had outside the page that shows them.
+
+The page of `tf.raw_ops.MatrixDiag` calls `tf.matrix_diag(diagonal)`, that of `tf.raw_ops.Unique` plain `unique(x)`:
+both mean the op of the page. `tf.diag` moved to `tf.linalg.diag`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from fuzz_core.collect.edits import Edit, applied, replacing
+from fuzz_core.collect.names import Names
+from fuzz_core.ir.catalogue import Api
+
+_KEYWORD_ONLY = "tf.raw_ops"
+
+
+def with_current_names(code: str, names: Names, api: Api | None = None) -> str:
+    """The code with every call of an unknown library function turned into one of the function it means.
+
+    The api of the page is meant where its name is the same but for case and underscores; else the public function of
+    the same short name. Functions that take keywords only get their positional arguments named.
+    """
+    tree = ast.parse(code)
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return applied(code, [edit for call in calls for edit in _edits(call, names, api, bound)])
+
+
+def _edits(call: ast.Call, names: Names, api: Api | None, bound: set[str]) -> list[Edit]:
+    callee = _dotted(call.func)
+    if not callee or callee.partition(".")[0] in bound or call.func.lineno != call.func.end_lineno:
+        return []
+    current = _meant(callee, names, api)
+    if not current:
+        return []
+    edits = [] if current == callee else [replacing(call.func, current)]
+    return edits + _named_arguments(call, current, names)
+
+
+def _meant(callee: str, names: Names, api: Api | None) -> str:
+    """The public name of what a call means; empty where nothing is to be done."""
+    if names.has(callee):
+        return callee if callee.startswith(_KEYWORD_ONLY) else ""
+    module, _, short = callee.rpartition(".")
+    if module and not names.has_module(module):
+        return ""
+    if api is not None and api.kind == "function" and _plain(short) == _plain(api.name.rpartition(".")[2]):
+        return api.name
+    return names.find(short) if module else ""
+
+
+def _named_arguments(call: ast.Call, current: str, names: Names) -> list[Edit]:
+    params = names.params(current) if current.startswith(_KEYWORD_ONLY) else ()
+    if len(call.args) > len(params) or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return []
+    taken = {keyword.arg for keyword in call.keywords}
+    return [
+        Edit(argument.lineno, argument.col_offset, argument.col_offset, f"{name}=")
+        for argument, name in zip(call.args, params, strict=False)
+        if name not in taken
+    ]
+
+
+def _dotted(node: ast.expr) -> str:
+    """A chain of attributes of a name as text, else empty."""
+    if isinstance(node, ast.Attribute):
+        base = _dotted(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()

@@ -1,0 +1,111 @@
+"""The public names of a target as documentation uses them: which exist, and what statement brings one in."""
+
+from __future__ import annotations
+
+import importlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from fuzz_core.collect.imports import ROOTS, STANDARD_MODULES, known_imports
+from fuzz_core.ir.catalogue import Api
+
+
+class Names:
+    """Conventions of the library, and the public names of a target."""
+
+    def __init__(self, library: str, apis: Iterable[Api]) -> None:
+        self.library = library
+        self._known = known_imports(library)
+        self._modules: defaultdict[str, set[str]] = defaultdict(set)
+        self._params: dict[str, tuple[str, ...]] = {}
+        for api in apis:
+            if api.kind != "method":
+                for name in (api.name, *api.aliases):
+                    module, _, short = name.rpartition(".")
+                    self._modules[module].add(short)
+                    self._params[name] = api.params
+        self._packages = _parents(self._modules)
+        self._owners: defaultdict[str, list[str]] = defaultdict(list)
+        for module in sorted(self._modules, key=lambda name: (name.count("."), len(name), name)):
+            for short in self._modules[module]:
+                self._owners[short].append(module)
+
+    def has(self, name: str) -> bool:
+        """Whether this is the full name of a public api."""
+        return _rooted(name) in self._params
+
+    def has_module(self, name: str) -> bool:
+        """Whether public apis live directly in a module of this name."""
+        return _rooted(name) in self._modules
+
+    def find(self, short: str) -> str:
+        """The full name of the public api with this short name that is nearest to the root; empty where none has it."""
+        return f"{self._owners[short][0]}.{short}" if short in self._owners else ""
+
+    def params(self, name: str) -> tuple[str, ...]:
+        """Names of the positional parameters of an api, as far as known."""
+        return self._params.get(name, ())
+
+    def statement(self, name: str, api: Api | None = None, attributes: Iterable[str] = (), called: bool = False) -> str:
+        """The statement that binds a free name of an example of `api`; empty where nothing is known.
+
+        The api's own module goes before conventions (its example means its own `Dropout`), other modules come last.
+        attributes: those read from the name; a module of the standard library without them is not what is meant.
+        called: the name is called, so that no module is meant.
+        """
+        homes = _homes(api)
+        for module in homes:
+            if name in self._modules.get(module, ()):
+                return _bind(module, name)
+        if name in self._known and _fits(name, attributes, called):
+            return self._known[name]
+        for module in homes:
+            for parent in _ancestors(module):
+                if name in self._modules.get(parent, ()) or (not called and f"{parent}.{name}" in self._packages):
+                    return _bind(parent, name)
+        if name in self._owners:
+            return _bind(self._owners[name][0], name)
+        return "" if called else self._package(name)
+
+    def _package(self, name: str) -> str:
+        found = sorted((package for package in self._packages if package.endswith(f".{name}")), key=len)
+        return _bind(found[0].rpartition(".")[0], name) if found else ""
+
+
+def _rooted(name: str) -> str:
+    """The name below the library's own root: Keras is public as `tf.keras` too."""
+    return f"tf.{name}" if name.startswith("keras.") or name == "keras" else name
+
+
+def _fits(name: str, attributes: Iterable[str], called: bool) -> bool:
+    if name not in STANDARD_MODULES:
+        return True
+    if called:
+        return False
+    module = importlib.import_module(name)
+    return all(hasattr(module, attribute) for attribute in attributes)
+
+
+def _parents(modules: Iterable[str]) -> set[str]:
+    return {parent for module in modules for parent in (module, *_ancestors(module))}
+
+
+def _ancestors(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
+
+
+def _homes(api: Api | None) -> Sequence[str]:
+    """Modules that an api is public in; the class's module for a method."""
+    if api is None:
+        return ()
+    cut = 2 if api.kind == "method" else 1
+    return list(dict.fromkeys(name.rsplit(".", cut)[0] for name in (api.name, *api.aliases) if name.count(".") >= cut))
+
+
+def _bind(module: str, name: str) -> str:
+    """The statement for a public name. Lazy modules know their members as attributes alone: those are assigned."""
+    root = module.partition(".")[0]
+    if root == "tf":
+        return f"{ROOTS[root]}\n{name} = {module}.{name}"
+    return f"from {module} import {name}"
