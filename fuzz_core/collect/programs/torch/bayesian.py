@@ -64,7 +64,7 @@ def conjugate(counts: torch.Tensor) -> torch.Tensor:
     shares = D.Dirichlet(torch.ones(len(counts)) + counts)
     split = D.Multinomial(total_count=int(counts.sum()), probs=shares.mean)
     likelihood = D.Poisson(rate.mean).log_prob(counts).sum() + split.log_prob(counts)
-    precise = D.Wishart(df=4.0, scale_tril=torch.eye(2)).rsample().logdet()
+    precise = D.Wishart(df=8.0, scale_tril=torch.eye(2)).rsample().logdet()
     kl = D.kl_divergence(rate, D.Gamma(1.0, 1.0)) + D.kl_divergence(shares, D.Dirichlet(torch.ones(len(counts))))
     return kl + likelihood + chance.entropy().sum() + rate.rsample((2,)).mean() + precise
 
