@@ -76,20 +76,30 @@ def _open_writer(path: Path) -> Database:
     if path.exists() and not os.access(path, os.W_OK):
         raise not_writable(path, PermissionError("the file is read-only"))
     with user_errors(path):
-        try:
-            db = _connect(str(path))
-        except sqlite3.DatabaseError as error:
-            if is_corrupt(error):
-                raise _keep_aside(path, str(error)) from error
-            raise
+        _check_first(path)
+        db = Database(sqlite3.connect(path), execute_plugins=False)
         with _closing_on_error(db):
             _refuse_foreign(db, path)
             _refuse_newer(db, path)
+            # Before anything else is written: a file that was killed here must be known as ours next time.
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.enable_wal()
             db.execute("PRAGMA synchronous = NORMAL")
             MIGRATIONS.apply(db)
             db.execute("PRAGMA foreign_keys = ON")
     return db
+
+
+def _check_first(path: Path) -> None:
+    """Keeps a damaged file aside. Looks through a reader: a writer would fold the log into it, or drop the log."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        _connect_reader(path).close()
+    except sqlite3.DatabaseError as error:
+        if is_corrupt(error):
+            raise _keep_aside(path, str(error)) from error
+        raise
 
 
 def _open_reader(path: Path) -> Database:
@@ -111,17 +121,17 @@ def _open_reader(path: Path) -> Database:
 def _connect_reader(path: Path) -> Database:
     address = path.resolve().as_uri() + "?mode=ro"
     try:
-        return _connect(address, uri=True)
+        return _connect_checked(address)
     except sqlite3.OperationalError as error:
         # A reader of a WAL file needs its -shm; where the directory refuses one, only a file without a log can be read.
         if not is_not_writable(error) or path.with_name(path.name + "-wal").exists():
             raise
-        return _connect(address + "&immutable=1", uri=True)
+        return _connect_checked(address + "&immutable=1")
 
 
-def _connect(address: str, uri: bool = False) -> Database:
+def _connect_checked(address: str) -> Database:
     """Connects and checks the whole file. Raises sqlite3.DatabaseError, for damage with SQLITE_CORRUPT or _NOTADB."""
-    connection = sqlite3.connect(address, uri=uri)
+    connection = sqlite3.connect(address, uri=True)
     try:
         faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
         if faults != ["ok"]:

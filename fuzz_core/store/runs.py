@@ -13,7 +13,9 @@ from fuzz_core.store.records import RunRow
 _COUNTS = {
     "apis": "SELECT COUNT(*) FROM apis WHERE target = ?",
     "apis_with_invocation": "SELECT COUNT(DISTINCT api) FROM invocations WHERE target = ? AND expected = 'ok'",
-    "apis_with_valid_invocation": "SELECT COUNT(DISTINCT api) FROM invocations WHERE target = ? AND valid = 1",
+    "apis_with_valid_invocation": (
+        "SELECT COUNT(DISTINCT api) FROM invocations WHERE target = ? AND expected = 'ok' AND valid = 1"
+    ),
     "invocations": "SELECT COUNT(*) FROM invocations WHERE target = ?",
     "invocations_checked": "SELECT COUNT(valid) FROM invocations WHERE target = ? AND expected = 'ok'",
     "invocations_valid": "SELECT COUNT(*) FROM invocations WHERE target = ? AND expected = 'ok' AND valid = 1",

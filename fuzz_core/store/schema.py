@@ -82,7 +82,6 @@ CREATE INDEX findings_by_status ON findings (target, status);
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
     """What targets have, what seeds did with it, and the two value spaces."""
-    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.executescript(_VALUE_SPACES)
 
 

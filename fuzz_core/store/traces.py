@@ -51,14 +51,15 @@ class TraceTables(Base):
         """Saves all that one seed brought, or nothing; saving it again replaces its counts and changes nothing else.
 
         invocations: with what is expected of them, `ok` or `exception`. undescribed and dropped: counts by
-        (api, type) and (api, reason). Returns how many invocations were new to the target.
+        (api, type) and (api, reason). Error inputs add nothing to the argument value space.
+        Returns how many invocations were new to the target.
         """
         with self._transaction():
             self._save_seed(target, seed)
             new = self._save_invocations(target, seed.digest, invocations)
             self._save_counts(target, seed.digest, "undescribed", undescribed)
             self._save_counts(target, seed.digest, "dropped", dropped)
-            self._save_arguments(target, new)
+            self._save_arguments(target, [invocation for invocation, expected in new if expected == "ok"])
         return len(new)
 
     def _save_seed(self, target: str, seed: SeedRecord) -> None:
@@ -66,15 +67,17 @@ class TraceTables(Base):
         sql = "INSERT OR REPLACE INTO seeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         self._db.execute(sql, (target, *row, self._now()))
 
-    def _save_invocations(self, target: str, seed: str, found: Iterable[tuple[Invocation, str]]) -> list[Invocation]:
+    def _save_invocations(
+        self, target: str, seed: str, found: Iterable[tuple[Invocation, str]]
+    ) -> list[tuple[Invocation, str]]:
         self._db.execute(_UNLINK, (seed, target))
-        new: dict[str, Invocation] = {}
+        new: dict[str, tuple[Invocation, str]] = {}
         digests = []
         for invocation, expected in found:
             digest = codec.digest(invocation)
             row = (target, text(invocation.api), digest, codec.dumps(invocation), expected)
             if self._db.conn.execute(_SAVE_INVOCATION, row).rowcount:
-                new[digest] = invocation
+                new[digest] = (invocation, expected)
             digests.append((seed, target, digest))
         self._db.conn.executemany(_LINK, digests)
         return list(new.values())
