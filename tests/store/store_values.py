@@ -51,8 +51,8 @@ def _nodes(children):
     return seqs | _pairs(children).map(Map) | _calls(children)
 
 
-values = st.recursive(leaves, _nodes, max_leaves=8)
-invocations = _calls(values)
+values = st.deferred(lambda: st.recursive(leaves, _nodes, max_leaves=8))
+invocations = st.deferred(lambda: _calls(values))
 tests = st.builds(TestCase, invocations, st.integers(0, 2**63 - 1), st.integers(0, 99), st.lists(names).map(tuple))
 outcomes = st.builds(
     Outcome, st.sampled_from(KINDS), names, st.text(), st.lists(names, max_size=3).map(tuple), st.floats(0, 1e6)
