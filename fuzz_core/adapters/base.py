@@ -58,7 +58,10 @@ class Adapter(Protocol):
         """Once in every forked process before the first test: one thread, quiet warnings."""
 
     def reset(self, seed: int) -> None:
-        """Before each test: global modes at their defaults where cheap, random streams from the seed."""
+        """Before each test: random streams from the seed."""
+
+    def state(self) -> object:
+        """The library's global switches, cheap to read: a test that leaves them changed ends its process."""
 
     def modes(self) -> tuple[str, ...]:
         """The execution modes this machine offers; `cpu` comes first."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayed, Replayer
@@ -153,12 +155,18 @@ class Examiner:
             return Examination(finding, status, reason, seen.hits, seen.runs)
         outcome = seen.outcome
         if outcome.kind == "signal":
-            outcome = outcome._replace(frames=frames(self.python, script, IMPORT_SECONDS * 2, self.dialect))
+            outcome = outcome._replace(frames=self._frames(script))
         verdict = finding.verdict
         text = signature(finding.api, verdict, outcome).text
         head = (text, finding.api, verdict.oracle, verdict.kind)
         bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test != finding.test)
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
+
+    def _frames(self, script: str) -> tuple[str, ...]:
+        with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
+            path = Path(folder) / "repro.py"
+            path.write_text(script, encoding="utf-8")
+            return frames(self.python, str(path), IMPORT_SECONDS * 2, self.dialect)
 
     def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
         kind = finding.verdict.kind

@@ -16,7 +16,7 @@ from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.store.records import FindingRow
-from fuzz_core.triage.minimise import cost
+from fuzz_core.triage.cost import cost
 from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3

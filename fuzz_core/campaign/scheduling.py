@@ -62,8 +62,11 @@ class FairSchedule:
 
     def done(self, lease: Lease, following: int, seconds: float) -> None:
         """A lease came back: `following` is the first test that was not run."""
-        self._charge(lease.api, seconds if self.slice is not None else following - lease.first)
+        self.cost[lease.api] += seconds if self.slice is not None else following - lease.first
         self.position[lease.api] = following
+        if self.slice is None and following < lease.last:
+            self.rest.append(Lease(0, lease.api, following, lease.last))
+            return
         self._push(lease.api)
 
     def died(self, lease: Lease, index: int, seconds: float) -> None:
@@ -72,11 +75,8 @@ class FairSchedule:
         if self.slice is None and index + 1 < lease.last:
             self.rest.append(Lease(0, lease.api, index + 1, lease.last))
             return
-        self._charge(lease.api, seconds if self.slice is not None else index + 1 - lease.first)
+        self.cost[lease.api] += seconds if self.slice is not None else index + 1 - lease.first
         self._push(lease.api)
-
-    def _charge(self, api: str, cost: float) -> None:
-        self.cost[api] += cost
 
     def _push(self, api: str) -> None:
         heapq.heappush(self.heap, (self.cost[api], self.order[api], api))

@@ -58,6 +58,9 @@ class _Validation:
         return self.waiting.pop() if self.waiting else None
 
     def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        following = message.get("next")
+        if message.get("done") == lease.number and type(following) is int and following < lease.last:
+            self._again(lease, following)
         if "ran" not in message:
             return
         try:
@@ -72,8 +75,11 @@ class _Validation:
         if 0 <= index < len(self.ids[lease.api]):
             self._record(self.ids[lease.api][index], outcome)
         if index + 1 < lease.last:
-            self.waiting.append(Lease(self.next_number, lease.api, index + 1, lease.last, log=True))
-            self.next_number += 1
+            self._again(lease, index + 1)
+
+    def _again(self, lease: Lease, first: int) -> None:
+        self.waiting.append(Lease(self.next_number, lease.api, max(first, lease.first), lease.last, log=True))
+        self.next_number += 1
 
     def _record(self, number: int, outcome: Outcome) -> None:
         valid = outcome.kind == "ok"

@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-Config = Annotated[
-    Path | None, typer.Option("--config", help="Settings file [default: nightfuzz.toml here, if there]")
-]
+Config = Annotated[Path | None, typer.Option("--config", help="Settings file [default: nightfuzz.toml here, if there]")]
 State = Annotated[Path | None, typer.Option("--state", help="State directory [default: .nightfuzz]")]
 TargetOption = Annotated[
     str | None, typer.Option("--target", help="Target, as for `pull` [default: the one that was used last]")

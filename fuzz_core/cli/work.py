@@ -48,6 +48,9 @@ def target_of(store: Store, settings: Settings) -> TargetRecord:
         if not known:
             raise UserError("no target: none was named and none is on record", "add --target torch==2.13.0, say")
         return max(known, key=lambda record: record.made_at)
+    for record in store.targets():
+        if record.key == settings.target:
+            return record
     made = ensure(parse_spec(settings.target, settings.library), cast(Flavour, settings.flavour))
     info = {"summary": made.summary(), "notes": list(made.notes), "devices": list(made.info.devices)}
     record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), info)

@@ -57,6 +57,7 @@ class Slot:
     lease: Lease | None = None
     buffer: bytearray = field(default_factory=bytearray)
     tests: int = 0
+    spent: bool = False
     since: float = 0.0
 
 
@@ -104,12 +105,12 @@ class Pool:
 
     def _hand(self, slot: Slot, lease: Lease) -> None:
         slot.lease = lease
-        if slot.child is not None and slot.tests >= self.limits.recycle:
+        if slot.child is not None and slot.spent:
             self._retire(slot)
         if slot.child is None:
             slot.child = self.zygote.fork("fuzz", self.limits.memory)
             slot.buffer.clear()
-            slot.tests = 0
+            slot.tests, slot.spent = 0, False
             self.restarts += 1
             self.selector.register(slot.child.from_child, selectors.EVENT_READ, slot)
         slot.since = time.monotonic()
@@ -151,6 +152,8 @@ class Pool:
         if message.get("done") == slot.lease.number:
             slot.tests += _whole(message.get("next"), slot.lease.last) - slot.lease.first
             slot.lease = None
+            # A test changed the library's global state: what came after it in this process would not replay.
+            slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle
 
     def _watch(self, listener: Listener) -> None:
         """Ends workers that are in one test for longer than the time-out, or silent without being in any."""

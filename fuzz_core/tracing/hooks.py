@@ -144,6 +144,9 @@ def _watched(
 def _like(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
     """Gives the wrapper the original's name, document and signature: libraries introspect their own functions."""
     functools.update_wrapper(wrapper, original)
+    if not inspect.isfunction(original):
+        # Who follows `__wrapped__` looks for source code, and a native function has none.
+        del wrapper.__wrapped__  # type: ignore[attr-defined]
     with contextlib.suppress(ValueError, TypeError):
         wrapper.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return wrapper

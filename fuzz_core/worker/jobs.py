@@ -102,6 +102,8 @@ class Worker:
         self.channel = channel
         self.journal = channel.journal
         self.execution = Execution(world.adapter, world.dialect, self.plan.header.oracles)
+        self.state = world.adapter.state()
+        self.adapter = world.adapter
         self.executed: set[int] = set()
         self.reported: Counter[tuple[str, str, str]] = Counter()
 
@@ -111,17 +113,20 @@ class Worker:
         counts: Counter[str] = Counter()
         index = lease["first"]
         began = time.monotonic()
-        while index < lease["last"] and (until is None or time.monotonic() < until):
+        spoilt = False
+        while index < lease["last"] and not spoilt and (until is None or time.monotonic() < until):
             test = self.plan.test(api, index)
             key = hash(test.invocation)
             if log or key not in self.executed:
                 self.executed.add(key)
                 self._one(lease["lease"], index, test, counts, log)
+                spoilt = self.adapter.state() != self.state
             else:
                 counts["duplicate"] += 1
             index += 1
         spent = time.monotonic() - began
-        self.channel.send({"done": lease["lease"], "next": index, "counts": dict(counts), "seconds": spent})
+        done = {"done": lease["lease"], "next": index, "counts": dict(counts), "seconds": spent}
+        self.channel.send({**done, "retire": spoilt})
 
     def _one(self, lease: int, index: int, test: TestCase, counts: Counter[str], log: bool) -> None:
         self.journal.begin(lease, index)

@@ -23,7 +23,6 @@ class TorchAdapter:
         """Imports torch; no thread pool and no CUDA context is started by it."""
         self.torch = importlib.import_module("torch")
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
-        self.defaults = self.torch.get_default_dtype()
         return self.torch
 
     def listed(self) -> list[Listed]:
@@ -67,6 +66,8 @@ class TorchAdapter:
     def then_methods(self, cls: type) -> tuple[str, ...]:
         """A module is called, an optimiser or scheduler steps, a distribution or transform has public methods."""
         torch = self.torch
+        if issubclass(cls, torch.Tensor):
+            return ()
         if issubclass(cls, torch.nn.Module):
             return ("__call__",)
         if issubclass(cls, torch.optim.Optimizer | torch.optim.lr_scheduler.LRScheduler):
@@ -84,13 +85,23 @@ class TorchAdapter:
         self.torch.set_num_threads(1)
 
     def reset(self, seed: int) -> None:
-        """Undoes what an earlier test may have switched globally and reseeds the global generator."""
+        """Reseeds the global generator."""
+        self.torch.default_generator.manual_seed(seed & 0xFFFFFFFF)
+
+    def state(self) -> object:
+        """Default dtype and device, gradient and inference mode, autocast, threads, determinism."""
         torch = self.torch
-        torch.default_generator.manual_seed(seed & 0xFFFFFFFF)
-        if torch.get_default_dtype() is not self.defaults:
-            torch.set_default_dtype(self.defaults)
-        if not torch.is_grad_enabled():
-            torch.set_grad_enabled(True)
+        return (
+            torch.get_default_dtype(),
+            torch._C._len_torch_function_stack(),
+            torch._C._len_torch_dispatch_stack(),
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            torch.is_autocast_enabled("cpu"),
+            torch.get_num_threads(),
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_anomaly_enabled(),
+        )
 
     def modes(self) -> tuple[str, ...]:
         """`cpu`, and `cuda` and `cuda-nocudnn` where a device answers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import operator
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -70,7 +70,7 @@ def _public_names(module: ModuleType) -> list[str]:
 
 
 def _is_api(found: Any) -> bool:
-    if not callable(found) or isinstance(found, ModuleType):
+    if not isinstance(found, type | FunctionType | BuiltinFunctionType):
         return False
     if isinstance(found, type) and (not _doc(found) or issubclass(found, BaseException)):
         return False

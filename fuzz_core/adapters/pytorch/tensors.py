@@ -52,7 +52,9 @@ def _dense(tensor: torch.Tensor) -> Tensor:
     strides = None if tensor.is_contiguous() else tuple(tensor.stride())
     container = "parameter" if type(tensor) is torch.nn.Parameter else "tensor"
     shape = tuple(int(n) for n in tensor.shape)
-    return Tensor(name, shape, _fill(tensor.detach(), name), container, strides, tensor.requires_grad)
+    # Where gradients are off, requires_grad changes nothing, and a replay runs with gradients on.
+    requires_grad = tensor.requires_grad and torch.is_grad_enabled()
+    return Tensor(name, shape, _fill(tensor.detach(), name), container, strides, requires_grad)
 
 
 def _fill(tensor: torch.Tensor, name: str) -> Fill:

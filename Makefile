@@ -1,0 +1,32 @@
+# Two commands set everything up: `make fuzz` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TARGET ?= torch==2.13.0
+TIME ?= 60s
+
+.PHONY: fuzz test check clean
+
+$(BIN)/nightfuzz: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+# Environment, target, tracing of documentation and developer tests, a short fuzz, triage, a report.
+fuzz: $(BIN)/nightfuzz
+	$(BIN)/nightfuzz pull '$(TARGET)'
+	$(BIN)/nightfuzz trace --target '$(TARGET)' --source docs,tests
+	$(BIN)/nightfuzz fuzz --target '$(TARGET)' --time $(TIME)
+	$(BIN)/nightfuzz bugs
+
+check: $(BIN)/nightfuzz
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/pytest
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
