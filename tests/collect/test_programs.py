@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 from pathlib import Path
 
@@ -71,7 +72,8 @@ def imported(tree: ast.Module) -> set[str]:
 
 def run_all(interpreter: str | Path, library: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [str(interpreter), "-c", RUN_ALL, str(PROGRAMS / library)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=500)
+    one_core = {**os.environ, "OMP_NUM_THREADS": "1"}  # threads cost tiny models more than they save
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=one_core, timeout=500)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
