@@ -58,7 +58,7 @@ def joined(pieces: Iterable[Chunk], library: str = "") -> Extracted:
     for chunk in pieces:
         code = chunk.code if syntax_error(chunk.code) is None else without_results(chunk.code)
         mended = salvage(with_told_values(code, library))
-        statements = _statements(mended.code)
+        statements = _statements(mended.code, chunk.declared)
         if not statements or (not chunk.declared and mended.dropped > statements):
             continue
         parts.append(mended.code)
@@ -144,8 +144,12 @@ def is_program(code: str) -> bool:
     )
 
 
-def _statements(code: str) -> int:
-    return sum(not isinstance(statement, ast.Pass) for statement in ast.parse(code).body)
+def _statements(code: str, declared: bool) -> int:
+    """How many statements there are; none in data that is shown and nothing is done with."""
+    tree = ast.parse(code)
+    if not declared and not any(isinstance(node, (ast.Call, ast.Assign)) for node in ast.walk(tree)):
+        return 0
+    return sum(not isinstance(statement, ast.Pass) for statement in tree.body)
 
 
 def _depth(line: str) -> int:

@@ -73,7 +73,9 @@ class _Missing:
         known_value = name in self._table and not called
         if not known_value and (hasattr(builtins, name) or name.startswith("__")):
             return
-        statement = "" if known_value else self._names.statement(name, self._api, self._uses.attributes[name], called)
+        no_module = called or self._uses.is_value(name)
+        attributes = self._uses.attributes[name]
+        statement = "" if known_value else self._names.statement(name, self._api, attributes, no_module)
         if statement:
             self._add_import(statement)
         elif name in self._table:

@@ -51,6 +51,7 @@ _TORCH = {
     "train_batch": "lambda *args, **kwargs: 0.5",
     "data": "[(torch.rand(2, 4), torch.rand(2, 4))]",
     "dataset": "[(torch.rand(2, 4), torch.rand(2, 4))]",
+    "data_loader": "[(torch.rand(2, 4), torch.rand(2, 4))]",
     "dataloader": "[(torch.rand(2, 4), torch.rand(2, 4))]",
     "loader": "[(torch.rand(2, 4), torch.rand(2, 4))]",
     "device": "torch.device('cpu')",
@@ -81,8 +82,15 @@ _TENSORFLOW = {
     "params": "tf.reshape(tf.range(16.), [4, 4])",
     "matrix": "tf.eye(4) + tf.ones([4, 4])",
     "A": "tf.eye(4) + tf.ones([4, 4])",
+    "images": "tf.ones([2, 8, 8, 3])",
+    "image": "tf.ones([8, 8, 3])",
+    "boxes": "tf.constant([[0., 0., 1., 1.], [0., 0., 0.5, 0.5]])",
+    "scores": "tf.constant([0.9, 0.8])",
+    "max_output_size": "2",
+    "iou_threshold": "0.5",
+    "shape": "(2, 4)",
     "scalar": "tf.constant(2.)",
-} | dict.fromkeys(("x_train", "y_train", "inputs", "outputs", "features", "images", "X", "Y"), "tf.ones([2, 4])")
+} | dict.fromkeys(("x_train", "y_train", "inputs", "outputs", "features", "data", "X", "Y"), "tf.ones([2, 4])")
 _TENSORFLOW |= dict.fromkeys(
     ("x", "y", "z", "a", "b", "c", "t", "w", "g", "input", "tensor", "values"), "tf.reshape(tf.range(1., 9.), [2, 4])"
 )

@@ -92,9 +92,12 @@ def _literal(text: str) -> str:
     """The longest start of the text, up to a closing bracket, that is a list, tuple or number."""
     if text[:1] not in tuple("[(-0123456789"):
         return ""
-    end = max((index for index, mark in enumerate(text) if mark in _CLOSE), default=len(text) - 1) + 1
+    ends = [index + 1 for index, mark in enumerate(text) if mark in _CLOSE] or [len(text)]
+    return next((text[:end] for end in reversed(ends) if _is_data(text[:end])), "")
+
+
+def _is_data(text: str) -> bool:
     try:
-        value = ast.literal_eval(text[:end])
+        return isinstance(ast.literal_eval(text), (list, tuple, int, float))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return ""
-    return text[:end] if isinstance(value, (list, tuple, int, float)) else ""
+        return False

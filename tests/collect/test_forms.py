@@ -211,12 +211,17 @@ def test_results_behind_arrows_are_no_code() -> None:
     [
         ("# tensor 'x' is [1, 1, 2]", "tf.constant([1, 1, 2])"),
         ("# tensor `x` is [[1, 2],\n#               [3, 4]]", "tf.constant([[1, 2], [3, 4]])"),
+        ("# 'x' is [3] or 'x' is [-1]", "tf.constant([3])"),
         ("# 'x' is a tensor of shape [2, 3]", "tf.ones([2, 3])"),
         ("x = ...  # Shape [2, 4] Tensor", "tf.ones([2, 4])"),
     ],
 )
 def test_values_told_in_comments_are_given(comment: str, value: str) -> None:
     assert statements_of(f"```\n{comment}\nf(x) ==> 3\n```", "tensorflow") == [f"x = {value}", "f(x)"]
+
+
+def test_data_that_is_only_shown_is_no_code() -> None:
+    assert code_of("```\n[[1, 2],\n [3, 4]]\n```\n```\nx = [1]\n```") == "x = [1]"
 
 
 def test_told_values_of_names_that_nothing_uses_stay_comments() -> None:
