@@ -39,7 +39,10 @@ class TensorFlowAdapter:
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
         self.exported = importlib.import_module("tensorflow.python.util.tf_export")
         self.keras_state = importlib.import_module("keras.src.backend.common.global_state")
+        self.policy_map = self.keras.dtype_policies.DTypePolicyMap
+        self.floatx = self.keras.config.floatx
         self.seeds: set[int] = set()
+        self.several: bool | None = None
         self.scope: Any = None
         self.device = ""
         return self.tf
@@ -65,7 +68,7 @@ class TensorFlowAdapter:
             return Invocation("tf.TensorSpec", (describe(value.shape), describe(value.dtype)))
         if isinstance(value, enum.Enum):
             return self._enum(value)
-        if isinstance(value, self.keras.DTypePolicy):
+        if isinstance(value, self.keras.DTypePolicy) and not isinstance(value, self.policy_map):
             return prim(value.name)
         return None
 
@@ -138,7 +141,7 @@ class TensorFlowAdapter:
         self.keras_state.set_global_attribute("global_seed_generator", None)
         if self.context.op_callbacks:
             self.callbacks.clear_op_callbacks()
-        if self.keras.config.floatx() != "float32":
+        if self.floatx() != "float32":
             self.keras.config.set_floatx("float32")
 
     def modes(self) -> tuple[str, ...]:
@@ -149,7 +152,9 @@ class TensorFlowAdapter:
 
     def enter(self, mode: str) -> str:
         """Places operations: where there is a GPU, TensorFlow would otherwise choose it by itself."""
-        if len(self.modes()) == 1:
+        if self.several is None:
+            self.several = len(self.modes()) > 1
+        if not self.several:
             return "cpu"
         device = "/CPU:0" if mode == "cpu" else "/GPU:0"
         if device != self.device:
