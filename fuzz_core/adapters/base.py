@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
-from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.adapters.dialect import load_half
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
@@ -87,7 +87,7 @@ ADAPTERS: dict[str, str] = {
 
 def adapter_of(library: str) -> Adapter:
     """The adapter of a library by name, not yet loaded. Raises UserError for an unknown one."""
-    made: Adapter = load_plugin(ADAPTERS, library, "library")()
+    made: Adapter = load_half(ADAPTERS, library, "Adapter")()
     return made
 
 

@@ -6,6 +6,7 @@ A dialect imports nothing of the library, so that the controller can write scrip
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 from typing import Protocol
 
@@ -48,7 +49,19 @@ def load_plugin(table: dict[str, str], name: str, what: str) -> type:
     return found
 
 
+def load_half(table: dict[str, str], library: str, attribute: str) -> type:
+    """The `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
+
+    So a library can be added from outside: such a module on the path (and on NIGHTFUZZ_PATH, for the processes of the
+    target) is all it takes. Raises UserError for an unknown library.
+    """
+    outside = f"nightfuzz_{library}"
+    if library not in table and importlib.util.find_spec(outside) is not None:
+        table = {**table, library: f"{outside}:{attribute}"}
+    return load_plugin(table, library, "library")
+
+
 def dialect_of(library: str) -> Dialect:
     """The dialect of a library by name. Raises UserError for an unknown one."""
-    made: Dialect = load_plugin(DIALECTS, library, "library")()
+    made: Dialect = load_half(DIALECTS, library, "Dialect")()
     return made

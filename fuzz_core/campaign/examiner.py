@@ -119,7 +119,7 @@ class Examiner:
         seen = [self._seen(self.replayer.run(small, fresh=True), finding, wanted) for _ in range(self.runs)]
         hits = [outcome for outcome in seen if outcome is not None]
         outcome = hits[0] if hits else finding.outcome
-        return self._decided(finding, small, Confirmation(len(hits), self.runs, outcome), self._script(small, finding))
+        return self._decided(finding, small, Confirmation(len(hits), self.runs, outcome))
 
     def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
         """Confirms the smallest script; where that fails, with seeded streams, then the test case as it was found."""
@@ -127,7 +127,7 @@ class Examiner:
         best: Examination | None = None
         for test, seeded in tries:
             script = self._script(test, finding, seeded)
-            found = self._decided(finding, test, self._confirm(script, finding.verdict), script)
+            found = self._decided(finding, test, self._confirm(script, finding.verdict), seeded)
             if found.status == "confirmed":
                 return found
             if best is None or found.hits > best.hits:
@@ -148,7 +148,7 @@ class Examiner:
         rest = confirm(self.python, script, same, self.dialect, self.runs - 1, seconds)
         return Confirmation(first.hits + rest.hits, self.runs, first.outcome)
 
-    def _decided(self, finding: FindingRow, test: TestCase, seen: Confirmation, script: str) -> Examination:
+    def _decided(self, finding: FindingRow, test: TestCase, seen: Confirmation, seeded: bool = False) -> Examination:
         if seen.hits < self.runs:
             status = "flaky" if seen.hits else "rejected"
             reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
@@ -158,6 +158,8 @@ class Examiner:
             outcome = outcome._replace(frames=self._frames(script))
         verdict = finding.verdict
         text = signature(finding.api, verdict, outcome).text
+        # Written again with what happened in the fresh process, which may say more than the first sight did.
+        script = self._script(test, finding._replace(outcome=outcome), seeded)
         head = (text, finding.api, verdict.oracle, verdict.kind)
         bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test != finding.test)
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)

@@ -46,10 +46,12 @@ class Child(NamedTuple):
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """What foreign code gets to see: no tokens, no user's home, one thread, a fixed hash seed."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    outside = os.environ.get("NIGHTFUZZ_PATH", "")
+    project = str(Path(fuzz_core.__file__).parent.parent)
     fixed = {
         "HOME": str(home),
         "TMPDIR": str(home),
-        "PYTHONPATH": str(Path(fuzz_core.__file__).parent.parent),
+        "PYTHONPATH": os.pathsep.join(filter(None, [project, outside])),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",

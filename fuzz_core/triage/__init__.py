@@ -1,0 +1,1 @@
+"""From a finding to a bug: script, confirmation in fresh processes, minimisation, signature."""
