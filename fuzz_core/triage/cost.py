@@ -1,0 +1,111 @@
+"""The total order on test cases: what is simpler. Every entry of the tuple counts before all that follow it."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.values import Fill, Invocation, Prim, Ref, Tensor, TestCase, Value
+from fuzz_core.triage.tree import positions
+
+_CAP = float(2**70)
+_DTYPES = ("float32", "int64", "bool", "float64", "int32")
+_SCALARS = ("none", "bool", "int", "float", "complex", "str", "bytes", "ellipsis")
+_CONTAINERS = ("tensor", "parameter", "variable", "ndarray")
+_ZEROS, _ONES, _CONSTANT, _VALUES, _UNIFORM, _SPECIAL = range(6)
+
+
+def cost(test: TestCase) -> tuple[Any, ...]:
+    """Fewest arguments, smallest tensors, lowest ranks, simplest scalars, fills, dtypes and layouts, shortest text.
+
+    An empty dimension counts as one element and is then dearer than a dimension of one: a bug that does not need empty
+    tensors is not reported on them, since maintainers take those for corner cases.
+    """
+    values = [value for _, value in positions(test.invocation)]
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    text = json.dumps(encode_test(test._replace(origin=0, rules=())))
+    return (
+        sum(map(_nodes, values)),
+        sum(math.prod(max(n, 1) for n in tensor.shape) for tensor in tensors),
+        sum(len(tensor.shape) for tensor in tensors),
+        sum(tensor.shape.count(0) for tensor in tensors),
+        *_scalars([value for value in values if isinstance(value, Prim)]),
+        *_total([_fill(tensor.dtype, tensor.size, tensor.fill) for tensor in tensors]),
+        sum(_reference(value) for value in values),
+        sum(t.strides is not None for t in tensors),
+        sum(t.requires_grad for t in tensors),
+        sum(_CONTAINERS.index(t.container) for t in tensors),
+        test.seed != 0,
+        len(text),
+        text,
+    )
+
+
+def _nodes(value: Value) -> int:
+    return 2 if isinstance(value, Invocation) and value.then is not None else 1
+
+
+def _scalars(prims: list[Prim]) -> tuple[int, int, float]:
+    """Ranks of types, then magnitudes; integers apart, as a float would swallow their last digits."""
+    ranks = sum(_scalar_rank(prim) for prim in prims)
+    whole = sum(2 * abs(p.value) + (p.value < 0) for p in prims if isinstance(p.value, int))
+    return ranks, whole, math.fsum(_size(p.value) for p in prims if not isinstance(p.value, int))
+
+
+def _scalar_rank(prim: Prim) -> int:
+    value = prim.value
+    odd = isinstance(value, float) and not value.is_integer()
+    return 2 * _SCALARS.index(prim.type) + odd
+
+
+def _size(value: Any) -> float:
+    if isinstance(value, str | bytes):
+        return float(len(value))
+    if value is None:
+        return 0.0
+    magnitude = abs(value)
+    sign = 0.25 if isinstance(value, float) and value < 0 else 0.0
+    return min(float(magnitude), _CAP) + sign if magnitude == magnitude else 2 * _CAP
+
+
+def _total(fills: list[tuple[int, float]]) -> tuple[int, float]:
+    return sum(rank for rank, _ in fills), math.fsum(magnitude for _, magnitude in fills)
+
+
+@cache
+def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
+    if fill.special is not None and DTYPES[dtype].kind in ("float", "complex"):
+        return _SPECIAL, _size(fill.low) + _size(fill.high)
+    if fill.kind == "constant":
+        plain = fill.low in (0.0, 1.0) and math.copysign(1, fill.low) > 0
+        return (int(fill.low) if plain else _CONSTANT), _size(fill.low)
+    if fill.kind == "uniform":
+        return _UNIFORM, _size(fill.low) + _size(fill.high)
+    if DTYPES[dtype].kind == "string":
+        return _VALUES, float(len(fill.data))
+    flat = elements(Tensor(dtype, (size,), fill))
+    with np.errstate(all="ignore"):
+        magnitudes = np.nan_to_num(np.abs(flat.astype(np.complex128)), nan=2 * _CAP, posinf=_CAP)
+    return _VALUES, math.fsum(np.minimum(magnitudes, 2 * _CAP).tolist())
+
+
+def _reference(value: Value) -> int:
+    if isinstance(value, Tensor):
+        return dtype_rank(value.dtype)
+    if not isinstance(value, Ref):
+        return 0
+    return dtype_rank(value.name) if value.kind == "dtype" else int(value.name != "cpu")
+
+
+def dtype_rank(name: str) -> int:
+    """0 for the default dtype, more for rarer ones."""
+    if name in _DTYPES:
+        return _DTYPES.index(name)
+    return len(_DTYPES) + (list(DTYPES).index(name) if name in DTYPES else len(DTYPES))

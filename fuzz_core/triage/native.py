@@ -1,0 +1,97 @@
+"""Native frames of a crash, from gdb where there is one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.triage.process import checked_python, run
+
+MAX_FRAMES = 12
+MAX_NAME = 160
+_DEPTH = 64
+_LINE = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(.+?)(?: from (\S+))?$", re.MULTILINE)
+_COMMANDS = (
+    "set confirm off",
+    "set pagination off",
+    "set width 0",
+    "set debuginfod enabled off",
+    "set print thread-events off",
+    "set print frame-arguments none",
+    "handle SIGUSR1 SIGUSR2 SIGPIPE SIGCHLD nostop noprint",
+    "run",
+    f"backtrace {_DEPTH}",
+    "kill",
+)
+_PRINTED = re.compile(r"^\s+@\s+0x[0-9a-f]+\s+(\S.*?)\s*$", re.MULTILINE)
+_SUFFIX = re.compile(r"\[(?:abi|clone)[^\]]*\]|\.(?:part|constprop|isra|cold|lto_priv|_omp_fn)\b\S*")
+_OPERATOR = re.compile(r"operator\s?(?:<=>|<<=?|>>=?|<=|>=|->\*?|<|>)")
+# Frames that raise the alarm and say nothing about the cause.
+_ALARM = re.compile(
+    r"LogMessage|log_internal|torchCheckFail|torchInternalAssertFail|c10::(?:Error|detail)::|::terminate|backtrace"
+    r"|wrap_kernel_functor|make_boxed_from|BoxedKernel|c10::Dispatcher|^std::"
+)
+
+
+def frames(
+    python: str, script: str, timeout: float, dialect: Dialect, env: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Functions of the library on the stack of the crashing thread, innermost first; () without gdb or crash."""
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        return ()
+    orders = [part for command in _COMMANDS for part in ("-ex", command)]
+    command = [gdb, "-nx", "-batch", *orders, "--args", checked_python(python), Path(script).name]
+    text = Path(script).read_text(encoding="utf-8")
+    finished = run(command, {Path(script).name: text}, timeout, 0, env)
+    return parse(finished.stdout, dialect)
+
+
+def parse(output: str, dialect: Dialect) -> tuple[str, ...]:
+    """The cleaned names of in-library functions in gdb's backtrace."""
+    _, _, trace = output.rpartition(" received signal ")
+    found = (_LINE.match(line) for line in trace.splitlines())
+    inside = (m.group(1) for m in found if m and m.group(2) and dialect.native_modules.search(m.group(2)))
+    names = (clean(name) for name in inside if not _ALARM.search(name))
+    return tuple(name for name in names if name and name != "??")[:MAX_FRAMES]
+
+
+def stack_trace(stderr: str) -> tuple[str, ...]:
+    """Like `frames`, from the stack trace that a failed CHECK prints itself (symbolised by absl)."""
+    names = [match.group(1) for match in _PRINTED.finditer(stderr)]
+    wanted = [clean(name) for name in names if "::" in name and not _ALARM.search(name)]
+    return tuple(name for name in wanted if name)[:MAX_FRAMES]
+
+
+def clean(name: str) -> str:
+    """A function's qualified name: no arguments, template arguments, lambdas, addresses or build paths."""
+    if name.startswith("_Z"):
+        return _demangled(name)
+    name = _SUFFIX.sub("", name.replace("(anonymous namespace)::", ""))
+    name = _without_brackets(_OPERATOR.sub("operator", name.replace("operator()", "")))
+    name = re.sub(r"\s(?:const|volatile|&+)(?=\s|$)|0x[0-9a-f]+|lts_\d+", "", name).strip()
+    parts = [part for part in name.split("::") if part.strip(" '#$_0123456789")]
+    return "::".join(parts).rpartition(" ")[2][:MAX_NAME]
+
+
+def _demangled(name: str) -> str:
+    """The leading qualified name of a symbol that gdb could not demangle (an outlined OpenMP body)."""
+    rest, parts = re.sub(r"^_ZN?[KVr]*", "", name), []
+    while (match := re.match(r"(\d+)(\w+)", rest)) and not rest.startswith("12_GLOBAL__N_1"):
+        length = int(match.group(1))
+        parts.append(match.group(2)[:length])
+        rest = match.group(2)[length:]
+    return "::".join(parts)[:MAX_NAME]
+
+
+def _without_brackets(name: str) -> str:
+    kept, depth = [], 0
+    for char in name:
+        depth += char in "<({["
+        if depth == 0:
+            kept.append(char)
+        depth -= char in ">)}]" and depth > 0
+    return "".join(kept)

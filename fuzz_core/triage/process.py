@@ -1,0 +1,111 @@
+"""One fresh process that may crash, hang, flood its output or eat memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, NamedTuple
+
+from fuzz_core.ir.errors import UserError
+
+KEPT_OUTPUT = 64 * 1024
+DEFAULT_MEMORY = 16 << 30
+_INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
+_CHUNK = 16 * 1024
+# A shell sets the limits: a function between fork and exec is unsafe in a controller that has threads.
+_LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; shift; exec "$@"'
+
+
+class Finished(NamedTuple):
+    """How a process ended. code: exit status, negative for a signal, None where it was stopped at the time limit."""
+
+    code: int | None
+    stdout: str
+    stderr: str
+    seconds: float
+
+
+class _Kept:
+    """The head and the tail of a stream, drained by a thread so that the process never blocks on it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.head = b""
+        self.tail = b""
+        self.cut = False
+        self.thread = threading.Thread(target=self._drain, daemon=True)
+        self.thread.start()
+
+    def _drain(self) -> None:
+        with suppress(OSError, ValueError):
+            while chunk := os.read(self.stream.fileno(), _CHUNK):
+                room = KEPT_OUTPUT // 2 - len(self.head)
+                self.head += chunk[:room] if room > 0 else b""
+                rest = self.tail + (chunk[room:] if room > 0 else chunk)
+                self.cut = self.cut or len(rest) > KEPT_OUTPUT // 2
+                self.tail = rest[-(KEPT_OUTPUT // 2) :]
+
+    def text(self) -> str:
+        """What was kept, once the stream has ended (a stray grandchild may hold it open: then what there is)."""
+        self.thread.join(timeout=2)
+        if not self.thread.is_alive():
+            self.stream.close()
+        return (self.head + (b"\n...\n" if self.cut else b"") + self.tail).decode("utf-8", "replace")
+
+
+def run(
+    command: Sequence[str],
+    files: Mapping[str, str],
+    timeout: float,
+    memory_bytes: int = DEFAULT_MEMORY,
+    env: Mapping[str, str] | None = None,
+) -> Finished:
+    """Runs a command in a temporary directory that holds `files` alone; 0 memory_bytes means no limit.
+
+    Its environment is a short list of harmless variables plus `env`; no core is dumped; all of its process group is
+    gone on return. Raises UserError where the command cannot be started.
+    """
+    with TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True) as directory:
+        for name, text in files.items():
+            (Path(directory) / name).write_text(text, encoding="utf-8")
+        limited = ["/bin/sh", "-c", _LIMITED, "sh", str(memory_bytes // 1024), *command]
+        return _watch(limited, directory, timeout, _environment(directory, env or {}))
+
+
+def _environment(directory: str, env: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return {**inherited, "HOME": directory, "TMPDIR": directory, "PYTHONHASHSEED": "0", **env}
+
+
+def _watch(command: Sequence[str], directory: str, timeout: float, env: dict[str, str]) -> Finished:
+    started = time.monotonic()
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command, cwd=directory, env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    out, err = _Kept(process.stdout), _Kept(process.stderr)
+    code: int | None = None
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return Finished(code, out.text(), err.text(), time.monotonic() - started)
+
+
+def checked_python(python: str) -> str:
+    """The path of an interpreter. Raises UserError where there is none."""
+    if not os.access(python, os.X_OK):
+        raise UserError(f"no interpreter at {python}", "make the target again: nightfuzz pull")
+    return python

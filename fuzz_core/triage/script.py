@@ -1,0 +1,189 @@
+"""Standalone scripts: the library's public names only, as few and as short lines as they can be.
+
+Test cases come from untrusted code: every name is checked to be one, everything else is written by `repr`.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from typing import NamedTuple
+
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.spelling import literal, prim_literal
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
+from fuzz_core.triage.tree import positions
+
+COLUMNS = 100
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "dict", "set", "object", "len")
+_INSTANCES = ("Tensor", "Variable")
+_LONG = 24
+
+
+class Argument(NamedTuple):
+    """One argument as source; `keyword` is empty for a positional one."""
+
+    keyword: str
+    source: str
+
+    def __str__(self) -> str:
+        if not self.keyword:
+            return self.source
+        if keyword.iskeyword(self.keyword):
+            return f"**{{{self.keyword!r}: {self.source}}}"
+        return f"{self.keyword}={self.source}"
+
+
+def render(test: TestCase, dialect: Dialect, expected: str = "", observed: str = "", seeded: bool = False) -> str:
+    """A standalone script that makes the call; `expected` and `observed` become comments of one line each.
+
+    `seeded` also seeds the library's random streams from the test case. Raises CodecError for a name that is none,
+    and BuildError for a dtype that the library does not have.
+    """
+    lines = [*dialect.imports, *(["import numpy as np"] if _needs_numpy(test.invocation) else []), ""]
+    lines += [dialect.seed(test.seed)] if seeded else []
+    lines += _Writer(dialect).statements(test.invocation)
+    lines += [comment(f"{label}: {text}") for label, text in (("expected", expected), ("observed", observed)) if text]
+    return "\n".join(lines) + "\n"
+
+
+def comment(text: str) -> str:
+    """A comment of one line and at most 100 columns."""
+    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = f"# {flat}"
+    return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 1]}…"
+
+
+def checked_name(name: str) -> str:
+    """The name, if it is a dotted identifier. Raises CodecError."""
+    if not all(_NAME.match(part) and not keyword.iskeyword(part) for part in name.split(".")):
+        raise CodecError(f"not a public name: {name[:100]!r}")
+    return name
+
+
+def _needs_numpy(invocation: Invocation) -> bool:
+    return any(isinstance(v, Tensor) and v.container == "ndarray" for _, v in positions(invocation))
+
+
+class _Writer:
+    """Writes one test case; `lines` collects the statements that must come before the call."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.roots = {statement.split()[-1] for statement in dialect.imports}
+        self.lines: list[str] = []
+        self.taken = {*self.roots, "np", "m"}
+
+    def statements(self, invocation: Invocation) -> list[str]:
+        """The lines that make the call."""
+        receiver, arguments = self._parts(invocation)
+        then = invocation.then
+        if then is None:
+            self.lines.append(self._call(receiver, arguments))
+            return self.lines
+        self.lines.append(self._call(f"m = {receiver}", arguments))
+        self.lines.append(self._call(f"m{_method(then)}", self._arguments(then.args, then.kwargs)))
+        return self.lines
+
+    def _parts(self, invocation: Invocation) -> tuple[str, list[Argument]]:
+        """What is called, and with which arguments."""
+        name = self._public(invocation.api)
+        owner, _, method = name.rpartition(".")
+        instance = invocation.args[0] if invocation.args else None
+        if owner in {f"{root}.{cls}" for root in self.roots for cls in _INSTANCES} and self._is_instance(instance):
+            assert instance is not None
+            receiver = f"{_operand(self.source(instance))}.{method}"
+            return receiver, self._arguments(invocation.args[1:], invocation.kwargs)
+        return name, self._arguments(invocation.args, invocation.kwargs)
+
+    def _is_instance(self, value: Value | None) -> bool:
+        return isinstance(value, Invocation) or (isinstance(value, Tensor) and value.container != "ndarray")
+
+    def _arguments(self, args: tuple[Value, ...], kwargs: tuple[tuple[str, Value], ...]) -> list[Argument]:
+        positional = [Argument("", self.source(value)) for value in args]
+        return positional + [Argument(_keyword(name), self.source(value)) for name, value in kwargs]
+
+    def _call(self, receiver: str, arguments: list[Argument]) -> str:
+        """The call in one line, its longest arguments moved to statements of their own until it fits."""
+        while len(line := f"{receiver}({', '.join(map(str, arguments))})") > COLUMNS:
+            index, longest = max(enumerate(arguments), key=lambda pair: len(pair[1].source), default=(0, None))
+            if longest is None or len(longest.source) < _LONG:
+                break
+            arguments[index] = longest._replace(source=self._hoist(longest))
+        return line
+
+    def _hoist(self, argument: Argument) -> str:
+        wanted = argument.keyword if argument.keyword and not keyword.iskeyword(argument.keyword) else "x"
+        name, number = wanted, 1
+        while name in self.taken:
+            number += 1
+            name = f"{wanted}{number}"
+        self.taken.add(name)
+        self.lines.append(f"{name} = {argument.source}")
+        return name
+
+    def _public(self, name: str) -> str:
+        if name.split(".")[0] not in self.roots:
+            raise CodecError(f"not a public name of {self.dialect.library}: {name[:100]!r}")
+        return checked_name(name)
+
+    def source(self, value: Value) -> str:
+        """A value as an expression."""
+        match value:
+            case Prim():
+                return prim_literal(value)
+            case Tensor():
+                return self.dialect.tensor(value)
+            case Ref():
+                return self._ref(value)
+            case Slice():
+                return f"slice({', '.join(self.source(part) for part in value)})"
+            case Seq():
+                return self._sequence(value)
+            case Map():
+                return f"{{{', '.join(f'{literal(key)}: {self.source(item)}' for key, item in value.entries)}}}"
+            case Invocation():
+                return self._nested(value)
+
+    def _ref(self, value: Ref) -> str:
+        if value.kind == "dtype":
+            checked_name(value.name)
+        elif value.kind == "name" and value.name not in _BUILTINS:
+            self._public(value.name)
+        return self.dialect.ref(value)
+
+    def _sequence(self, value: Seq) -> str:
+        inside = ", ".join(map(self.source, value.items))
+        if value.kind == "list":
+            return f"[{inside}]"
+        if value.kind == "set":
+            return f"{{{inside}}}" if value.items else "set()"
+        return f"({inside},)" if len(value.items) == 1 else f"({inside})"
+
+    def _nested(self, value: Invocation) -> str:
+        receiver, arguments = self._parts(value)
+        made = f"{receiver}({', '.join(map(str, arguments))})"
+        if value.then is None:
+            return made
+        then = self._arguments(value.then.args, value.then.kwargs)
+        return f"{made}{_method(value.then)}({', '.join(map(str, then))})"
+
+
+def _method(then: Then) -> str:
+    return "" if then.method == "__call__" else f".{_keyword(checked_name(then.method))}"
+
+
+def _keyword(name: str) -> str:
+    if not _NAME.match(name):
+        raise CodecError(f"not the name of an argument: {name[:100]!r}")
+    return name
+
+
+def _operand(source: str) -> str:
+    """The expression in parentheses, where a method could not be called on it otherwise."""
+    tree = ast.parse(source, mode="eval").body
+    simple = isinstance(tree, ast.Call | ast.Attribute | ast.Name | ast.Subscript)
+    return source if simple else f"({source})"

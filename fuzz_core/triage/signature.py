@@ -1,0 +1,74 @@
+"""What makes two findings one bug: the api and what its failure says, without anything that varies between runs."""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import NamedTuple
+
+from fuzz_core.ir.outcome import Outcome, Verdict
+
+TOP_FRAMES = 3
+MAX_TEXT = 200
+
+_HEAP = re.compile(
+    r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
+    r"|heap corruption|smashing detected"
+)
+_CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
+# Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
+_VARYING = (
+    (re.compile(r"\b(?:tf\.)?[Tt]ensor\((?:[^()]|\([^()]*\))*\)"), "<tensor>"),
+    (re.compile(r"<tf\.(?:Tensor|Variable)[^<>]*>"), "<tensor>"),
+    (re.compile(r"\{\{[^{}]*\}\}"), ""),
+    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.+-]*/)+[\w.+-]*\.\w+(?::\d+)?"), "<path>"),
+    (re.compile(r"0x[0-9a-fA-F]+"), "<address>"),
+    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`"), "<value>"),
+    (re.compile(r"[\[(]\s*(?:[-+]?[\w.]*\d[\w.]*\s*,?\s*)+[\])]"), "<shape>"),
+    (re.compile(r"[-+]?\b(?:nan|inf|infinity)\b", re.IGNORECASE), "<number>"),
+    (re.compile(r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?:[jJ]|\b)"), "<number>"),
+    (re.compile(r"<number>(?:\s*[,x*]\s*<number>)+"), "<number>"),
+)
+
+
+class Signature(NamedTuple):
+    """The identity of a bug: readable, and as a digest of 128 bits."""
+
+    text: str
+    digest: str
+
+
+def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
+    """The signature of a finding; the same for the same fault with other numbers, addresses, paths and shapes."""
+    text = f"{api}: {_fault(verdict, outcome)}"
+    return Signature(text, blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest())
+
+
+def _fault(verdict: Verdict, outcome: Outcome) -> str:
+    if verdict.kind in ("wrong-result", "slow"):
+        return f"{verdict.kind}: {normalised(verdict.detail)}"
+    if outcome.kind == "exception":
+        return f"{outcome.name}: {normalised(outcome.text)}"
+    if outcome.kind == "signal":
+        return _death(outcome)
+    return "hang" if outcome.kind == "timeout" else f"{outcome.kind} {outcome.name}".strip()
+
+
+def _death(outcome: Outcome) -> str:
+    if _HEAP.search(outcome.text):
+        # The allocator notices long after the fault: signal and frames say nothing of where it was.
+        return "memory corruption"
+    check = _CHECK.search(outcome.text)
+    if check:
+        return f"{outcome.name}: {normalised(check.group(1))}"
+    where = " < ".join(outcome.frames[:TOP_FRAMES])
+    return f"{outcome.name} in {where}" if where else outcome.name
+
+
+def normalised(message: str) -> str:
+    """A message without numbers, addresses, paths, shapes, quoted values and tensors; one line, bounded."""
+    # Beyond this nothing would be kept, and a hostile message could make the patterns slow.
+    text = message[: 8 * MAX_TEXT]
+    for pattern, replacement in _VARYING:
+        text = pattern.sub(replacement, text)
+    return " ".join(text.split())[:MAX_TEXT]
