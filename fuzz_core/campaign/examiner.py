@@ -155,7 +155,7 @@ class Examiner:
             return Examination(finding, status, reason, seen.hits, seen.runs)
         outcome = seen.outcome
         if outcome.kind == "signal":
-            outcome = outcome._replace(frames=self._frames(script))
+            outcome = outcome._replace(frames=self._frames(self._script(test, finding, seeded)))
         verdict = finding.verdict
         text = signature(finding.api, verdict, outcome).text
         # Written again with what happened in the fresh process, which may say more than the first sight did.

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from fuzz_core.execution.deaths import outcome_of
-from fuzz_core.execution.zygote import Child, Zygote, kill
+from fuzz_core.execution.zygote import Child, Zygote, ZygoteError, kill
 from fuzz_core.ir.outcome import Outcome
 
 MAX_LINE = 8 << 20
 TICK = 0.05
+FUTILE_STARTS = 5
 
 
 @dataclass
@@ -80,6 +81,7 @@ class Pool:
         self.selector = selectors.DefaultSelector()
         self.deaths = 0
         self.restarts = 0
+        self.futile = 0
 
     def run(self, listener: Listener, stop: Callable[[], bool], tick: Callable[[], None]) -> None:
         """Works until the listener has no more leases and none is under way, or `stop` says so."""
@@ -181,9 +183,17 @@ class Pool:
         if lease is None:
             return
         self.deaths += 1
+        outcome = outcome or outcome_of(status, child.output)
+        self._check_start(entry.lease == lease.number, outcome)
         index = entry.test if entry.lease == lease.number else lease.first
         slot.lease = None
-        listener.death(lease, index, outcome or outcome_of(status, child.output))
+        listener.death(lease, index, outcome)
+
+    def _check_start(self, began: bool, outcome: Outcome) -> None:
+        """Workers that die one after the other before their first test will never work: that is no finding."""
+        self.futile = 0 if began else self.futile + 1
+        if self.futile > FUTILE_STARTS:
+            raise ZygoteError(f"workers end before their first test: {outcome.kind} {outcome.name}\n{outcome.text}")
 
     def _drain(self, slot: Slot, listener: Listener) -> None:
         """Takes what a killed worker had already sent, which may be a finding."""

@@ -144,6 +144,18 @@ class TensorFlowAdapter:
         if self.floatx() != "float32":
             self.keras.config.set_floatx("float32")
 
+    def state(self) -> object:
+        """Keras's defaults, dtype policy, eager execution and threads."""
+        config = self.tf.keras.config
+        return (
+            config.floatx(),
+            config.image_data_format(),
+            config.dtype_policy().name,
+            self.tf.config.functions_run_eagerly(),
+            self.tf.executing_eagerly(),
+            self.tf.get_logger().level,
+        )
+
     def modes(self) -> tuple[str, ...]:
         """`cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0") not in ("", "-1")
