@@ -79,10 +79,10 @@ def _float(value: float, dtype: str) -> str:
     if not math.isfinite(wanted):
         return literal(wanted)
     for digits in range(1, 17):
-        shorter = float(f"{value:.{digits}g}")
+        shorter = float(f"{wanted:.{digits}g}")
         if _rounded(shorter, dtype) == wanted:
             return repr(shorter)
-    return repr(float(value))
+    return repr(wanted)
 
 
 def _rounded(value: float, dtype: str) -> float:
@@ -138,7 +138,7 @@ def scaled(base: str, low: float, high: float) -> str:
 
 def short_number(value: float) -> str:
     """A float, written as an integer where that does as well: `2` for 2.0."""
-    return repr(int(value)) if value.is_integer() and abs(value) < _LARGE_INTEGER else literal(value)
+    return repr(int(value)) if float(value).is_integer() and abs(value) < _LARGE_INTEGER else literal(float(value))
 
 
 def whole_range(tensor: Tensor) -> tuple[int, int]:

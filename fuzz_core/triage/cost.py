@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -70,7 +69,7 @@ def _size(value: Any) -> float:
         return float(len(value))
     if value is None:
         return 0.0
-    magnitude = abs(value)
+    magnitude = abs(value.real) + abs(value.imag)
     sign = 0.25 if isinstance(value, float) and value < 0 else 0.0
     return min(float(magnitude), _CAP) + sign if magnitude == magnitude else 2 * _CAP
 
@@ -79,7 +78,6 @@ def _total(fills: list[tuple[int, float]]) -> tuple[int, float]:
     return sum(rank for rank, _ in fills), math.fsum(magnitude for _, magnitude in fills)
 
 
-@cache
 def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
     if fill.special is not None and DTYPES[dtype].kind in ("float", "complex"):
         return _SPECIAL, _size(fill.low) + _size(fill.high)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from functools import partial
+from typing import Any
 
 from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
@@ -56,9 +57,9 @@ def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: C
     `reproduces` executes a candidate; `deadline` says when to stop with the best so far.
     """
     search = Search(test, reproduces, deadline)
-    before = None
-    while before != search.best and not deadline():
-        before = search.best
+    before: tuple[Any, ...] = ()
+    while before != search.cost and not deadline():
+        before = search.cost
         for run in PASSES:
             run(search)
     return search.best
@@ -152,14 +153,14 @@ def drop_equal_dimensions(search: Search) -> None:
 def cast_equal_dtypes(search: Search) -> None:
     """Tensors and dtype arguments of one dtype change it together."""
     for old in sorted(_dtypes(search.best.invocation)):
-        for new in simpler.DEFAULT_DTYPES:
+        for new in simpler.simpler_dtypes(old):
 
             def convert(value: Value, old: str = old, new: str = new) -> Value:
                 if isinstance(value, Tensor) and value.dtype == old:
                     return simpler.cast(value, new)
                 return Ref("dtype", new) if value == Ref("dtype", old) else value
 
-            if old != new and search.attempt_tree(everywhere(search.best.invocation, convert)):
+            if search.attempt_tree(everywhere(search.best.invocation, convert)):
                 break
 
 

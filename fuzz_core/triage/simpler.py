@@ -19,7 +19,9 @@ from fuzz_core.triage.tree import children
 
 Proposals: TypeAlias = Generator[Value, bool, None]
 
-DEFAULT_DTYPES = ("float32", "int64")
+EXACT = 1 << 16
+LANDMARKS = tuple(sorted((1 << bits) + step for bits in (16, 24, 31, 32, 40, 52, 62, 63) for step in (-1, 0, 1)))
+DEFAULTS = {"float": ("float32",), "int": ("int64",), "uint": ("int64",), "complex": ("float32", "complex64")}
 _ELEMENTWISE = 16
 _WRITTEN = 32
 ZEROS, ONES = Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0)
@@ -35,8 +37,14 @@ def first_of(candidates: Iterable[Value]) -> Proposals:
 def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Generator[Value, bool, bool]:
     """The smallest number above `floor`, by bisection; half, where the number is not free to move by one.
 
-    Returns whether any candidate was accepted.
+    Large numbers go to the smallest landmark instead: the exact place where a bad index begins to crash differs from
+    process to process, so that a number just above it would not reproduce. Returns whether any candidate was accepted.
     """
+    if number > EXACT:
+        for landmark in [n for n in LANDMARKS if n < number]:
+            if (yield make(landmark)):
+                return True
+        return False
     if number - 1 <= floor:
         return False
     if not (yield make(number - 1)):
@@ -261,12 +269,18 @@ def _element(tensor: Tensor, flat: Any, index: int) -> Proposals:
                 return
 
 
+def simpler_dtypes(name: str) -> tuple[str, ...]:
+    """Default dtypes of the same kind: an index that became a float would be another, less valid call."""
+    known = DTYPES.get(name)
+    return () if known is None else tuple(d for d in DEFAULTS.get(known.kind, ()) if d != name)
+
+
 def default_dtypes(value: Value) -> Proposals:
-    """float32 or int64 for any other dtype."""
+    """float32 or int64 for another dtype of its kind; the CPU for another device."""
     if isinstance(value, Tensor):
-        yield from first_of(cast(value, name) for name in DEFAULT_DTYPES if name != value.dtype)
+        yield from first_of(cast(value, name) for name in simpler_dtypes(value.dtype))
     elif isinstance(value, Ref) and value.kind == "dtype":
-        yield from first_of(Ref("dtype", name) for name in DEFAULT_DTYPES if name != value.name)
+        yield from first_of(Ref("dtype", name) for name in simpler_dtypes(value.name))
     elif isinstance(value, Ref) and value.kind == "device":
         yield from first_of([Ref("device", "cpu")] if value.name != "cpu" else [])
 

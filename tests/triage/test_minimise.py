@@ -252,6 +252,9 @@ def conditions(test: TestCase) -> list[Callable[[TestCase], bool]]:
 
 
 class DescribeProperties:
+    def test_orders_numbers_that_overflow(self) -> None:
+        assert cost(case(prim(2.5))) < cost(case(prim(1.7e308))) < cost(case(prim(complex(1.7e308, 1.7e308))))
+
     @given(TESTS, st.integers(0, 4))
     @settings(max_examples=150, deadline=None)
     def test_reproduces_costs_no_more_and_is_idempotent(self, test: TestCase, which: int) -> None:

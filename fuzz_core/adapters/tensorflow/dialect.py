@@ -46,7 +46,7 @@ class TensorFlowDialect:
         if tensor.dtype == "complex32":
             raise BuildError("no dtype complex32 in tensorflow")
         plain = tensor._replace(strides=None)
-        if tensor.container == "variable":
+        if tensor.container in ("variable", "parameter"):
             return f"tf.Variable({self._variable(plain)})"
         return _constant(plain)
 

@@ -1,0 +1,108 @@
+"""Signatures: equal for one fault whatever its numbers, different for different faults."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.triage.signature import MAX_TEXT, normalised, signature
+
+CRASH = Verdict("crash", "crash")
+numbers = st.integers(-(2**70), 2**70).map(str) | st.floats().map(str)
+addresses = st.integers(0, 2**64).map(hex)
+names = st.text(string.ascii_letters + string.digits + "_.-+", min_size=1, max_size=9).filter(lambda s: s.strip("."))
+paths = st.lists(names, min_size=1, max_size=4).map(lambda parts: "/" + "/".join(parts) + "/file.cpp")
+shapes = st.lists(st.integers(0, 2**40), min_size=1, max_size=5).map(str)
+values = st.text(string.ascii_letters + " ,.()[]0123456789", max_size=20).map(repr)
+
+
+def text(outcome: Outcome, verdict: Verdict = CRASH, api: str = "torch.f") -> str:
+    return signature(api, verdict, outcome).text
+
+
+def failed(message: str) -> Outcome:
+    return Outcome("exception", "RuntimeError", message)
+
+
+class DescribeNormalised:
+    @given(numbers, numbers, addresses, paths, shapes, values)
+    def test_does_not_depend_on_what_varies(
+        self, one: str, other: str, address: str, path: str, shape: str, value: str
+    ) -> None:
+        template = "got {} and {}, at {} in {}:12, size {} for {}; INTERNAL ASSERT FAILED"
+        varied = template.format(one, other, address, path, shape, value)
+        plain = template.format("1", "2", "0x1", "/a/file.cpp", "[3]", "'x'")
+        assert normalised(varied) == normalised(plain)
+
+    @pytest.mark.parametrize(
+        ("message", "expected"),
+        [
+            (
+                '!needs_check INTERNAL ASSERT FAILED at "/pytorch/aten/src/a.cpp":33, please report a bug',
+                "!needs_check INTERNAL ASSERT FAILED at <value>:<number>, please report a bug",
+            ),
+            ("Sizes of tensors [2, 3] and (4,) at dim 1.5e-3", "Sizes of tensors <shape> and <shape> at dim <number>"),
+            ("conv2d got tensor([[1., nan]], dtype=torch.float32)", "conv2d got <tensor>"),
+            ("{{function_node __wrapped__Add_device_/job:x}} bad rank 3", "bad rank <number>"),
+            ("Check failed: size >= 0 (-922 vs. 0)", "Check failed: size >= <number> (<number> vs. <number>)"),
+            ("log1p of int32 failed", "log1p of int32 failed"),
+        ],
+    )
+    def test_keeps_what_says_the_fault(self, message: str, expected: str) -> None:
+        assert normalised(message) == expected
+
+    @given(st.text())
+    def test_is_one_bounded_line(self, message: str) -> None:
+        assert len(normalised(message)) <= MAX_TEXT
+        assert len(normalised(message).splitlines()) <= 1
+
+    def test_is_quick_on_hostile_messages(self) -> None:
+        for hostile in ("tensor(" * 100_000, "a/" * 100_000, "[" + "1," * 100_000, "'" * 100_000, "{{" * 100_000):
+            assert len(normalised(hostile)) <= MAX_TEXT
+
+
+class DescribeSignature:
+    def test_names_the_api_and_the_exception(self) -> None:
+        found = signature("torch.add", CRASH, failed("index 5 is out of bounds"))
+        assert found.text == "torch.add: RuntimeError: index <number> is out of bounds"
+        assert len(found.digest) == 32
+
+    def test_tells_apis_exceptions_and_messages_apart(self) -> None:
+        base = text(failed("a"))
+        assert base != text(failed("b"))
+        assert base != text(failed("a"), api="torch.g")
+        assert base != text(failed("a")._replace(name="SystemError"))
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "malloc(): corrupted top size",
+            "free(): invalid pointer",
+            "double free or corruption (out)",
+            "corrupted size vs.",
+        ],
+    )
+    @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGBUS"])
+    def test_has_one_class_for_heap_corruption(self, said: str, name: str) -> None:
+        assert text(Outcome("signal", name, said, ("at::native::f",))) == "torch.f: memory corruption"
+
+    def test_takes_the_message_of_a_failed_check(self) -> None:
+        said = "tensor_shape.cc:592] Check failed: size >= 0 (-5 vs. 0)"
+        other = said.replace("592", "600").replace("-5", "-7")
+        assert text(Outcome("signal", "SIGABRT", said)) == text(Outcome("signal", "SIGABRT", other))
+        assert "SIGABRT: Check failed: size >=" in text(Outcome("signal", "SIGABRT", said))
+
+    def test_takes_the_top_three_frames_of_a_crash(self) -> None:
+        frames = ("a::f", "b::g", "c::h", "d::i")
+        assert text(Outcome("signal", "SIGSEGV", "", frames)) == "torch.f: SIGSEGV in a::f < b::g < c::h"
+        assert text(Outcome("signal", "SIGSEGV", "noise", ())) == "torch.f: SIGSEGV"
+
+    def test_names_other_ends(self) -> None:
+        assert text(Outcome("timeout", "timeout", "whatever")) == "torch.f: hang"
+        assert text(Outcome("exit", "3")) == "torch.f: exit 3"
+        wrong = Verdict("differential", "wrong-result", "cuda: 3 elements of 9 differ")
+        assert text(Outcome("ok"), wrong) == "torch.f: wrong-result: cuda: <number> elements of <number> differ"
