@@ -14,7 +14,7 @@ from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.ir.catalogue import Api
 
 _PAGES = (".html", ".htm", ".xhtml")
-_TEXTS = (".rst", ".md", ".markdown", ".txt")
+_TEXTS = (".rst", ".rst.txt", ".md", ".markdown")
 
 
 class DocsSource:

@@ -75,7 +75,7 @@ from transformers import AutoConfig, AutoModel
 
 SMALL = {{
     "vocab_size": 99, "hidden_size": 32, "d_model": 32, "n_embd": 32, "dim": 32, "embedding_size": 16,
-    "intermediate_size": 37, "d_ff": 37, "ffn_dim": 37, "encoder_ffn_dim": 37, "decoder_ffn_dim": 37, "hidden_dim": 37,
+    "intermediate_size": 40, "d_ff": 40, "ffn_dim": 40, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "hidden_dim": 40,
     "num_hidden_layers": 2, "num_layers": 2, "n_layer": 2, "n_layers": 2, "encoder_layers": 2, "decoder_layers": 2,
     "num_attention_heads": 4, "num_heads": 4, "n_head": 4, "n_heads": 4, "num_key_value_heads": 2, "d_kv": 8,
     "encoder_attention_heads": 4, "decoder_attention_heads": 4, "max_position_embeddings": 64, "head_dim": 8,
