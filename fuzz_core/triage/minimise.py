@@ -116,11 +116,12 @@ def _sizes(tree: Value) -> list[int]:
     return sorted((n for n, times in found.items() if n > 0 and times > 1), reverse=True)
 
 
-def _shrink_size(search: Search, size: int) -> None:
+def _shrink_size(search: Search, size: int, change: Callable[[Value, int, int], Value] | None = None) -> None:
+    """Everything of one size becomes 1, 0 or as small as can be; `change` says what is of that size."""
     start = search.best.invocation
 
     def make(number: int) -> Value:
-        return everywhere(start, lambda value: _with_size(value, size, number))
+        return everywhere(start, lambda value: (change or _with_size)(value, size, number))
 
     if any(search.attempt_tree(make(simple)) for simple in (1, 0) if simple < size):
         return
@@ -133,6 +134,25 @@ def _with_size(value: Value, size: int, number: int) -> Value:
     if isinstance(value, Prim) and type(value.value) is int and value.value == size:
         return Prim("int", number)
     return value
+
+
+def shrink_equal_axes(search: Search) -> None:
+    """The same axis of all tensors of one rank shrinks together where it is equally long: a batch, its channels."""
+    for rank, axis, size in _axes(search.best.invocation):
+
+        def change(value: Value, old: int, new: int, rank: int = rank, axis: int = axis) -> Value:
+            if not isinstance(value, Tensor) or len(value.shape) != rank or value.shape[axis] != old:
+                return value
+            return simpler.resized(value, (*value.shape[:axis], new, *value.shape[axis + 1 :]))
+
+        _shrink_size(search, size, change)
+
+
+def _axes(tree: Value) -> list[tuple[int, int, int]]:
+    """(rank, axis, size) that several tensors share, the largest sizes first."""
+    tensors = [value for _, value in positions(tree) if isinstance(value, Tensor)]
+    found = Counter((len(t.shape), axis, size) for t in tensors for axis, size in enumerate(t.shape) if size > 1)
+    return sorted((key for key, times in found.items() if times > 1), key=lambda key: (-key[2], key))
 
 
 def drop_equal_dimensions(search: Search) -> None:
@@ -181,6 +201,7 @@ PASSES: tuple[Pass, ...] = (
     at_each(simpler.shorten_sequences),
     drop_equal_dimensions,
     shrink_equal_sizes,
+    shrink_equal_axes,
     at_each(simpler.shrink_tensors),
     at_each(simpler.simplify_scalars),
     cast_equal_dtypes,

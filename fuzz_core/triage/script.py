@@ -20,7 +20,7 @@ COLUMNS = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "dict", "set", "object", "len")
 _INSTANCES = ("Tensor", "Variable")
-_LONG = 24
+_LONG = 16
 
 
 class Argument(NamedTuple):
