@@ -15,7 +15,7 @@ from fuzz_core.ir.values import Ref, Tensor
 
 
 class Dialect(Protocol):
-    """The textual half of a library's adapter."""
+    """The textual half of a library's adapter. `strided`: whether its tensors have strides and requires_grad."""
 
     library: str
     distributions: tuple[str, ...]
@@ -23,6 +23,7 @@ class Dialect(Protocol):
     internal_error: re.Pattern[str]
     out_of_memory: re.Pattern[str]
     native_modules: re.Pattern[str]
+    strided: bool
 
     def tensor(self, tensor: Tensor) -> str:
         """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""

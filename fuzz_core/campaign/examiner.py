@@ -22,6 +22,8 @@ from fuzz_core.triage.script import render
 from fuzz_core.triage.signature import signature
 
 IMPORT_SECONDS = 30.0
+GDB_SECONDS = 120.0
+HANG_IMPORT_SECONDS = 5.0
 HANG_FACTOR = 5.0
 
 EXPECTED = {
@@ -82,12 +84,18 @@ class Examiner:
     def _one(self, finding: FindingRow) -> Examination:
         wanted = signature(finding.api, finding.verdict, finding.outcome).text
         try:
+            if finding.verdict.kind == "hang" and not self._really_hangs(finding):
+                return Examination(finding, reason="ends within five times the limit", runs=1)
             small = self._minimised(finding, wanted)
             if finding.verdict.oracle != "crash":
                 return self._by_replay(finding, small, wanted)
             return self._by_script(finding, small)
         except CodecError as error:
             return Examination(finding, reason=f"cannot be written as a script: {error}")
+
+    def _really_hangs(self, finding: FindingRow) -> bool:
+        """Most time-outs are long work: one look at five times the limit, alone, before any minimising."""
+        return bool(self._run_script(self._script(finding.test, finding, True), finding.verdict, 1).hits)
 
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
         """The smallest test case with the finding's signature; the original where it does not replay."""
@@ -136,17 +144,20 @@ class Examiner:
         return best
 
     def _confirm(self, script: str, verdict: Verdict) -> Confirmation:
+        first = self._run_script(script, verdict, 1)
+        if not first.hits:
+            return first
+        rest = self._run_script(script, verdict, self.runs - 1)
+        return Confirmation(first.hits + rest.hits, self.runs, first.outcome)
+
+    def _run_script(self, script: str, verdict: Verdict, runs: int) -> Confirmation:
         hang = verdict.kind == "hang"
-        seconds = self.timeout * HANG_FACTOR + IMPORT_SECONDS * (not hang) + 3.0 * hang
+        seconds = self.timeout * HANG_FACTOR + IMPORT_SECONDS * (not hang) + HANG_IMPORT_SECONDS * hang
 
         def same(outcome: Outcome) -> bool:
             return self.crash.judge({"cpu": outcome}, self.dialect).kind == verdict.kind
 
-        first = confirm(self.python, script, same, self.dialect, 1, seconds)
-        if not first.hits:
-            return first._replace(runs=1)
-        rest = confirm(self.python, script, same, self.dialect, self.runs - 1, seconds)
-        return Confirmation(first.hits + rest.hits, self.runs, first.outcome)
+        return confirm(self.python, script, same, self.dialect, runs, seconds)
 
     def _decided(self, finding: FindingRow, test: TestCase, seen: Confirmation, seeded: bool = False) -> Examination:
         if seen.hits < self.runs:
@@ -154,7 +165,7 @@ class Examiner:
             reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
             return Examination(finding, status, reason, seen.hits, seen.runs)
         outcome = seen.outcome
-        if outcome.kind == "signal":
+        if outcome.kind == "signal" and not outcome.frames and not _speaks(outcome):
             outcome = outcome._replace(frames=self._frames(self._script(test, finding, seeded)))
         verdict = finding.verdict
         text = signature(finding.api, verdict, outcome).text
@@ -168,9 +179,14 @@ class Examiner:
         with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
             path = Path(folder) / "repro.py"
             path.write_text(script, encoding="utf-8")
-            return frames(self.python, str(path), IMPORT_SECONDS * 2, self.dialect)
+            return frames(self.python, str(path), GDB_SECONDS, self.dialect)
 
     def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
         kind = finding.verdict.kind
         observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
         return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded)
+
+
+def _speaks(outcome: Outcome) -> bool:
+    """Whether the last words name the fault: then a debugger, which takes half a minute on TensorFlow, adds nothing."""
+    return "Check failed" in outcome.text

@@ -22,7 +22,7 @@ from fuzz_core.ir.errors import CodecError, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import ORACLES, oracle_of
-from fuzz_core.store.records import InvocationRow
+from fuzz_core.store.records import Body
 from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
@@ -91,9 +91,9 @@ def _check_time_box(start_up: float, options: FuzzOptions) -> None:
         )
 
 
-def _choose(session: Session, patterns: Sequence[str]) -> list[InvocationRow]:
+def _choose(session: Session, patterns: Sequence[str]) -> list[Body]:
     """Valid invocations, and the developers' error inputs as starting points, of the apis that match."""
-    rows = [r for r in session.store.invocations(session.target.key) if r.valid or r.expected == "exception"]
+    rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
     if not rows:
         raise UserError(
             f"nothing to fuzz: no valid invocation of {session.target.key} is on record", "run `nightfuzz trace` first"

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.ir.codec import dumps
-from fuzz_core.store.records import InvocationRow
+from fuzz_core.mutation.registry import STRIDED_ONLY
+from fuzz_core.store.records import Body
 from fuzz_core.worker.plan import Header, write_plan
 
 
 def make_plan(
     session: Session,
     path: Path,
-    rows: Iterable[InvocationRow],
+    rows: Iterable[Body],
     *,
     seed: int,
     oracles: Sequence[str] = ("crash",),
@@ -27,8 +27,9 @@ def make_plan(
     apis = session.store.apis(session.target.key)
     params = {api.name: list(api.params) for api in apis}
     space = _space(session) if mutating else {"values": {}, "apis": [], "similarity": {}, "tensors": {}}
-    header = Header(session.target.library, seed, list(oracles), list(disabled), params, space)
-    write_plan(path, header, ((row.id, row.api, dumps(row.invocation)) for row in rows))
+    off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
+    header = Header(session.target.library, seed, list(oracles), off, params, space)
+    write_plan(path, header, ((row.id, row.api, row.body) for row in rows))
 
 
 def _space(session: Session) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.records import InvocationRow
+from fuzz_core.store.records import Body
 
 VALIDATION_TIMEOUT = 10.0
 
@@ -26,7 +26,7 @@ class Counts(Protocol):
 
 def validate(session: Session, report: Counts) -> None:
     """Re-runs all invocations that have no result yet and records whether they are valid."""
-    rows = list(session.store.invocations(session.target.key, unchecked=True))
+    rows = session.store.bodies(session.target.key, unchecked=True)
     if not rows:
         return
     session.watch.phase("re-running invocations", len(rows))
@@ -44,7 +44,7 @@ def validate(session: Session, report: Counts) -> None:
 class _Validation:
     """Leases every api's invocations once; a death is the result of the invocation it happened in."""
 
-    def __init__(self, session: Session, rows: list[InvocationRow]) -> None:
+    def __init__(self, session: Session, rows: list[Body]) -> None:
         self.session = session
         self.ids: dict[str, list[int]] = {}
         for row in rows:

@@ -64,10 +64,14 @@ class Slot:
 
 @dataclass
 class Limits:
-    """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process."""
+    """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process.
+
+    A gigabyte is far more than a test below the element cap needs, and little enough that a call asked for gigantic
+    results fails at once: with three, filling them took two thirds of a TensorFlow run.
+    """
 
     timeout: float = 3.0
-    memory: int = 3 << 30
+    memory: int = 1 << 30
     recycle: int = 20_000
 
 
@@ -165,7 +169,8 @@ class Pool:
                 continue
             entry = slot.child.journal.read()
             inside = bool(entry.running) and entry.lease == slot.lease.number
-            began = entry.clock if entry.clock > slot.since else slot.since
+            # A library may have written on the journal: a time to come would never be over.
+            began = entry.clock if slot.since < entry.clock <= now else slot.since
             allowed = self.limits.timeout if inside else self.limits.timeout * 4
             if now - began > allowed:
                 self._bury(slot, listener, Outcome("timeout", f"{self.limits.timeout:g} s", seconds=now - began))

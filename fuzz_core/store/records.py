@@ -50,6 +50,16 @@ class InvocationRow(NamedTuple):
     reason: str
 
 
+class Body(NamedTuple):
+    """An entry of the API value space as it is stored: `body` is JSON text, not decoded."""
+
+    id: int
+    api: str
+    body: str
+    expected: str
+    valid: bool | None
+
+
 class Coverage(NamedTuple):
     """What is known of one api. gap: empty where it has a valid invocation (or one not yet re-run), else why not."""
 

@@ -42,7 +42,7 @@ for info in [m for m in module_db if m.name == {name!r}]:
             except Exception:
                 pass
 """
-_DTYPES = "torch.float32, torch.float64, torch.complex64, torch.int64, torch.bool, torch.bfloat16"
+_DTYPES = "torch.float32, torch.complex64, torch.int64, torch.bool, torch.bfloat16"
 
 
 def programs() -> list[tuple[str, str]]:

@@ -32,6 +32,7 @@ class TensorFlowDialect:
     library = "tensorflow"
     distributions = ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu")
     imports = ("import tensorflow as tf",)
+    strided = False
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")
     native_modules = re.compile(r"(?:^|/)(?:lib\w*tensorflow\w*|_pywrap_\w+|_\w*tf\w*|\w+_ops)(?:\.[\w-]+)*\.so")
