@@ -98,7 +98,7 @@ def _read(state: _Running) -> bool:
         return False
     *lines, rest = (bytes(state.buffer) + data).split(b"\n")
     state.buffer[:] = rest[:MAX_LINE]
-    for line in lines:
+    for line in filter(None, lines):
         _take(state.result, line)
     return bool(data)
 

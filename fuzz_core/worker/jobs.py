@@ -45,8 +45,11 @@ class Channel(NamedTuple):
     journal: Journal | None
 
     def write(self, line: str) -> None:
-        """Sends one line whole; a closed pipe ends the process, since nobody is there to work for."""
-        data = line.encode("utf-8", "replace")
+        """Sends one line whole; a closed pipe ends the process, since nobody is there to work for.
+
+        It begins on a line of its own, whatever a library may have written to the pipe before.
+        """
+        data = b"\n" + line.encode("utf-8", "replace")
         try:
             while data:
                 data = data[os.write(self.outgoing, data) :]
