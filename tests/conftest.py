@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import sysconfig
+import venv
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.build import has_gpu
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.spec import parse_spec
+
+COMMON = str(Path(__file__).parent / "common")
+sys.path.insert(0, COMMON)
+os.environ["NIGHTFUZZ_PATH"] = COMMON
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,3 +51,29 @@ def torch_python() -> Path:
 def tensorflow_python() -> Path:
     """An interpreter with TensorFlow 2.21.0, keras and pytest."""
     return _interpreter("tensorflow-cpu==2.21.0")
+
+
+@pytest.fixture(scope="session")
+def fakelib_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An interpreter with numpy and fakelib: the target whose bugs are known."""
+    home = tmp_path_factory.mktemp("fakelib") / "env"
+    venv.create(home, symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
+    (packages / "fakelib.pth").write_text(f"{Path(np.__file__).parent.parent}\n{COMMON}\n")
+    return str(home / "bin" / "python")
+
+
+@pytest.fixture
+def fakelib_session(tmp_path: Path, fakelib_python: str) -> Iterator[Session]:
+    """A session on a fresh store with fakelib as its target; nothing is traced yet."""
+    target = TargetRecord("fakelib-1", f"python:{fakelib_python}", "fakelib", "1", fakelib_python)
+    with open_store(tmp_path / "state" / "state.db") as store:
+        store.save_target(target)
+        yield Session(store, target, tmp_path / "state", workers=1)
+
+
+@pytest.fixture
+def traced_session(fakelib_session: Session) -> Session:
+    """The same, with the examples of fakelib's docstrings traced."""
+    trace(fakelib_session, TraceOptions(sources=["docs"]))
+    return fakelib_session
