@@ -145,7 +145,7 @@ class Examiner:
 
     def _confirm(self, script: str, verdict: Verdict) -> Confirmation:
         first = self._run_script(script, verdict, 1)
-        if not first.hits:
+        if not first.hits or self.runs == 1:
             return first
         rest = self._run_script(script, verdict, self.runs - 1)
         return Confirmation(first.hits + rest.hits, self.runs, first.outcome)
