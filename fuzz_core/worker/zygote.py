@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.drawing import unit_pool
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker import limits
 from fuzz_core.worker.jobs import JOBS, Channel, World
@@ -34,6 +35,8 @@ def load_world(library: str, role: str, plan: str) -> World:
     adapter, dialect = adapter_of(library), dialect_of(library)
     adapter.load()
     if role == "fuzz":
+        # Drawn once here rather than in every child: with numpy's generators that costs more than the fork.
+        unit_pool()
         return World(adapter, dialect, [], None, Plan(Path(plan)))
     listed = adapter.listed()
     hooks = None
