@@ -94,14 +94,22 @@ def decode(data: Any, depth: int = 0) -> Value:
     if isinstance(data, bool | int | float | str):
         return Prim(type(data).__name__, data)
     if depth > MAX_DEPTH or not isinstance(data, list) or not data:
-        raise CodecError(f"not a value: {str(data)[:200]}")
-    reader = _DECODERS.get(str(data[0]))
+        raise CodecError(f"not a value: {_excerpt(data)}")
+    reader = _DECODERS.get(data[0]) if isinstance(data[0], str) else None
     try:
         if reader is not None:
             return reader(data[1:], depth + 1)
-    except (ValueError, TypeError, IndexError, KeyError) as error:
-        raise CodecError(f"not a value ({error}): {str(data)[:200]}") from error
-    raise CodecError(f"not a value: {str(data)[:200]}")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise CodecError(f"not a value ({error}): {_excerpt(data)}") from error
+    raise CodecError(f"not a value: {_excerpt(data)}")
+
+
+def _excerpt(data: Any) -> str:
+    """The beginning of data that may be too deep, or hold an integer too long, to be printed."""
+    try:
+        return str(data)[:200]
+    except (ValueError, RecursionError):
+        return type(data).__name__
 
 
 def _one_of(text: Any, allowed: tuple[str, ...]) -> str:
@@ -116,14 +124,26 @@ def _text(data: Any) -> str:
     return data
 
 
-def _sizes(data: Any, lowest: int) -> tuple[int, ...]:
-    if not all(type(n) is int and n >= lowest for n in data):
+def _texts(data: list[Any], count: int) -> list[str]:
+    if len(data) != count:
+        raise ValueError(f"{len(data)} parts instead of {count}")
+    return [_text(part) for part in data]
+
+
+def _listed(data: Any) -> list[Any]:
+    if not isinstance(data, list):
+        raise TypeError(f"{type(data).__name__} is no list")
+    return data
+
+
+def _sizes(data: Any) -> tuple[int, ...]:
+    if not all(type(n) is int and n >= 0 for n in _listed(data)):
         raise ValueError(f"bad sizes {str(data)[:60]}")
     return tuple(data)
 
 
 def _fill_in(data: Any) -> Fill:
-    kind, low, high, key, raw, special = data
+    kind, low, high, key, raw, special = _listed(data)
     if type(key) is not int:
         raise ValueError("bad stream key")
     return Fill(
@@ -140,41 +160,60 @@ def _tensor_in(data: list[Any], depth: int) -> Tensor:
     dtype, shape, fill, container, strides, requires_grad = data
     if dtype not in DTYPES or type(requires_grad) is not bool:
         raise ValueError(f"bad tensor of {str(dtype)[:40]}")
-    sizes = _sizes(shape, 0)
-    steps = None if strides is None else _sizes(strides, 0)
+    sizes = _sizes(shape)
+    steps = None if strides is None else _sizes(strides)
     if steps is not None and len(steps) != len(sizes):
         raise ValueError("strides and shape differ in rank")
     return Tensor(str(dtype), sizes, _fill_in(fill), _one_of(container, _CONTAINERS), steps, requires_grad)
 
 
 def _pairs_in(data: Any, depth: int) -> tuple[tuple[str, Value], ...]:
-    return tuple((_text(name), decode(value, depth)) for name, value in data)
+    pairs = [_listed(pair) for pair in _listed(data)]
+    return tuple((_text(name), decode(value, depth)) for name, value in pairs)
 
 
 def _values_in(data: Any, depth: int) -> tuple[Value, ...]:
-    if not isinstance(data, list):
-        raise TypeError("values are no list")
-    return tuple(decode(value, depth) for value in data)
+    return tuple(decode(value, depth) for value in _listed(data))
+
+
+def _seq_in(data: list[Any], depth: int) -> Seq:
+    kind, items = data
+    return Seq(_one_of(kind, _SEQS), _values_in(items, depth))
+
+
+def _map_in(data: list[Any], depth: int) -> Map:
+    (pairs,) = data
+    return Map(_pairs_in(pairs, depth))
+
+
+def _ref_in(data: list[Any], depth: int) -> Ref:
+    kind, name = _texts(data, 2)
+    return Ref(_one_of(kind, _REFS), name)
+
+
+def _ellipsis_in(data: list[Any], depth: int) -> Prim:
+    _texts(data, 0)
+    return Prim("ellipsis", None)
 
 
 def _invocation_in(data: list[Any], depth: int) -> Invocation:
     api, args, kwargs, then = data
     after = None
     if then is not None:
-        method, then_args, then_kwargs = then
+        method, then_args, then_kwargs = _listed(then)
         after = Then(_text(method), _values_in(then_args, depth), _pairs_in(then_kwargs, depth))
     return Invocation(_text(api), _values_in(args, depth), _pairs_in(kwargs, depth), after)
 
 
 _DECODERS: dict[str, Callable[[list[Any], int], Value]] = {
-    "f": lambda d, _: Prim("float", float(_text(d[0]))),
-    "c": lambda d, _: Prim("complex", complex(float(_text(d[0])), float(_text(d[1])))),
-    "b": lambda d, _: Prim("bytes", b64decode(_text(d[0]), validate=True)),
-    "e": lambda d, _: Prim("ellipsis", None),
-    "S": lambda d, depth: Seq(_one_of(d[0], _SEQS), _values_in(d[1], depth)),
-    "M": lambda d, depth: Map(_pairs_in(d[0], depth)),
-    ":": lambda d, depth: Slice(*_values_in(d[:3], depth)),
-    "R": lambda d, _: Ref(_one_of(d[0], _REFS), _text(d[1])),
+    "f": lambda d, _: Prim("float", float(*_texts(d, 1))),
+    "c": lambda d, _: Prim("complex", complex(*map(float, _texts(d, 2)))),
+    "b": lambda d, _: Prim("bytes", b64decode(_texts(d, 1)[0], validate=True)),
+    "e": _ellipsis_in,
+    "S": _seq_in,
+    "M": _map_in,
+    ":": lambda d, depth: Slice(*_values_in(d, depth)),
+    "R": _ref_in,
     "T": _tensor_in,
     "I": _invocation_in,
 }
@@ -190,14 +229,14 @@ def decode_test(data: Any) -> TestCase:
     match data:
         case [list(raw), int(seed), int(origin), list(rules)]:
             return TestCase(decode_invocation(raw), seed, origin, tuple(map(str, rules)))
-    raise CodecError(f"not a test case: {str(data)[:200]}")
+    raise CodecError(f"not a test case: {_excerpt(data)}")
 
 
 def decode_invocation(data: Any) -> Invocation:
     """Like `decode`, for data that must be an invocation."""
     value = decode(data)
     if not isinstance(value, Invocation):
-        raise CodecError(f"not an invocation: {str(data)[:200]}")
+        raise CodecError(f"not an invocation: {_excerpt(data)}")
     return value
 
 
@@ -219,12 +258,14 @@ def digest(value: Value) -> str:
 
     Two calls that differ only in the numbers inside their tensors are one entry.
     """
-    return blake2b(json.dumps(_skeleton(encode(value))).encode(), digest_size=16).hexdigest()
+    return blake2b(json.dumps(encode(_outline(value))).encode(), digest_size=16).hexdigest()
 
 
-def _skeleton(data: Any) -> Any:
-    if not isinstance(data, list):
-        return data
-    if data and data[0] == "T":
-        return [*data[:3], *data[4:]]
-    return [_skeleton(item) for item in data]
+def _outline(value: Any) -> Any:
+    """The value with every tensor's elements forgotten; parts of values are tuples, named or plain."""
+    if isinstance(value, Tensor):
+        return value._replace(fill=Fill())
+    if not isinstance(value, tuple) or isinstance(value, Prim | Ref):
+        return value
+    parts = [_outline(part) for part in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
