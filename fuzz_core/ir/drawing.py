@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -43,7 +44,8 @@ def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
         return np.array([f"s{int(u * 100)}" for u in window(tensor.fill.key, count)], dtype=object)
     flat = _numbers(tensor.fill, tensor.dtype, count)
     if tensor.fill.special is not None and dtype.kind in ("float", "complex"):
-        flat[::SPECIAL_STEP] = tensor.fill.special
+        with np.errstate(over="ignore"):
+            flat[::SPECIAL_STEP] = tensor.fill.special
     return flat
 
 
@@ -67,9 +69,9 @@ def _numbers(fill: Fill, dtype_name: str, count: int) -> NDArray[Any]:
         if dtype.kind in ("float", "complex"):
             if fill.kind == "constant":
                 return np.full(count, low, dtype=dtype.storage)
-            flat = (low + window(fill.key, count) * (high - low)).astype(dtype.storage)
+            flat = _between(low, high, window(fill.key, count))
             if dtype.kind == "complex":
-                flat = flat + 1j * (low + window(fill.key + 1, count) * (high - low))
+                flat = flat.astype(dtype.storage) + 1j * _between(low, high, window(fill.key + 1, count))
             return flat.astype(dtype.storage)
     bottom, top = integer_bounds(dtype_name)
     first, last = _clip(low, bottom, top), _clip(high, bottom, top)
@@ -77,9 +79,16 @@ def _numbers(fill: Fill, dtype_name: str, count: int) -> NDArray[Any]:
         return np.full(count, first, dtype=dtype.storage)
     span = last - first + 1
     drawn = np.minimum(np.floor(window(fill.key, count) * float(span)), float(span - 1))
-    if span < 1 << 52:
+    if span < 1 << 52 and last < 1 << 63:
         return (drawn.astype(np.int64) + first).astype(dtype.storage)
     return np.array([min(first + int(u), last) for u in drawn], dtype=dtype.storage)
+
+
+def _between(low: float, high: float, units: NDArray[np.float64]) -> NDArray[Any]:
+    if high - low in (math.inf, -math.inf):
+        # The width of a range may overflow where neither end does; half of it never.
+        return 2 * (low / 2 + units * (high / 2 - low / 2))
+    return low + units * (high - low)
 
 
 def _clip(value: float, bottom: int, top: int) -> int:
