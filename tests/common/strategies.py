@@ -56,9 +56,12 @@ def _nodes(values: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
     return sequences | _pairs(values).map(Map) | _calls(values) | st.builds(Slice, values, values, values)
 
 
-values = st.recursive(prims | refs | tensors(), _nodes, max_leaves=10)
-invocations = _calls(values)
-tests = st.builds(TestCase, invocations, st.integers(0, 2**63 - 1), st.integers(0, 9), st.lists(names).map(tuple))
+# Deferred: a strategy that is built of others prints itself with all of them, in every report.
+values = st.deferred(lambda: st.recursive(prims | refs | tensors(), _nodes, max_leaves=10))
+invocations = st.deferred(lambda: _calls(values))
+tests = st.deferred(
+    lambda: st.builds(TestCase, invocations, st.integers(0, 2**63 - 1), st.integers(0, 9), st.lists(names).map(tuple))
+)
 json_data = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts,
     lambda parts: st.lists(parts, max_size=8) | st.dictionaries(texts, parts, max_size=8),
