@@ -18,6 +18,7 @@ _HEAP = re.compile(
 _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
 # Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
 _VARYING = (
+    (re.compile(r"\s*Exception raised from .*", re.DOTALL), ""),
     (re.compile(r"\b(?:tf\.)?[Tt]ensor\((?:[^()]|\([^()]*\))*\)"), "<tensor>"),
     (re.compile(r"<tf\.(?:Tensor|Variable)[^<>]*>"), "<tensor>"),
     (re.compile(r"\{\{[^{}]*\}\}"), ""),
