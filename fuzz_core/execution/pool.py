@@ -224,11 +224,12 @@ class Pool:
         self._release(slot)
 
     def close(self) -> None:
-        """Ends all workers."""
+        """Ends all workers; a pool runs once."""
         for slot in self.slots:
             if slot.child is not None:
                 self._retire(slot)
             slot.lease = None
+        self.selector.close()
 
 
 def _whole(value: object, bound: int) -> int:

@@ -79,6 +79,7 @@ class Zygote:
         self.scratch = tempfile.TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True)
         self.root = Path(self.scratch.name)
         self.children = 0
+        self.closed = False
         self.process: subprocess.Popen[bytes] | None = None
         self.ready: dict[str, Any] = {}
         try:
@@ -98,17 +99,21 @@ class Zygote:
         self.control = ours
         command = [*self.command, str(theirs.fileno()), *([str(self.plan)] if self.plan else [])]
         with (self.root / "zygote.log").open("wb") as log:
-            self.process = subprocess.Popen(
-                command,
-                env=environment(self.root),
-                cwd=self.root,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
-        theirs.close()
+            try:
+                self.process = subprocess.Popen(
+                    command,
+                    env=environment(self.root),
+                    cwd=self.root,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ZygoteError(f"the target's interpreter does not start: {error}") from error
+            finally:
+                theirs.close()
         self.ready = self._answer(START_SECONDS)
 
     def _answer(self, seconds: float) -> dict[str, Any]:
@@ -137,6 +142,8 @@ class Zygote:
         try:
             return self._fork(job, memory, request)
         except (ZygoteError, OSError):
+            if self.closed:
+                raise
             self._stop()
             self._start()
             return self._fork(job, memory, request)
@@ -169,11 +176,18 @@ class Zygote:
         return Child(pid, we_write, we_read, journal, output)
 
     def reap(self, child: Child, seconds: float = 1.0) -> int:
-        """The wait status of a child that has ended or is to be ended; its directory and output may go."""
+        """The wait status of a child that has ended or is to be ended; its directory and output may go.
+
+        With the zygote gone (a library may kill its parent) nobody knows it: the child is killed and counts as that.
+        """
         request = {"reap": child.pid, "seconds": seconds}
-        self.control.settimeout(ANSWER_SECONDS)
-        self.control.send(json.dumps(request).encode())
-        return int(self._answer(ANSWER_SECONDS + seconds)["status"])
+        try:
+            self.control.settimeout(ANSWER_SECONDS)
+            self.control.send(json.dumps(request).encode())
+            return int(self._answer(ANSWER_SECONDS + seconds)["status"])
+        except (OSError, ZygoteError):
+            kill(child)
+            return signal.SIGKILL
 
     def _stop(self) -> None:
         self.control.close()
@@ -185,6 +199,7 @@ class Zygote:
 
     def close(self) -> None:
         """Ends the zygote and removes everything it and its children left on disk."""
+        self.closed = True
         self._stop()
         self.scratch.cleanup()
 

@@ -76,7 +76,17 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
 
 
 def _reap(pid: int, seconds: float) -> int:
-    """The wait status of a child; one that outlives the grace period is killed with its whole group."""
+    """The wait status of a child; one that outlives the grace period is killed with its whole group.
+
+    A child of a zygote before this one counts as killed: who forked it is gone.
+    """
+    try:
+        return _awaited(pid, seconds)
+    except ChildProcessError:
+        return signal.SIGKILL
+
+
+def _awaited(pid: int, seconds: float) -> int:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)

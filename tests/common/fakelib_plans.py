@@ -1,0 +1,74 @@
+"""Plans of fakelib's calls, and a listener that keeps what a pool tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fuzz_core.adapters.arrays import describe_array
+from fuzz_core.execution.pool import Lease
+from fuzz_core.ir.codec import dumps
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, Value, prim
+from fuzz_core.worker.plan import Header, write_plan
+
+NO_SPACE: dict[str, Any] = {"values": {}, "apis": [], "similarity": {}, "tensors": {}}
+
+
+def call(name: str, *args: Any) -> Invocation:
+    """A call of a function of fakelib with scalars and arrays."""
+    return Invocation(f"fakelib.{name}", tuple(map(_described, args)))
+
+
+def _described(value: Any) -> Value:
+    return describe_array(value, "tensor") if isinstance(value, np.ndarray) else prim(value)
+
+
+def plan_of(path: Path, invocations: Iterable[Invocation], seed: int = 0) -> Path:
+    """A plan file of these invocations, numbered from 1."""
+    rows = [(number, each.api, dumps(each)) for number, each in enumerate(invocations, 1)]
+    write_plan(path, Header("fakelib", seed, ["crash"], [], {}, NO_SPACE), rows)
+    return path
+
+
+class Listening:
+    """Hands leases out, leases the rest of one again after a death or a retirement, and keeps all news."""
+
+    def __init__(self, *leases: tuple[str, int, int], on_message: Callable[[], None] = lambda: None) -> None:
+        self.waiting = list(leases)
+        self.on_message = on_message
+        self.numbers = 0
+        self.ran: dict[tuple[str, int], Outcome] = {}
+        self.deaths: dict[tuple[str, int], Outcome] = {}
+        self.findings: list[dict[str, Any]] = []
+        self.retired = 0
+
+    def next_lease(self) -> Lease | None:
+        """The next one, in order."""
+        if not self.waiting:
+            return None
+        self.numbers += 1
+        return Lease(self.numbers, *self.waiting.pop(0), log=True)
+
+    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        """Keeps outcomes and findings."""
+        self.on_message()
+        if "ran" in message:
+            self.ran[lease.api, message["ran"]] = Outcome.from_json(message["outcome"])
+        elif "finding" in message:
+            self.findings.append(message)
+        elif message.get("done") == lease.number:
+            self.retired += message["retire"]
+            self._rest(lease, message["next"])
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        """Keeps it."""
+        self.deaths[lease.api, index] = outcome
+        self._rest(lease, index + 1)
+
+    def _rest(self, lease: Lease, first: int) -> None:
+        if first < lease.last:
+            self.waiting.insert(0, (lease.api, first, lease.last))
