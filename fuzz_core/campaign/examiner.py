@@ -18,6 +18,7 @@ from fuzz_core.store.records import FindingRow, NewBug
 from fuzz_core.triage.confirm import Confirmation, confirm
 from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.native import frames
+from fuzz_core.triage.process import Processes
 from fuzz_core.triage.script import render
 from fuzz_core.triage.signature import signature
 
@@ -52,8 +53,16 @@ class Examiner:
     """Replays, minimises and confirms with a zygote of its own."""
 
     def __init__(
-        self, session: Session, zygote: Zygote, timeout: float, runs: int, bug_seconds: float, deadline: float | None
+        self,
+        session: Session,
+        zygote: Zygote,
+        processes: Processes,
+        timeout: float,
+        runs: int,
+        bug_seconds: float,
+        deadline: float | None,
     ) -> None:
+        self.processes = processes
         self.session = session
         self.dialect = session.dialect
         self.python = session.target.python
@@ -157,7 +166,7 @@ class Examiner:
         def same(outcome: Outcome) -> bool:
             return self.crash.judge({"cpu": outcome}, self.dialect).kind == verdict.kind
 
-        return confirm(self.python, script, same, self.dialect, runs, seconds)
+        return confirm(self.python, script, same, self.dialect, runs, seconds, processes=self.processes)
 
     def _decided(self, finding: FindingRow, test: TestCase, seen: Confirmation, seeded: bool = False) -> Examination:
         if seen.hits < self.runs:
@@ -179,7 +188,7 @@ class Examiner:
         with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
             path = Path(folder) / "repro.py"
             path.write_text(script, encoding="utf-8")
-            return frames(self.python, str(path), GDB_SECONDS, self.dialect)
+            return frames(self.python, str(path), GDB_SECONDS, self.dialect, processes=self.processes)
 
     def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
         kind = finding.verdict.kind

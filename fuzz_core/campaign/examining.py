@@ -17,9 +17,12 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.cost import cost
+from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3
+# What one examination takes on a slow library; begun later, it would outlast the time-box.
+RESERVE_SECONDS = 20.0
 
 
 @dataclass
@@ -89,6 +92,7 @@ class _Examiners:
         self.plan = plan
         self.local = threading.local()
         self.zygotes: list[Zygote] = []
+        self.processes = Processes()
 
     def __call__(self, group: list[FindingRow]) -> Examination:
         if not hasattr(self.local, "examiner"):
@@ -96,14 +100,14 @@ class _Examiners:
             zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
             self.zygotes.append(zygote)
             options = self.options
-            self.local.examiner = Examiner(
-                self.session, zygote, options.timeout, options.runs, options.bug_seconds, options.deadline
-            )
+            limits = (options.timeout, options.runs, options.bug_seconds, options.deadline)
+            self.local.examiner = Examiner(self.session, zygote, self.processes, *limits)
         examiner: Examiner = self.local.examiner
         return examiner.examine(group[:TRIED_PER_GROUP])
 
     def close(self) -> None:
-        """Ends all zygotes, and with them whatever still runs in a thread."""
+        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
+        self.processes.end()
         for zygote in self.zygotes:
             zygote.close()
 
@@ -120,7 +124,7 @@ def _results(
     running: dict[Future[Examination], list[FindingRow]] = {}
 
     def over() -> bool:
-        return session.stopped() or (options.deadline is not None and session.clock() >= options.deadline)
+        return session.stopped() or (options.deadline is not None and session.clock() >= options.deadline - RESERVE_SECONDS)
 
     while True:
         while not over() and len(running) < session.workers and (group := next(waiting, None)) is not None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.triage.native import stack_trace
-from fuzz_core.triage.process import DEFAULT_MEMORY, Finished, checked_python, run
+from fuzz_core.triage.process import DEFAULT_MEMORY, Finished, Processes, checked_python, run
 
 SCRIPT_NAME = "repro.py"
 KEPT_TEXT = 2000
@@ -43,9 +43,10 @@ def run_script(
     timeout: float = 60.0,
     memory_bytes: int = DEFAULT_MEMORY,
     env: Mapping[str, str] | None = None,
+    processes: Processes | None = None,
 ) -> Outcome:
     """Runs a script in a fresh, limited process and says what happened. Raises UserError for a missing interpreter."""
-    finished = run([checked_python(python), SCRIPT_NAME], {SCRIPT_NAME: script}, timeout, memory_bytes, env)
+    finished = run([checked_python(python), SCRIPT_NAME], {SCRIPT_NAME: script}, timeout, memory_bytes, env, processes)
     return classify(finished, dialect)
 
 
@@ -58,9 +59,11 @@ def confirm(
     timeout: float = 60.0,
     memory_bytes: int = DEFAULT_MEMORY,
     env: Mapping[str, str] | None = None,
+    processes: Processes | None = None,
 ) -> Confirmation:
     """Runs a script `runs` times, each in a process of its own, and counts the wanted outcomes."""
-    outcomes = [run_script(python, script, dialect, timeout, memory_bytes, env) for _ in range(runs)]
+    limits = (timeout, memory_bytes, env, processes)
+    outcomes = [run_script(python, script, dialect, *limits) for _ in range(runs)]
     hits = [outcome for outcome in outcomes if wanted(outcome)]
     return Confirmation(len(hits), runs, (hits or outcomes[-1:])[0])
 

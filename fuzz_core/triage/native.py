@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.triage.process import checked_python, run
+from fuzz_core.triage.process import Processes, checked_python, run
 
 MAX_FRAMES = 12
 MAX_NAME = 160
@@ -37,7 +37,12 @@ _ALARM = re.compile(
 
 
 def frames(
-    python: str, script: str, timeout: float, dialect: Dialect, env: Mapping[str, str] | None = None
+    python: str,
+    script: str,
+    timeout: float,
+    dialect: Dialect,
+    env: Mapping[str, str] | None = None,
+    processes: Processes | None = None,
 ) -> tuple[str, ...]:
     """Functions of the library on the stack of the crashing thread, innermost first; () without gdb or crash."""
     gdb = shutil.which("gdb")
@@ -46,7 +51,7 @@ def frames(
     orders = [part for command in _COMMANDS for part in ("-ex", command)]
     command = [gdb, "-nx", "-batch", *orders, "--args", checked_python(python), Path(script).name]
     text = Path(script).read_text(encoding="utf-8")
-    finished = run(command, {Path(script).name: text}, timeout, 0, env)
+    finished = run(command, {Path(script).name: text}, timeout, 0, env, processes)
     return parse(finished.stdout, dialect)
 
 

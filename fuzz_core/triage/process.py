@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, NamedTuple
 
-from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.errors import Interrupted, UserError
 
 KEPT_OUTPUT = 64 * 1024
 DEFAULT_MEMORY = 16 << 30
@@ -60,23 +60,67 @@ class _Kept:
         return (self.head + (b"\n...\n" if self.cut else b"") + self.tail).decode("utf-8", "replace")
 
 
+class Processes:
+    """Processes under way that another thread can end together; after that none starts any more."""
+
+    def __init__(self) -> None:
+        self._pids: set[int] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def start(self, command: Sequence[str], directory: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Starts one in a process group of its own, its output in pipes. Raises Interrupted after `end`."""
+        with self._lock:
+            if self._ended:
+                raise Interrupted("stopped before a script was run")
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            self._pids.add(process.pid)
+        return process
+
+    def finish(self, process: subprocess.Popen[bytes]) -> None:
+        """Ends a process with all of its group and takes it off the list."""
+        with self._lock:
+            self._pids.discard(process.pid)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def end(self) -> None:
+        """Ends all that run."""
+        with self._lock:
+            self._ended = True
+            for pid in self._pids:
+                with suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
+
+
 def run(
     command: Sequence[str],
     files: Mapping[str, str],
     timeout: float,
     memory_bytes: int = DEFAULT_MEMORY,
     env: Mapping[str, str] | None = None,
+    processes: Processes | None = None,
 ) -> Finished:
     """Runs a command in a temporary directory that holds `files` alone; 0 memory_bytes means no limit.
 
     Its environment is a short list of harmless variables plus `env`; no core is dumped; all of its process group is
-    gone on return. Raises UserError where the command cannot be started.
+    gone on return. Raises UserError where the command cannot be started, Interrupted after `processes.end()`.
     """
     with TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True) as directory:
         for name, text in files.items():
             (Path(directory) / name).write_text(text, encoding="utf-8")
         limited = ["/bin/sh", "-c", _LIMITED, "sh", str(memory_bytes // 1024), *command]
-        return _watch(limited, directory, timeout, _environment(directory, env or {}))
+        environment = _environment(directory, env or {})
+        return _watch(limited, directory, timeout, environment, processes or Processes())
 
 
 def _environment(directory: str, env: Mapping[str, str]) -> dict[str, str]:
@@ -84,12 +128,11 @@ def _environment(directory: str, env: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, "HOME": directory, "TMPDIR": directory, "PYTHONHASHSEED": "0", **env}
 
 
-def _watch(command: Sequence[str], directory: str, timeout: float, env: dict[str, str]) -> Finished:
+def _watch(
+    command: Sequence[str], directory: str, timeout: float, env: dict[str, str], processes: Processes
+) -> Finished:
     started = time.monotonic()
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        command, cwd=directory, env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
-    )
+    process = processes.start(command, directory, env)
     assert process.stdout is not None and process.stderr is not None
     out, err = _Kept(process.stdout), _Kept(process.stderr)
     code: int | None = None
@@ -98,9 +141,7 @@ def _watch(command: Sequence[str], directory: str, timeout: float, env: dict[str
     except subprocess.TimeoutExpired:
         pass
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        processes.finish(process)
     return Finished(code, out.text(), err.text(), time.monotonic() - started)
 
 
