@@ -186,6 +186,12 @@ def _number(value: Any) -> float:
 def _import_freefuzz(session: Session, directory: Path, report: TraceReport) -> None:
     session.watch.phase("importing FreeFuzz's database")
     unmapped: Counter[tuple[str, str]] = Counter()
-    brought = [(invocation, "ok") for invocation in read_dump(directory, unmapped)]
+    names = {name: api.name for api in session.store.apis(session.target.key) for name in (api.name, *api.aliases)}
+    brought = []
+    for invocation in read_dump(directory, unmapped):
+        if invocation.api in names:
+            brought.append((invocation._replace(api=names[invocation.api]), "ok"))
+        else:
+            unmapped[invocation.api, "no api of this target"] += 1
     record = SeedRecord(f"freefuzz:{directory.resolve()}", "import", f"FreeFuzz dump {directory.name}", "ok")
     report.imported = session.store.save_trace(session.target.key, record, brought, unmapped, {})

@@ -59,11 +59,12 @@ def target_of(store: Store, settings: Settings) -> TargetRecord:
 
 
 @contextmanager
-def session_of(settings: Settings, console: Console) -> Iterator[Session]:
-    """An open session with its progress display; signals ask it to stop."""
+def session_of(settings: Settings, console: Console, as_json: bool = False) -> Iterator[Session]:
+    """An open session with its progress display (on standard error beside JSON); signals ask it to stop."""
+    shown = Console(stderr=True) if as_json else console
     with stopping() as stopped, open_store(state_file(settings)) as store:
         target = target_of(store, settings)
-        with watch(console) as display:
+        with watch(shown) as display:
             yield Session(store, target, settings.state, settings.workers, display, stopped)
 
 
@@ -106,7 +107,8 @@ def fuzz_and_triage(session: Session, settings: Settings, end: float | None) -> 
         return fuzzed, triage_phase(session, settings, None)
     left = end - session.clock()
     fuzzed = fuzz_phase(session, settings, max(left * (1 - TRIAGE_SHARE), 1.0))
-    check(session.stopped)
+    if session.stopped():
+        return fuzzed, TriageReport(left=len(session.store.pending_findings(session.target.key)))
     return fuzzed, triage_phase(session, settings, end)
 
 

@@ -18,7 +18,7 @@ from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.work import TRACE_SHARE, check, fuzz_and_triage, session_of, state_file, trace_phase
-from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.build import Flavour
@@ -54,7 +54,7 @@ def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) 
 
 def trace_command(settings: Settings, console: Console, freefuzz: Path | None, as_json: bool) -> int:
     """Traces, and prints what came of it."""
-    with session_of(settings, console) as session:
+    with session_of(settings, console, as_json) as session:
         report = trace_phase(session, settings, freefuzz=freefuzz)
         stopped = session.stopped()
         covered = _covered(session)
@@ -93,7 +93,7 @@ def _print_trace(console: Console, report: TraceReport, covered: dict[str, int])
 
 def fuzz_command(settings: Settings, console: Console, as_json: bool) -> int:
     """Fuzzes and examines within the time-box."""
-    with session_of(settings, console) as session:
+    with session_of(settings, console, as_json) as session:
         end = None if settings.tests_count is not None else session.clock() + settings.time
         return _finish(session, settings, console, as_json, end)
 
@@ -101,7 +101,7 @@ def fuzz_command(settings: Settings, console: Console, as_json: bool) -> int:
 def run_command(settings: Settings, console: Console, as_json: bool) -> int:
     """Traces what is new, then fuzzes and examines, all within the time-box."""
     began = time.monotonic()
-    with session_of(settings, console) as session:
+    with session_of(settings, console, as_json) as session:
         end = began + settings.time
         report = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE)
         if not as_json:
@@ -111,11 +111,7 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
 
 
 def _finish(session: Session, settings: Settings, console: Console, as_json: bool, end: float | None) -> int:
-    try:
-        fuzzed, triaged = fuzz_and_triage(session, settings, end)
-    except Interrupted:
-        console.print("stopped; findings that were not examined yet wait for the next run", markup=False)
-        return INTERRUPTED
+    fuzzed, triaged = fuzz_and_triage(session, settings, end)
     path = write_report(session.state_dir / "report.md", session.store, session.target)
     if as_json:
         console.print_json(json.dumps({"fuzz": summary(fuzzed), "triage": asdict(triaged), "report": str(path)}))
