@@ -122,9 +122,10 @@ def _results(
     """Groups with their examinations as they are done; at most one waits per thread, so that a deadline bites."""
     waiting = iter(groups)
     running: dict[Future[Examination], list[FindingRow]] = {}
+    last_start = None if options.deadline is None else options.deadline - RESERVE_SECONDS
 
     def over() -> bool:
-        return session.stopped() or (options.deadline is not None and session.clock() >= options.deadline - RESERVE_SECONDS)
+        return session.stopped() or (last_start is not None and session.clock() >= last_start)
 
     while True:
         while not over() and len(running) < session.workers and (group := next(waiting, None)) is not None:
