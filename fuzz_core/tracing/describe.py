@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import weakref
+from itertools import chain, islice
 from types import EllipsisType, FunctionType, GeneratorType
 from typing import Any
 
@@ -19,6 +20,7 @@ MAX_ITEMS = 256
 MAX_TEXT = 2000
 MAX_DEPTH = 12
 MAX_INTEGER = 1 << 70
+_ONE_SHOT = (GeneratorType, map, zip, filter)
 
 
 class Describer:
@@ -139,6 +141,13 @@ def _from_numpy(value: Any) -> Value:
     return describe_array(value, "ndarray")
 
 
-def materialised(value: Any) -> Any:
-    """A one-shot iterator as a list, so that describing it does not use it up for the library."""
-    return list(value) if isinstance(value, GeneratorType | map | zip | filter) else value
+def shown_and_passed(value: Any) -> tuple[Any, Any]:
+    """What is described, and what the library gets: of a one-shot iterator, a list and an iterator over the same.
+
+    An iterator that is long, or never ends, is described as what it is.
+    """
+    if type(value) not in _ONE_SHOT:
+        return value, value
+    first = list(islice(value, MAX_ITEMS + 1))
+    passed = chain(first, value)
+    return (first if len(first) <= MAX_ITEMS else passed), passed

@@ -11,7 +11,7 @@ from typing import Any
 
 from fuzz_core.adapters.base import Adapter, Listed
 from fuzz_core.ir.values import Invocation, Then
-from fuzz_core.tracing.describe import materialised
+from fuzz_core.tracing.describe import shown_and_passed
 from fuzz_core.tracing.recorder import Recorder
 
 
@@ -60,8 +60,8 @@ class Hooks:
             recorder = self.recorder
             if recorder is None or not recorder.wants(api):
                 return function(*args, **kwargs)
-            args = tuple(map(materialised, args))
-            return _watched(recorder, recorder.describe(api, args, kwargs), function, args, kwargs)
+            shown, args, kwargs = _spared(args, kwargs)
+            return _watched(recorder, recorder.describe(api, *shown), function, args, kwargs)
 
         return _like(traced, function)
 
@@ -73,8 +73,8 @@ class Hooks:
             if recorder is None or type(instance) is not cls or not recorder.wants(api):
                 original(instance, *args, **kwargs)
                 return
-            args = tuple(map(materialised, args))
-            invocation = recorder.describe(api, args, kwargs)
+            shown, args, kwargs = _spared(args, kwargs)
+            invocation = recorder.describe(api, *shown)
             _watched(recorder, invocation, original, (instance, *args), kwargs)
             if invocation is not None:
                 recorder.describer.remember(instance, invocation)
@@ -91,8 +91,8 @@ class Hooks:
             made = recorder.describer.construction(instance)
             if made is None or not recorder.wants(made.api):
                 return original(instance, *args, **kwargs)
-            args = tuple(map(materialised, args))
-            call = recorder.describe(made.api, args, kwargs)
+            shown, args, kwargs = _spared(args, kwargs)
+            call = recorder.describe(made.api, *shown)
             invocation = None if call is None else made._replace(then=Then(name, call.args, call.kwargs))
             return _watched(recorder, invocation, original, (instance, *args), kwargs)
 
@@ -120,6 +120,17 @@ def _own_or_next(cls: Any, name: str) -> Callable[..., Any]:
 
     functools.update_wrapper(following, getattr(cls, name))
     return following
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def _spared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, tuple[Any, ...], dict[str, Any]]:
+    """Arguments to describe, and those to pass on: describing must not use up the library's iterators."""
+    pairs = list(map(shown_and_passed, args))
+    named = {name: shown_and_passed(value) for name, value in kwargs.items()}
+    shown = tuple(pair[0] for pair in pairs), {name: pair[0] for name, pair in named.items()}
+    return shown, tuple(pair[1] for pair in pairs), {name: pair[1] for name, pair in named.items()}
 
 
 def _watched(

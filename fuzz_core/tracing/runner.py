@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import codeop
 import contextlib
+import functools
 import io
 import json
 import linecache
@@ -80,9 +82,22 @@ def _keep_source(code: str) -> None:
 def _run_snippet(seed: dict[str, str], tally: Tally) -> None:
     namespace = _module("seed")
     _keep_source(seed["code"])
-    for statement in ast.parse(seed["code"]).body:
-        code = compile(ast.Module([statement], []), _NAME, "exec")
-        tally.run(lambda code=code: exec(code, namespace))  # type: ignore[misc]
+    # It remembers a seed's own `from __future__` from statement to statement, and has none of this file's.
+    compiled = codeop.Compile()
+
+    def execute(statement: ast.stmt) -> None:
+        exec(compiled(ast.Module([statement], []), _NAME, "exec"), namespace)  # type: ignore[arg-type] # passed on
+
+    for statement in _statements(seed["code"], tally):
+        tally.run(functools.partial(execute, statement))
+
+
+def _statements(code: str, tally: Tally) -> list[ast.stmt]:
+    """The statements of a snippet; one that this Python cannot parse is one part that failed."""
+    found: list[ast.stmt] = []
+    tally.run(lambda: found.extend(ast.parse(code).body))
+    tally.parts = tally.failed
+    return found
 
 
 def _run_script(seed: dict[str, str], tally: Tally) -> None:
@@ -91,9 +106,8 @@ def _run_script(seed: dict[str, str], tally: Tally) -> None:
         tally.run(lambda: runpy.run_path(seed["path"], run_name="__main__"))
         return
     _keep_source(seed["code"])
-    code = compile(seed["code"], _NAME, "exec")
     namespace = _module("__main__")
-    tally.run(lambda: exec(code, namespace))
+    tally.run(lambda: exec(compile(seed["code"], _NAME, "exec", dont_inherit=True), namespace))
 
 
 def _run_tests(seed: dict[str, str], tally: Tally) -> None:
@@ -118,13 +132,14 @@ class _PytestTally:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Called by pytest after each phase of a test."""
-        self.tally.parts += report.when == "call"
+        self.tally.parts += report.when == "setup"
         if report.failed:
             self.tally.fail(str(getattr(report.longrepr, "reprcrash", report.longrepr)))
 
     def pytest_collectreport(self, report: Any) -> None:
         """Called by pytest for each file it could not collect."""
         if report.failed:
+            self.tally.parts += 1
             self.tally.fail(str(report.longrepr)[-MAX_REASON:])
 
 
