@@ -36,7 +36,7 @@ class DescribeRender:
         assert render(test, TF, "a sum", "SIGABRT: Check failed", seeded=True).splitlines() == [
             "import tensorflow as tf",
             "",
-            "tf.random.set_seed(5)",
+            "tf.keras.utils.set_random_seed(5)",
             "tf.math.add(tf.zeros([2]), 1)",
             "# expected: a sum",
             "# observed: SIGABRT: Check failed",

@@ -58,8 +58,8 @@ class TensorFlowDialect:
         return repr(ref.name) if ref.kind == "device" else ref.name
 
     def seed(self, seed: int) -> str:
-        """`tf.random.set_seed(0)`."""
-        return f"tf.random.set_seed({seed & 0x7FFFFFFF})"
+        """`tf.keras.utils.set_random_seed(0)`: Keras draws its initialisers' seeds from Python's own stream."""
+        return f"tf.keras.utils.set_random_seed({seed & 0x7FFFFFFF})"
 
     def _variable(self, tensor: Tensor) -> str:
         made = _constant(tensor)
