@@ -53,6 +53,7 @@ class ApiTables(Base):
     def save_apis(self, target: str, apis: Iterable[Api]) -> None:
         """Replaces the target's apis. Docstrings are kept as digests only."""
         rows = [_api_row(target, api) for api in apis]
+        self._known_params.pop(target, None)
         with self._transaction():
             self._db.execute("DELETE FROM apis WHERE target = ?", (target,))
             self._db.conn.executemany("INSERT OR REPLACE INTO apis VALUES (?, ?, ?, ?, ?, ?, ?)", rows)

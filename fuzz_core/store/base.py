@@ -28,6 +28,8 @@ class Base:
         self._db = db
         self._clock = clock
         self._on_close = on_close
+        # Names of parameters by target: read for every seed, changed by `save_apis` alone.
+        self._known_params: dict[str, dict[str, list[str]]] = {}
 
     def __enter__(self) -> Self:
         return self

@@ -97,8 +97,10 @@ class TraceTables(Base):
         self._db.conn.executemany("INSERT OR IGNORE INTO argument_values VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def _params(self, target: str) -> dict[str, list[str]]:
-        rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
-        return {row["name"]: json.loads(row["params"]) for row in rows}
+        if target not in self._known_params:
+            rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
+            self._known_params[target] = {row["name"]: json.loads(row["params"]) for row in rows}
+        return self._known_params[target]
 
     def invocations(
         self, target: str, api: str | None = None, valid: bool | None = None, *, unchecked: bool = False
