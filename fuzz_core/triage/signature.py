@@ -25,7 +25,8 @@ _VARYING = (
     (re.compile(r"(?:[A-Za-z]:)?(?:[\w.+-]*/)+[\w.+-]*\.\w+(?::\d+)?"), "<path>"),
     (re.compile(r"0x[0-9a-fA-F]+"), "<address>"),
     (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`"), "<value>"),
-    (re.compile(r"[\[(]\s*(?:[-+]?[\w.]*\d[\w.]*\s*,?\s*)+[\])]"), "<shape>"),
+    # Possessive, since there are exponentially many ways to split a run of digits: a message could stop the controller.
+    (re.compile(r"[\[(]\s*+(?:[-+]?(?=(?:[^\W\d]|\.)*+\d)[\w.]++\s*+,?\s*+)++[\])]"), "<shape>"),
     (re.compile(r"[-+]?\b(?:nan|inf|infinity)\b", re.IGNORECASE), "<number>"),
     (re.compile(r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?:[jJ]|\b)"), "<number>"),
     (re.compile(r"<number>(?:\s*[,x*]\s*<number>)+"), "<number>"),
