@@ -44,20 +44,20 @@ def simplest(tensor: Tensor) -> View | None:
 def _base(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     fill = tensor.fill
     if fill.kind == "values":
-        fill = fill._replace(data=pack(_buffer(tensor, prod(shape))))
+        fill = fill._replace(data=pack(buffer(tensor, prod(shape))))
     return tensor._replace(shape=shape, strides=None, fill=fill, requires_grad=False, container="tensor")
 
 
-def _buffer(tensor: Tensor, count: int) -> NDArray[Any]:
+def buffer(tensor: Tensor, count: int) -> NDArray[Any]:
     """The elements where the strides put them, zeros in the gaps."""
     assert tensor.strides is not None
     flat = elements(tensor)
     offsets = np.zeros(1, np.int64)
     for n, step in zip(tensor.shape, tensor.strides, strict=True):
         offsets = (offsets[:, None] + np.arange(n) * step).reshape(-1)
-    buffer = np.zeros(count, flat.dtype)
-    buffer[offsets] = flat
-    return buffer
+    made = np.zeros(count, flat.dtype)
+    made[offsets] = flat
+    return made
 
 
 Form = tuple[tuple[int, ...], str] | None

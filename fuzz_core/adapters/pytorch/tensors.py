@@ -9,6 +9,7 @@ import torch
 
 from fuzz_core.adapters.arrays import fill_of
 from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
+from fuzz_core.adapters.layout import buffer, span
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, Undescribable
@@ -118,22 +119,16 @@ def _strided(tensor: Tensor) -> torch.Tensor:
     assert tensor.strides is not None
     if tensor.size == 0:
         return torch.empty(tensor.shape, dtype=TORCH_DTYPES[tensor.dtype])
-    span = 1 + sum((n - 1) * step for n, step in zip(tensor.shape, tensor.strides, strict=True))
+    reach = span(tensor.shape, tensor.strides)
+    if reach > MAX_ELEMENTS:
+        raise BuildError(f"strides reach over {reach} elements, more than {MAX_ELEMENTS}")
     if tensor.fill.kind != "values":
-        return _contiguous(tensor, span).as_strided(tensor.shape, tensor.strides)
-    logical = _contiguous(tensor, tensor.size).view(tensor.shape)
-    if span > MAX_ELEMENTS:
-        raise BuildError(f"strides span {span} elements, more than {MAX_ELEMENTS}")
-    buffer = torch.zeros(span, dtype=logical.dtype)
-    buffer[_offsets(tensor.shape, tensor.strides)] = logical.reshape(-1)
-    return buffer.as_strided(tensor.shape, tensor.strides)
-
-
-def _offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
-    offsets = torch.zeros(1, dtype=torch.int64)
-    for n, step in zip(shape, strides, strict=True):
-        offsets = (offsets[:, None] + torch.arange(n) * step).reshape(-1)
-    return offsets
+        return _contiguous(tensor, reach).as_strided(tensor.shape, tensor.strides)
+    if tensor.size > MAX_ELEMENTS:
+        raise BuildError(f"{tensor.size} elements are more than {MAX_ELEMENTS}")
+    # In numpy: torch cannot write single elements of its rarer dtypes.
+    flat = torch.from_numpy(buffer(tensor, reach)).to(TORCH_DTYPES[tensor.dtype])
+    return flat.as_strided(tensor.shape, tensor.strides)
 
 
 def _with_grad(made: torch.Tensor, tensor: Tensor) -> torch.Tensor:
