@@ -20,7 +20,8 @@ DEFAULT_MEMORY = 16 << 30
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
 # A shell sets the limits: a function between fork and exec is unsafe in a controller that has threads.
-_LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; shift; exec "$@"'
+# The bound on processor time is for a hang that outlives a killed controller.
+_LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; ulimit -t "$2"; shift 2; exec "$@"'
 
 
 class Finished(NamedTuple):
@@ -118,7 +119,8 @@ def run(
     with TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True) as directory:
         for name, text in files.items():
             (Path(directory) / name).write_text(text, encoding="utf-8")
-        limited = ["/bin/sh", "-c", _LIMITED, "sh", str(memory_bytes // 1024), *command]
+        processor = int(timeout + 60) * (os.cpu_count() or 1)
+        limited = ["/bin/sh", "-c", _LIMITED, "sh", str(memory_bytes // 1024), str(processor), *command]
         environment = _environment(directory, env or {})
         return _watch(limited, directory, timeout, environment, processes or Processes())
 

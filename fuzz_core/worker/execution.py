@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -23,9 +23,12 @@ REPEATS = 7
 
 
 class Execution:
-    """Runs test cases in this process."""
+    """Runs test cases in this process; `clock` gives seconds."""
 
-    def __init__(self, adapter: Adapter, dialect: Dialect, oracles: Sequence[str]) -> None:
+    def __init__(
+        self, adapter: Adapter, dialect: Dialect, oracles: Sequence[str], clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.clock = clock
         self.adapter = adapter
         self.dialect = dialect
         self.modes = adapter.modes()
@@ -63,12 +66,12 @@ class Execution:
         builder = self.builders.get(device)
         if builder is None:
             builder = self.builders[device] = Builder(self.adapter, device)
-        began = perf_counter()
+        began = self.clock()
         try:
             self.adapter.reset(test.seed)
             result = builder.call(test.invocation)
             self.adapter.synchronise(mode.split("@")[0])
-            return Outcome("ok", seconds=perf_counter() - began), result
+            return Outcome("ok", seconds=self.clock() - began), result
         except BuildError as error:
             return Outcome("skipped", "BuildError", str(error)), None
         except MemoryError as error:
@@ -76,7 +79,7 @@ class Execution:
         except SystemExit as error:
             return Outcome("exit", str(error.code)[:100]), None
         except BaseException as error:  # noqa: BLE001 - what a library raises, even KeyboardInterrupt, is an outcome
-            return self._exception(error, perf_counter() - began), None
+            return self._exception(error, self.clock() - began), None
 
     def _exception(self, error: BaseException, seconds: float) -> Outcome:
         name, text = type(error).__name__, _message(error)

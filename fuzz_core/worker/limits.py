@@ -13,6 +13,7 @@ from pathlib import Path
 FILE_BYTES = 256 << 20
 OPEN_FILES = 512
 _CLONE_NEWNET = 0x40000000
+_PR_SET_PDEATHSIG = 1
 
 
 def limit(memory_bytes: int) -> None:
@@ -26,6 +27,13 @@ def limit(memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def die_with_parent(parent: int) -> None:
+    """The kernel ends this process when `parent` is gone: a worker that hangs would outlive a killed controller."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
 
 
 def default_signals() -> None:

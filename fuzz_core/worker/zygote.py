@@ -63,8 +63,10 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
             return
         request = json.loads(data)
         if "fork" in request:
+            zygote = os.getpid()
             pid = os.fork()
             if pid == 0:
+                limits.die_with_parent(zygote)
                 control.close()
                 _child(world, request, descriptors)
             for number in descriptors:
