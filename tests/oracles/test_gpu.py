@@ -1,0 +1,82 @@
+"""The three modes of FreeFuzz on a real CUDA device: whoever installs the target, with a build for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fuzz_core
+
+PROGRAM = """
+import json
+from fuzz_core.adapters.base import adapter_of
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
+from fuzz_core.worker.execution import Execution
+
+adapter = adapter_of("torch")
+adapter.load()
+adapter.prepare()
+execution = Execution(adapter, dialect_of("torch"), ["crash", "differential", "performance"])
+for oracle in execution.oracles:
+    oracle.share = 1.0
+image = Tensor("float32", (2, 3, 16, 16), Fill(key=5))
+conv = Invocation("torch.nn.Conv2d", (prim(3), prim(4), prim(3)), (), Then("__call__", (image,)))
+calls = {
+    "conv": conv,
+    "matmul": Invocation("torch.matmul", (Tensor("float32", (32, 32)), Tensor("float32", (32, 32), Fill(key=9)))),
+    "refused": Invocation("torch.matmul", (Tensor("float32", (2, 3)), Tensor("float32", (2, 3)))),
+}
+found = {"modes": list(execution.modes)}
+for name, call in calls.items():
+    test = TestCase(call, 3)
+    runs = {mode: execution.run(test, mode) for mode in execution.modes}
+    outcome, verdicts = execution.judge(test)
+    devices = {m: str(r.device) for m, (_, r) in runs.items() if hasattr(r, "device")}
+    kinds = {m: o.kind for m, (o, _) in runs.items()}
+    found[name] = {"kinds": kinds, "devices": devices, "verdicts": [v.kind for v, _ in verdicts]}
+import torch
+found["cudnn"] = {}
+for mode in execution.modes:
+    adapter.enter(mode)
+    found["cudnn"][mode] = torch.backends.cudnn.enabled
+a = torch.ones(4)
+found["differences"] = [adapter.differences(a, a.cuda()), bool(adapter.differences(a, a.cuda() + 1))]
+found["timed"] = {p: execution._timed(TestCase(calls["matmul"], 1), f"cuda@{p}")[0].kind
+                  for p in ("float16", "float32", "float64")}
+print(json.dumps(found))
+"""
+
+
+def interpreter(request: pytest.FixtureRequest) -> str:
+    """This interpreter where it has a torch that sees the device, else the target's."""
+    probe = "import torch, sys; sys.exit(not torch.cuda.is_available())"
+    if subprocess.run([sys.executable, "-c", probe], capture_output=True).returncode == 0:
+        return sys.executable
+    python = str(request.getfixturevalue("torch_python"))
+    if subprocess.run([python, "-c", probe], capture_output=True).returncode:
+        pytest.skip("no installed torch sees the CUDA device")
+    return python
+
+
+@pytest.mark.gpu
+@pytest.mark.real
+def test_modes_on_a_cuda_device(request: pytest.FixtureRequest) -> None:
+    env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([interpreter(request), "-c", PROGRAM], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["modes"] == ["cpu", "cuda", "cuda-nocudnn"]
+    assert (found["cudnn"]["cuda"], found["cudnn"]["cuda-nocudnn"]) == (True, False)
+    for name in ("conv", "matmul"):
+        assert set(found[name]["kinds"].values()) == {"ok"}, found[name]
+        assert found[name]["verdicts"] == []
+    assert found["matmul"]["devices"] == {"cpu": "cpu", "cuda": "cuda:0", "cuda-nocudnn": "cuda:0"}
+    assert set(found["refused"]["kinds"].values()) == {"exception"}
+    assert found["refused"]["verdicts"] == []
+    assert found["differences"] == ["", True]
+    assert set(found["timed"].values()) == {"ok"}
