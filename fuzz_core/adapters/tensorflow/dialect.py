@@ -20,7 +20,7 @@ _OUT_OF_MEMORY = (
 _ENVIRONMENT = r"libdevice|[Ff]ailed to (?:initialize|load)|DNN library|CUDA_ERROR|cuDNN|cuBLAS"
 _INTERNAL = (
     r"\bInternalError: |SystemError: |UnboundLocalError: |report (?:a|this) bug|[Tt]his should never (?:happen|be)"
-    r"|(?:RuntimeError|ValueError|IndexError|OverflowError|UnknownError): [^\n]*\bstd::|Check failed"
+    r"|(?:RuntimeError|ValueError|IndexError|OverflowError|UnknownError): [^\n]*\bstd::(?!numeric_limits)|Check failed"
     r"|vector::_M_|basic_string::|basic_string_view::|bad[ _]optional[ _]access|bad[ _]variant[ _]access"
     r"|\b(?:unordered_)?map::at|_Map_base::at|[Uu]nknown (?:C\+\+ )?exception"
 )
