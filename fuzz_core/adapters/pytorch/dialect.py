@@ -21,7 +21,8 @@ _OUT_OF_MEMORY = (
 )
 _INTERNAL = (
     r"INTERNAL ASSERT FAILED|report (?:a|this) bug|bug,? please report|[Tt]his should never (?:happen|be)"
-    r"|SystemError: |UnboundLocalError: |(?:RuntimeError|ValueError|IndexError|OverflowError): [^\n]*\bstd::(?!numeric_limits)"
+    r"|SystemError: |UnboundLocalError: "
+    r"|(?:RuntimeError|ValueError|IndexError|OverflowError): [^\n]*\bstd::(?!numeric_limits)"
     r"|vector::_M_|basic_string::|basic_string_view::|bad[ _]optional[ _]access|bad[ _]variant[ _]access"
     r"|\b(?:unordered_)?map::at|_Map_base::at|invalid (?:vector|map) subscript|array::at"
     r"|(?:Error|Exception): (?:stoi|stol|stoll|stod|bad_function_call|bad function call)\b"
