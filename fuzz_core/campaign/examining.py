@@ -147,8 +147,10 @@ def _settle(session: Session, group: list[FindingRow], found: Examination, repor
         chosen.id, found.status, reason=found.reason, hits=found.hits, runs=found.runs, bug=found.bug
     )
     known = store.findings(session.target.key, bug=number) if number is not None else []
-    report.settled[found.status] += 1
-    if number is not None and len(known) == 1:
+    new = number is not None and len(known) == 1
+    # A finding of a bug on record is a duplicate, whatever its examination showed.
+    report.settled[found.status if new or number is None else "duplicate"] += 1
+    if number is not None and new:
         report.bugs.append(number)
         session.watch.note(f"bug {number}: {found.bug.signature if found.bug else ''}")
     for other in group:
