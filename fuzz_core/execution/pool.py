@@ -183,8 +183,9 @@ class Pool:
             kill(child)
             self._drain(slot, listener)
             lease = slot.lease
-        entry = child.journal.read()
         status = self._release(slot)
+        # Only now does the journal stand still: a library that closed the pipe has told of its end too early.
+        entry = child.journal.read()
         if lease is None:
             return
         self.deaths += 1
