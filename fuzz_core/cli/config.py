@@ -26,7 +26,7 @@ def seconds(text: object) -> object:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0)]
+Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=False)]
 
 
 class Settings(BaseModel):

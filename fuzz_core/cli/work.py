@@ -17,7 +17,10 @@ from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
 from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
+from fuzz_core.collect.sources import source_of
 from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.mutation.registry import check_off
+from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
@@ -61,11 +64,21 @@ def target_of(store: Store, settings: Settings) -> TargetRecord:
 @contextmanager
 def session_of(settings: Settings, console: Console, as_json: bool = False) -> Iterator[Session]:
     """An open session with its progress display (on standard error beside JSON); signals ask it to stop."""
+    _check_names(settings)
     shown = Console(stderr=True) if as_json else console
     with stopping() as stopped, open_store(state_file(settings)) as store:
         target = target_of(store, settings)
         with watch(shown) as display:
             yield Session(store, target, settings.state, settings.workers, display, stopped)
+
+
+def _check_names(settings: Settings) -> None:
+    """Before anything takes time: a misspelt name found after the tracing would have wasted it."""
+    for source in settings.source:
+        source_of(source)
+    for oracle in settings.oracles:
+        oracle_of(oracle)
+    check_off(settings.disable)
 
 
 def trace_phase(session: Session, settings: Settings, **extra: Any) -> TraceReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -59,10 +60,15 @@ def trace_command(settings: Settings, console: Console, freefuzz: Path | None, a
         stopped = session.stopped()
         covered = _covered(session)
     if as_json:
-        console.print_json(json.dumps({**asdict(report), "overhead": report.overhead, **covered}))
+        console.print_json(json.dumps({**_plain(report), "overhead": report.overhead, **covered}))
     else:
         _print_trace(console, report, covered)
     return INTERRUPTED if stopped else 0
+
+
+def _plain(report: TraceReport | TriageReport) -> dict[str, Any]:
+    """A report as JSON data (before Python 3.12, `asdict` counts the entries of a Counter instead of copying it)."""
+    return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(report).items()}
 
 
 def _covered(session: Session) -> dict[str, int]:
@@ -114,7 +120,7 @@ def _finish(session: Session, settings: Settings, console: Console, as_json: boo
     fuzzed, triaged = fuzz_and_triage(session, settings, end)
     path = write_report(session.state_dir / "report.md", session.store, session.target)
     if as_json:
-        console.print_json(json.dumps({"fuzz": summary(fuzzed), "triage": asdict(triaged), "report": str(path)}))
+        console.print_json(json.dumps({"fuzz": summary(fuzzed), "triage": _plain(triaged), "report": str(path)}))
     else:
         _print_end(console, fuzzed, triaged, path)
     if session.stopped():
