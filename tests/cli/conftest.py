@@ -1,0 +1,74 @@
+"""The command line in a directory of its own, and a state with a target, traces and bugs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from fuzz_core.cli.main import app
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+
+@dataclass
+class Done:
+    """Exit code and what was printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
+
+
+def run(*arguments: object) -> Done:
+    result = CliRunner().invoke(app, [str(each) for each in arguments], env={"COLUMNS": "200"})
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Runs a command in an empty directory; no package index is asked, no target of the user's is touched."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "index").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": str(tmp_path / "index")}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
+    return run
+
+
+@pytest.fixture(scope="session")
+def worked(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> Path:
+    """A state directory in which two apis of fakelib were fuzzed: made once, copied for each test."""
+    state = tmp_path_factory.mktemp("worked") / "state"
+    with open_store(state / "state.db") as store:
+        store.save_target(TargetRecord("fakelib-1", "fakelib==1", "fakelib", "1", fakelib_python, {"summary": "fake"}))
+    traced = run("trace", "--state", state, "--target", "fakelib-1", "--source", "docs", "--json")
+    assert traced.code == 0, traced
+    fuzzed = run(
+        "fuzz", "--state", state, "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add", "--json"
+    )
+    assert fuzzed.code == 0, fuzzed
+    return state
+
+
+@pytest.fixture
+def state(worked: Path, tmp_path: Path) -> Path:
+    """A copy of that state."""
+    shutil.copytree(worked, tmp_path / "state")
+    return tmp_path / "state"

@@ -1,0 +1,197 @@
+"""Whatever is wrong with the input: one message that says what and what to do, exit code 2, nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from fuzz_core.cli.config import Settings, load, seconds
+from fuzz_core.ir.errors import UserError
+
+Cli = Callable[..., Any]
+
+
+def refused(done: Any, *parts: str) -> None:
+    """Exit code 2, an error and a remedy on stderr, no traceback, no table on stdout."""
+    assert done.code == 2, done
+    assert done.err.startswith("error: "), done.err
+    assert "Traceback" not in done.err
+    for part in parts:
+        assert part in done.err
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ("torhc==2.13.0", ("'torhc'", "did you mean torch?")),
+        ("requests==2.0", ("'requests' holds no library", "known: ")),
+        ("torch>=2", ("names no single version", "torch==VERSION")),
+        ("torch==two", ("is no target",)),
+        ("torch==99.9.9", ("the package index has no torch",)),
+        ("python:/no/such/python", ("no interpreter at /no/such/python",)),
+        ("nosuch-1.0-py3-none-any.whl", ("holds no library",)),
+        ("torch-2.13.0-py3-none-any.whl", ("no wheel file at",)),
+        ("torch.whl", ("is no wheel file name",)),
+        ("", ("is no target",)),
+    ],
+)
+def test_targets_that_are_none(cli: Cli, spec: str, parts: tuple[str, ...]) -> None:
+    refused(cli("pull", spec), *parts)
+
+
+@pytest.mark.parametrize("command", ["trace", "fuzz", "run"])
+def test_an_unknown_target_is_refused_by_every_command_that_works(cli: Cli, command: str) -> None:
+    refused(cli(command, "--target", "torhc==1"), "did you mean torch?")
+    refused(cli(command), "no target", "--target")
+
+
+def test_a_wheel_that_is_none(cli: Cli, tmp_path: Path) -> None:
+    wheel = tmp_path / "torch-2.13.0-cp311-cp311-linux_x86_64.whl"
+    wheel.write_text("not a zip")
+    refused(cli("pull", wheel), "is no zip archive")
+
+
+def test_a_wheel_for_another_python(cli: Cli, tmp_path: Path) -> None:
+    wheel = tmp_path / "torch-2.13.0-cp27-cp27m-win32.whl"
+    with ZipFile(wheel, "w") as archive:
+        archive.writestr("torch-2.13.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n")
+    refused(cli("pull", wheel))
+
+
+def test_an_unknown_key_of_the_file_names_the_nearest(cli: Cli) -> None:
+    Path("nightfuzz.toml").write_text("wrokers = 3\n")
+    refused(cli("apis"), "nightfuzz.toml: unknown key 'wrokers'", "did you mean 'workers'?")
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("workers = 0", "workers"), ("workers = 'many'", "workers"), ("flavour = 'gpu'", "flavour"),
+        ("time = 'abc'", "time"), ("time = '0'", "time"), ("time = -3", "time"), ("seed = -1", "seed"),
+        ("api = 'torch'", "api"), ("confirm_runs = 0", "confirm_runs"), ("fail_on_bugs = 'perhaps'", "fail_on_bugs"),
+        ("time = inf", "time"), ("time = nan", "time"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_names_its_key_and_file(cli: Cli, line: str, key: str) -> None:
+    Path("nightfuzz.toml").write_text(line)
+    refused(cli("bugs"), f"{key}", "in nightfuzz.toml", "it was ")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--time", "abc"), ("--time", ""), ("--time", "-5m"), ("--workers", "0"), ("--flavour", "gpu"), ("--seed", "-1"),
+     ("--tests-count", "0")],
+)  # fmt: skip
+def test_a_bad_flag_says_that_it_came_from_the_command_line(cli: Cli, flags: tuple[str, str]) -> None:
+    name = flags[0].removeprefix("--").replace("-", "_")
+    refused(cli("fuzz", *flags), f"{name} on the command line")
+
+
+def test_settings_files_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
+    refused(cli("bugs", "--config", "missing.toml"), "cannot read missing.toml", "--config")
+    refused(cli("bugs", "--config", tmp_path), "cannot read")
+    Path("broken.toml").write_text("a = = 1")
+    refused(cli("bugs", "--config", "broken.toml"), "is not valid TOML")
+    Path("binary.toml").write_bytes(b"\xff\xfe")
+    refused(cli("bugs", "--config", "binary.toml"), "is not valid TOML")
+
+
+@pytest.mark.parametrize("command", [["apis"], ["bugs"], ["show", "1"], ["repro", "1"], ["trace"], ["fuzz"], ["run"]])
+def test_a_state_directory_that_cannot_be_one(cli: Cli, command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused(cli(*command, "--state", tmp_path / "file"), "state directory", "--state")
+    refused(cli(*command, "--state", tmp_path / "file" / "below"), "state directory", "--state")
+
+
+@pytest.mark.parametrize("command", [["apis"], ["bugs"], ["show", "1"], ["repro", "1"]])
+def test_listing_where_nothing_was_done_yet(cli: Cli, command: list[str]) -> None:
+    refused(cli(*command), "there is no state file", "nightfuzz trace")
+
+
+def test_a_state_file_of_a_newer_schema_is_left_alone(cli: Cli, state: Path) -> None:
+    with sqlite3.connect(state / "state.db") as db:
+        db.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('nightfuzz', 'm999', '')")
+    db.close()
+    before = (state / "state.db").read_bytes()
+    for command in ("bugs", "fuzz"):
+        refused(cli(command, "--state", state), "schema", "upgrade nightfuzz")
+    assert (state / "state.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["trace", "fuzz", "run"])
+def test_a_corrupt_state_file_is_kept_aside(cli: Cli, command: str) -> None:
+    Path(".nightfuzz").mkdir()
+    Path(".nightfuzz/state.db").write_bytes(b"garbage" * 999)
+    refused(cli(command), "is damaged", "corrupt-1")
+    assert Path(".nightfuzz/state.db.corrupt-1").read_bytes() == b"garbage" * 999
+    refused(cli(command), "no target")
+
+
+def test_a_corrupt_state_file_is_not_moved_by_listing(cli: Cli) -> None:
+    Path(".nightfuzz").mkdir()
+    Path(".nightfuzz/state.db").write_bytes(b"garbage" * 999)
+    refused(cli("bugs"), "is damaged")
+    assert Path(".nightfuzz/state.db").read_bytes() == b"garbage" * 999
+
+
+def test_seed_sources_and_directories_that_are_none(cli: Cli, state: Path) -> None:
+    refused(cli("trace", "--state", state, "--source", "dcos"), "unknown seed source 'dcos'", "docs, models, tests")
+    for flag, source in (("--docs", "docs"), ("--tests", "tests"), ("--models", "models")):
+        refused(cli("trace", "--state", state, "--source", source, flag, "/no/such/place"), "/no/such/place")
+    refused(cli("trace", "--state", state, "--source", "docs", "--import-freefuzz", "/no/such/dump"), "/no/such/dump")
+
+
+def test_names_that_nothing_has(cli: Cli, state: Path) -> None:
+    refused(cli("apis", "--state", state, "--target", "torch-9"), "no target 'torch-9' on record", "fakelib-1")
+    refused(cli("bugs", "--state", state, "--target", "torch-9"), "no target 'torch-9' on record")
+    for command in ("show", "repro"):
+        refused(cli(command, 999, "--state", state), "no bug 999", "nightfuzz bugs")
+    Path("nightfuzz.toml").write_text("oracles = ['crush']")
+    refused(cli("fuzz", "--state", state, "--tests-count", 5), "unknown oracle 'crush'", "crash")
+
+
+def test_mutators_and_apis_that_nothing_has(cli: Cli, state: Path) -> None:
+    refused(cli("fuzz", "--state", state, "--tests-count", 5, "--disable", "Tensor Dimm"), "Tensor Dimm")
+    refused(cli("fuzz", "--state", state, "--tests-count", 5, "--api", "no.such.*"), "no.such.*")
+
+
+@pytest.mark.parametrize("arguments", [["show"], ["show", "abc"], ["pull"], ["nonsense"], ["bugs", "--nonsense"]])
+def test_usage_is_shown_for_commands_that_are_none(cli: Cli, arguments: list[str]) -> None:
+    done = cli(*arguments)
+    assert done.code == 2
+    assert "Usage" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("45m", 2700),
+        ("1h30m", 5400),
+        ("90", 90),
+        ("90s", 90),
+        ("0.5h", 1800),
+        (" 1h 30m 5s ", 5405),
+        (7, 7),
+        (0.5, 0.5),
+    ],
+)
+def test_times(text: object, expected: float) -> None:
+    assert seconds(text) == expected
+    assert load(None, {"time": text}).time == expected
+
+
+@pytest.mark.parametrize("text", ["abc", "", " ", "5x", "m", "-5m", "1e3", "5m abc", "1:30"])
+def test_texts_that_are_no_times(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time"):
+        seconds(text)
+    with pytest.raises(UserError):
+        load(None, {"time": text})
+
+
+def test_defaults_are_valid() -> None:
+    assert Settings(**Settings().model_dump()) == Settings()
