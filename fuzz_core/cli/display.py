@@ -21,7 +21,7 @@ class Live:
             BarColumn(bar_width=24),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[figures]}"),
+            TextColumn("{task.fields[figures]}", markup=False),
             console=console,
             transient=True,
         )
@@ -47,7 +47,7 @@ class Live:
 
     def note(self, text: str) -> None:
         """A line above the bar."""
-        self.progress.console.print(text, markup=False, highlight=False)
+        self.progress.console.print(printable(text), markup=False, highlight=False)
 
 
 class Plain:
@@ -80,11 +80,16 @@ class Plain:
 
     def note(self, text: str) -> None:
         """Says it."""
-        self.write(text)
+        self.write(printable(text))
+
+
+def printable(text: object) -> str:
+    """The text without what a terminal would obey: names and messages come from untrusted code."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in str(text))
 
 
 def _figures(figures: dict[str, object]) -> str:
-    return "  ".join(f"{name} {value}" for name, value in figures.items())
+    return "  ".join(f"{name} {printable(value)}" for name, value in figures.items())
 
 
 def watch(console: Console) -> Live | Plain:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import printable
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
@@ -24,7 +25,7 @@ from fuzz_core.targets.doctor import checks
 def _table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     console.print(table)
 
 
@@ -110,14 +111,12 @@ def show(settings: Settings, console: Console, number: int, as_json: bool) -> in
         console.print_json(json.dumps(bug_json(row)))
         return 0
     frames = "".join(f"\n  {frame}" for frame in row.outcome.frames) or " none"
-    console.print(
+    text = (
         f"bug {row.id}: {row.kind} in {row.api} ({row.target})\n"
         f"signature: {row.signature_text}\n"
         f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
         f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
-        f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}"
     )
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
     return 0
