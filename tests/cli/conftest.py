@@ -53,22 +53,38 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
 
 
 @pytest.fixture(scope="session")
-def worked(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> Path:
-    """A state directory in which two apis of fakelib were fuzzed: made once, copied for each test."""
-    state = tmp_path_factory.mktemp("worked") / "state"
+def traced_once(tmp_path_factory: pytest.TempPathFactory, fakelib_python: str) -> Path:
+    """A state directory with fakelib's documentation traced."""
+    state = tmp_path_factory.mktemp("traced") / "state"
     with open_store(state / "state.db") as store:
         store.save_target(TargetRecord("fakelib-1", "fakelib==1", "fakelib", "1", fakelib_python, {"summary": "fake"}))
     traced = run("trace", "--state", state, "--target", "fakelib-1", "--source", "docs", "--json")
     assert traced.code == 0, traced
-    fuzzed = run(
-        "fuzz", "--state", state, "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add", "--json"
-    )
+    return state
+
+
+FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add")
+
+
+@pytest.fixture(scope="session")
+def worked_once(traced_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with two apis fuzzed."""
+    state = tmp_path_factory.mktemp("worked") / "state"
+    shutil.copytree(traced_once, state)
+    fuzzed = run(*FUZZ, "--state", state)
     assert fuzzed.code == 0, fuzzed
     return state
 
 
 @pytest.fixture
-def state(worked: Path, tmp_path: Path) -> Path:
-    """A copy of that state."""
-    shutil.copytree(worked, tmp_path / "state")
+def traced(traced_once: Path, tmp_path: Path) -> Path:
+    """A copy of the state where nothing has been fuzzed."""
+    shutil.copytree(traced_once, tmp_path / "traced")
+    return tmp_path / "traced"
+
+
+@pytest.fixture
+def state(worked_once: Path, tmp_path: Path) -> Path:
+    """A copy of the state that has a bug."""
+    shutil.copytree(worked_once, tmp_path / "state")
     return tmp_path / "state"

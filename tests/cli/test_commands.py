@@ -1,0 +1,178 @@
+"""What commands print and how they end: 0, 1 for bugs, 2 for the user's errors, 3 for ours, 130 when interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from fuzz_core.cli import boundary, options
+from fuzz_core.cli.config import Settings, load
+from fuzz_core.cli.main import app
+from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+
+Cli = Callable[..., Any]
+PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add")
+MAIN = "from fuzz_core.cli.main import main; main()"
+
+
+def raising(error: BaseException) -> Callable[[], int]:
+    def work() -> int:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (UserError("no [b]such[/b] thing", "make one"), 2, "error: no [b]such[/b] thing\n  -> make one"),
+        (NightfuzzError("the worker is gone"), 3, "failed: the worker is gone"),
+        (KeyError("surprise"), 3, "this is a bug in nightfuzz"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Interrupted("asked"), 130, "interrupted"),
+    ],
+)
+def test_errors_become_exit_codes(
+    error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert boundary.guarded(raising(error)) == code
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert ("Traceback" in printed.err) == (type(error) is KeyError)
+    assert printed.out == ""
+
+
+def test_what_returns_keeps_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [boundary.guarded(lambda code=code: code) for code in (0, 1)] == [0, 1]  # type: ignore[misc]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_first_signal_asks_and_the_second_interrupts() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with boundary.stopping() as stopped:
+        assert not stopped()
+        signal.raise_signal(signal.SIGTERM)
+        assert stopped()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_every_listing_speaks_json(cli: Cli, state: Path) -> None:
+    apis = cli("apis", "--state", state, "--json").json
+    assert {row["api"]: row["gap"] for row in apis}["fakelib.scale"] == ""
+    [bug] = cli("bugs", "--state", state, "--json").json
+    assert (bug["api"], bug["kind"], bug["outcome"][1]) == ("fakelib.scale", "internal-error", "SystemError")
+    assert cli("show", bug["id"], "--state", state, "--json").json == bug
+    assert {"name", "ok", "detail", "remedy"} <= set(cli("doctor", "--json").json[0])
+    assert cli("bugs", "--state", state, "--target", "fakelib-1", "--json").json == [bug]
+
+
+def test_work_speaks_json_too(cli: Cli, traced: Path) -> None:
+    again = cli("trace", "--state", traced, "--source", "docs", "--json").json
+    assert (again["new"], again["unchanged"], again["status"]) == (0, again["seeds"], {})
+    assert again["apis_valid"] > 10
+    report = cli(*FUZZ, "--state", traced, "--json").json
+    assert report["fuzz"]["tests"] >= 300
+    assert sum(report["triage"]["settled"].values()) >= 1
+    assert Path(report["report"]).read_text().startswith("# nightfuzz")
+
+
+def test_bugs_fail_a_run_where_that_was_asked_for(cli: Cli, traced: Path) -> None:
+    assert cli(*FUZZ, "--state", traced, "--fail-on-bugs").code == 1
+    assert cli(*FUZZ, "--state", traced, "--fail-on-bugs").code == 0, "the bug is not new any more"
+
+
+def test_tables_for_a_person(cli: Cli, state: Path) -> None:
+    assert "fakelib.scale" in cli("bugs", "--state", state).out
+    assert "1 bugs" in cli("bugs", "--state", state).out
+    listing = cli("apis", "--state", state, "--api", "*.scale").out
+    assert "1 of 1 apis have a valid invocation" in listing
+    assert "fakelib.scale" not in cli("apis", "--state", state, "--gaps").out
+    shown = cli("show", 1, "--state", state).out
+    for part in ("bug 1: internal-error in fakelib.scale", "reproduced 3 of 3 times", "import fakelib"):
+        assert part in shown
+
+
+def test_a_bug_is_a_script_that_reproduces(cli: Cli, state: Path) -> None:
+    done = cli("repro", 1, "--state", state)
+    assert done.code == 0
+    compile(done.out, "script", "exec")
+    again = cli("repro", 1, "--run", "--state", state)
+    assert (again.code, "it reproduces" in again.out) == (1, True)
+
+
+def test_flags_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "nightfuzz.toml"
+    file.write_text("workers = 7\ntime = '2h'\napi = ['torch.nn.*']\nfail_on_bugs = true\n")
+    settings = load(file, {"workers": 3, "time": None, "api": [], "seed": 0, "fail_on_bugs": None})
+    assert (settings.workers, settings.time, settings.api) == (3, 7200, ["torch.nn.*"])
+    assert (settings.seed, settings.fail_on_bugs, settings.timeout) == (0, True, Settings().timeout)
+    assert load(file, {"api": ["tf.*"], "fail_on_bugs": False}).api == ["tf.*"]
+    assert not load(file, {"fail_on_bugs": False}).fail_on_bugs
+
+
+def test_the_file_in_the_directory_counts(cli: Cli, state: Path) -> None:
+    Path("nightfuzz.toml").write_text(f"state = '{state}'\napi = ['*.scale']\n")
+    assert len(cli("apis", "--json").json) == 1
+    assert len(cli("apis", "--json", "--api", "*").json) > 10
+
+
+def test_ablations_are_names_to_switch_off() -> None:
+    assert options.disabled(True, False, True, ["Random List"]) == ["type", "database", "Random List"]
+    assert options.disabled(False, False, False, None) is None
+
+
+# What is no setting: it names one thing to do, or how to print.
+PER_CALL = {"config", "as_json", "specs", "gaps", "bug", "run_now", "import_freefuzz", "no_type", "no_random",
+            "no_database", "help"}  # fmt: skip
+
+
+def test_every_flag_is_a_key_of_the_settings_file() -> None:
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        for parameter in command.params:
+            assert parameter.name in {*Settings.model_fields, *PER_CALL}, (name, parameter.name)
+
+
+def shown(value: Any) -> str:
+    """A default as the page writes it."""
+    if value is None:
+        return "none"
+    return f"`{json.dumps(str(value) if isinstance(value, Path) else value)}`"
+
+
+@pytest.mark.parametrize("key", Settings.model_fields)
+def test_the_page_lists_every_key_with_its_default(key: str) -> None:
+    rows = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith(f"| `{key}` |")]
+    assert [row[1] for row in rows] == [shown(getattr(Settings(), key))]
+
+
+def test_the_page_lists_nothing_else_and_its_example_is_valid(tmp_path: Path) -> None:
+    text = PAGE.read_text()
+    listed = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert listed == list(Settings.model_fields)
+    file = tmp_path / "nightfuzz.toml"
+    file.write_text(text.split("```toml\n")[1].split("```")[0])
+    assert load(file, {}) != Settings()
+
+
+def test_an_interrupted_run_ends_with_130_and_keeps_its_state(traced: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MAIN, "fuzz", "--state", str(traced), "--time", "10m", "--workers", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("fuzzing"):
+                process.send_signal(signal.SIGINT)
+                break
+        process.stdout.read()
+    assert process.returncode == 130

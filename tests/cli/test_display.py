@@ -1,0 +1,73 @@
+"""Progress on a terminal, and elsewhere."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from fuzz_core.cli.display import PLAIN_SECONDS, Live, Plain, watch
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_plain_progress_is_a_line_now_and_then() -> None:
+    lines: list[str] = []
+    clock = Clock()
+    with Plain(lines.append, clock) as display:
+        display.advance(0)
+        display.phase("fuzzing", 60)
+        for second in range(25):
+            clock.now = float(second)
+            display.advance(second, tests=second * 10, bugs=1)
+        display.note("a [b]note[/b]")
+        display.phase("confirming")
+        clock.now += PLAIN_SECONDS
+        display.advance(3)
+    assert lines == [
+        "fuzzing …", "fuzzing: 10/60  tests 100  bugs 1", "fuzzing: 20/60  tests 200  bugs 1", "a [b]note[/b]",
+        "confirming …", "confirming: 3  ",
+    ]  # fmt: skip
+
+
+def test_a_terminal_gets_a_bar_and_a_file_gets_lines() -> None:
+    assert isinstance(watch(Console(file=StringIO(), force_terminal=True)), Live)
+    file = StringIO()
+    with watch(Console(file=file, force_terminal=False)) as display:
+        display.phase("tracing [red]", 3)
+        display.note("[bold]as it is")
+    assert isinstance(display, Plain)
+    assert file.getvalue() == "tracing [red] …\n[bold]as it is\n"
+
+
+def test_a_live_bar_shows_phase_and_figures_and_keeps_notes() -> None:
+    file = StringIO()
+    with Live(Console(file=file, force_terminal=True, width=160)) as display:
+        display.advance(1, tests=1)
+        display.phase("fuzzing", 60)
+        display.advance(30, tests=1234)
+        display.progress.refresh()
+        display.note("bug 1: [not markup]")
+        display.phase("confirming")
+        display.progress.refresh()
+    text = file.getvalue()
+    for part in ("fuzzing", "tests 1234", "bug 1: [not markup]", "confirming"):
+        assert part in text
+
+
+@pytest.mark.parametrize("hostile", ["[/]", "[/red]", "[link=x]", "\x1b[2J"])
+def test_hostile_text_breaks_no_display(hostile: str) -> None:
+    file = StringIO()
+    with Live(Console(file=file, force_terminal=True, width=160)) as display:
+        display.phase("tracing", 2)
+        display.advance(1, seed=hostile)
+        display.progress.refresh()
+        display.note(hostile)
+    assert "tracing" in file.getvalue()
+    assert "\x1b[2J" not in file.getvalue()
