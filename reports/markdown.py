@@ -11,13 +11,14 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
 MAX_TEXT = 1500
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~&])")
+_LIST_MARK = re.compile(r"^(\d*)([-.])(?=[\s-]|$)")
 
 
 def escaped(text: object) -> str:
     """Text that stays text in Markdown and in a table cell: one line, bounded."""
     line = " ".join(str(text).split())[:MAX_TEXT]
-    return _SPECIAL.sub(r"\\\1", line)
+    return _LIST_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", line))
 
 
 def fenced(text: str, language: str) -> str:
