@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -82,7 +83,7 @@ def test_work_speaks_json_too(cli: Cli, traced: Path) -> None:
     assert (again["new"], again["unchanged"], again["status"]) == (0, again["seeds"], {})
     assert again["apis_valid"] > 10
     report = cli(*FUZZ, "--state", traced, "--json").json
-    assert report["fuzz"]["tests"] >= 300
+    assert 100 < report["fuzz"]["tests"] <= 300, "what was made twice is run once"
     assert sum(report["triage"]["settled"].values()) >= 1
     assert Path(report["report"]).read_text().startswith("# nightfuzz")
 
@@ -168,7 +169,8 @@ def test_the_page_lists_nothing_else_and_its_example_is_valid(tmp_path: Path) ->
 
 def test_an_interrupted_run_ends_with_130_and_keeps_its_state(traced: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", MAIN, "fuzz", "--state", str(traced), "--time", "10m", "--workers", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=env) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith("fuzzing"):
