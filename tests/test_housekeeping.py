@@ -1,0 +1,83 @@
+"""The house in order: files stay small, tables resolve, documents say what is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fuzz_core.adapters.base import ADAPTERS
+from fuzz_core.adapters.dialect import DIALECTS, load_plugin
+from fuzz_core.collect.sources import SOURCES
+from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS
+from fuzz_core.oracles.contract import ORACLES
+
+ROOT = Path(__file__).parents[1]
+MAX_LINES = 400
+TABLES = {
+    "mutator": MUTATORS,
+    "call mutator": CALL_MUTATORS,
+    "oracle": ORACLES,
+    "seed source": SOURCES,
+    "dialect": DIALECTS,
+    "adapter": ADAPTERS,
+}
+ENTRIES = [(what, name) for what, table in TABLES.items() for name in table]
+
+
+def files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+@pytest.mark.parametrize(("what", "name"), ENTRIES)
+def test_every_entry_of_a_plugin_table_resolves(what: str, name: str) -> None:
+    made = load_plugin(TABLES[what], name, what)()
+    assert getattr(made, "name", getattr(made, "library", name)) == name
+
+
+def test_no_file_has_grown_out_of_hand() -> None:
+    sources = files("fuzz_core", "reports", "bot")
+    assert len(sources) > 100
+    assert {str(path) for path in sources if len(path.read_text().splitlines()) > MAX_LINES} == set()
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [path for path in files("fuzz_core", "reports", "bot") if path.read_text().strip()
+              and not path.read_text().startswith(('"""', "#!"))]  # fmt: skip
+    assert silent == []
+
+
+def test_tests_have_names_of_their_own() -> None:
+    """Without packages, two test files of one name are one module to pytest."""
+    names = [path.name for path in files("tests") if path.name.startswith("test_")]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize(
+    "page", sorted(str(path.relative_to(ROOT)) for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
+)
+def test_make_targets_that_documents_name_exist(page: str) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z][\w-]*)", (ROOT / page).read_text(), re.MULTILINE))
+    assert named <= targets
+
+
+def test_make_targets_are_declared_phony() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
+    assert targets == set(re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split())
+    assert {"fuzz", "test", "check"} <= targets
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text())]
+    broken = [(page.name, link) for page, link in links if "://" not in link and not (page.parent / link).exists()]
+    assert broken == []
+
+
+def test_the_changelog_has_a_place_for_what_comes_next() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(r"^## \[?Unreleased\]?", changelog, re.MULTILINE)
