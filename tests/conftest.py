@@ -66,7 +66,8 @@ def fakelib_python(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def fakelib_session(tmp_path: Path, fakelib_python: str) -> Iterator[Session]:
     """A session on a fresh store with fakelib as its target; nothing is traced yet."""
-    target = TargetRecord("fakelib-1", f"python:{fakelib_python}", "fakelib", "1", fakelib_python)
+    info = {"summary": "fakelib 1", "notes": [], "devices": ["cpu"]}
+    target = TargetRecord("fakelib-1", f"python:{fakelib_python}", "fakelib", "1", fakelib_python, info)
     with open_store(tmp_path / "state" / "state.db") as store:
         store.save_target(target)
         yield Session(store, target, tmp_path / "state", workers=1)

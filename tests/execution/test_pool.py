@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import signal
 import sys
 import tempfile
@@ -143,6 +145,19 @@ def test_the_run_survives_the_death_of_the_zygote(plan: Path) -> None:
     every = {(api, n) for api in ("fakelib.vanish", "fakelib.row_sum") for n in range(3)}
     assert set(listening.deaths) | set(listening.ran) == every
     assert {("fakelib.vanish", 1), ("fakelib.row_sum", 1)} <= set(listening.deaths)
+
+
+def test_a_worker_that_hangs_ends_with_its_zygote(plan: Path) -> None:
+    with Zygote(sys.executable, "fakelib", "fuzz", plan) as zygote:
+        child = zygote.fork("fuzz", LIMITS.memory)
+        lease = {"lease": 1, "api": "fakelib.pool", "first": 1, "last": 2, "until": None, "log": False}
+        os.write(child.to_child, (json.dumps(lease) + "\n").encode())
+        ended = os.pidfd_open(child.pid)
+        assert zygote.process is not None
+        os.kill(zygote.process.pid, signal.SIGKILL)
+        assert select.select([ended], [], [], 60)[0] == [ended]
+        os.close(ended)
+        child.close()
 
 
 def test_when_asked_to_stop_workers_end_and_nothing_more_is_leased(zygote: Zygote) -> None:

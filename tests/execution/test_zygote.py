@@ -48,9 +48,7 @@ def test_an_unknown_library_is_said_with_the_log() -> None:
 
 
 def test_a_library_that_fails_to_import_is_said_with_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = (
-        "class Dialect: pass\nclass Adapter:\n    def load(self): raise ImportError('libbroken.so: missing')\n"
-    )
+    broken = "class Dialect: pass\nclass Adapter:\n    def load(self): raise ImportError('libbroken.so: missing')\n"
     (tmp_path / "nightfuzz_broken.py").write_text(broken)
     monkeypatch.setenv("NIGHTFUZZ_PATH", str(tmp_path))
     with pytest.raises(ZygoteError, match=r"ImportError: libbroken\.so: missing"):
