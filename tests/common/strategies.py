@@ -46,18 +46,18 @@ def _pairs(values: st.SearchStrategy[Value]) -> st.SearchStrategy[tuple[tuple[st
 
 
 def _calls(values: st.SearchStrategy[Value]) -> st.SearchStrategy[Invocation]:
-    args = st.lists(values, max_size=5).map(tuple)
+    args = st.lists(values, max_size=4).map(tuple)
     then = st.none() | st.builds(Then, names, args, _pairs(values))
     return st.builds(Invocation, names, args, _pairs(values), then)
 
 
 def _nodes(values: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
-    sequences = st.builds(Seq, st.sampled_from(["list", "tuple", "set"]), st.lists(values, max_size=5).map(tuple))
+    sequences = st.builds(Seq, st.sampled_from(["list", "tuple", "set"]), st.lists(values, max_size=4).map(tuple))
     return sequences | _pairs(values).map(Map) | _calls(values) | st.builds(Slice, values, values, values)
 
 
 # Deferred: a strategy that is built of others prints itself with all of them, in every report.
-values = st.deferred(lambda: st.recursive(prims | refs | tensors(), _nodes, max_leaves=10))
+values: st.SearchStrategy[Value] = st.deferred(lambda: prims | refs | tensors() | _nodes(values))
 invocations = st.deferred(lambda: _calls(values))
 tests = st.deferred(
     lambda: st.builds(TestCase, invocations, st.integers(0, 2**63 - 1), st.integers(0, 9), st.lists(names).map(tuple))
