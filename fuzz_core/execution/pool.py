@@ -150,7 +150,7 @@ class Pool:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if slot.lease is None or not isinstance(message, dict):
             return

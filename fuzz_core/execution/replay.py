@@ -95,5 +95,5 @@ def _answer(line: bytes, number: int) -> Replayed | None:
             return None
         found = tuple((Verdict(*map(str, verdict)), Outcome.from_json(seen)) for verdict, seen in message["verdicts"])
         return Replayed(Outcome.from_json(message["outcome"]), found)
-    except (ValueError, TypeError, KeyError, CodecError):
+    except (ValueError, RecursionError, TypeError, KeyError, CodecError):
         return None

@@ -105,7 +105,7 @@ def _read(state: _Running) -> bool:
 
 def _take(result: Result, line: bytes) -> None:
     message = None
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         message = json.loads(line)
     if isinstance(message, dict) and len(result.messages) < MAX_LINES:
         result.messages.append(message)
