@@ -20,12 +20,13 @@ from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.native import frames
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.script import render
-from fuzz_core.triage.signature import signature
+from fuzz_core.triage.signature import corrupts_heap, signature
 
 IMPORT_SECONDS = 30.0
 GDB_SECONDS = 120.0
 HANG_IMPORT_SECONDS = 5.0
 HANG_FACTOR = 5.0
+CORRUPTION_FACTOR = 3
 
 EXPECTED = {
     "crash": "a result or a Python exception",
@@ -154,10 +155,12 @@ class Examiner:
 
     def _confirm(self, script: str, verdict: Verdict) -> Confirmation:
         first = self._run_script(script, verdict, 1)
-        if not first.hits or self.runs == 1:
+        # What the allocator notices of a corrupted heap depends on where things happen to lie: more runs tell.
+        runs = self.runs * (CORRUPTION_FACTOR if corrupts_heap(first.outcome) else 1)
+        if not first.hits or runs == 1:
             return first
-        rest = self._run_script(script, verdict, self.runs - 1)
-        return Confirmation(first.hits + rest.hits, self.runs, first.outcome)
+        rest = self._run_script(script, verdict, runs - 1)
+        return Confirmation(first.hits + rest.hits, runs, first.outcome)
 
     def _run_script(self, script: str, verdict: Verdict, runs: int) -> Confirmation:
         hang = verdict.kind == "hang"
@@ -169,7 +172,7 @@ class Examiner:
         return confirm(self.python, script, same, self.dialect, runs, seconds, processes=self.processes)
 
     def _decided(self, finding: FindingRow, test: TestCase, seen: Confirmation, seeded: bool = False) -> Examination:
-        if seen.hits < self.runs:
+        if not seen.hits or seen.hits < seen.runs:
             status = "flaky" if seen.hits else "rejected"
             reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
             return Examination(finding, status, reason, seen.hits, seen.runs)

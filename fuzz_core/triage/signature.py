@@ -57,7 +57,7 @@ def _fault(verdict: Verdict, outcome: Outcome) -> str:
 
 
 def _death(outcome: Outcome) -> str:
-    if _HEAP.search(outcome.text):
+    if corrupts_heap(outcome):
         # The allocator notices long after the fault: signal and frames say nothing of where it was.
         return "memory corruption"
     check = _CHECK.search(outcome.text)
@@ -65,6 +65,11 @@ def _death(outcome: Outcome) -> str:
         return f"{outcome.name}: {normalised(check.group(1))}"
     where = " < ".join(outcome.frames[:TOP_FRAMES])
     return f"{outcome.name} in {where}" if where else outcome.name
+
+
+def corrupts_heap(outcome: Outcome) -> bool:
+    """Whether the allocator's last words say that the heap was corrupted."""
+    return outcome.kind == "signal" and bool(_HEAP.search(outcome.text))
 
 
 def normalised(message: str) -> str:
