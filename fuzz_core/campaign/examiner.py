@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,17 +77,8 @@ class Examiner:
 
     def examine(self, group: Sequence[FindingRow]) -> Examination:
         """The first finding that is confirmed decides; else the one that reproduced most often."""
-        best: Examination | None = None
-        for finding in group:
-            if self._over():
-                return best or Examination(finding, postponed=True)
-            found = self._one(finding)
-            if found.status == "confirmed":
-                return found
-            if best is None or found.hits > best.hits:
-                best = found
-        assert best is not None
-        return best
+        tried = (self._one(finding) for finding in itertools.takewhile(lambda _: not self._over(), group))
+        return _decisive(tried) or Examination(group[0], postponed=True)
 
     def _over(self) -> bool:
         return self.session.stopped() or (self.deadline is not None and self.session.clock() >= self.deadline)
@@ -142,16 +134,13 @@ class Examiner:
     def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
         """Confirms the smallest script; where that fails, with seeded streams, then the test case as it was found."""
         tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
-        best: Examination | None = None
-        for test, seeded in tries:
-            script = self._script(test, finding, seeded)
-            found = self._decided(finding, test, self._confirm(script, finding.verdict), seeded)
-            if found.status == "confirmed":
-                return found
-            if best is None or found.hits > best.hits:
-                best = found
-        assert best is not None
-        return best
+        found = _decisive(self._tried(finding, test, seeded) for test, seeded in tries)
+        assert found is not None
+        return found
+
+    def _tried(self, finding: FindingRow, test: TestCase, seeded: bool) -> Examination:
+        script = self._script(test, finding, seeded)
+        return self._decided(finding, test, self._confirm(script, finding.verdict), seeded)
 
     def _confirm(self, script: str, verdict: Verdict) -> Confirmation:
         first = self._run_script(script, verdict, 1)
@@ -197,6 +186,17 @@ class Examiner:
         kind = finding.verdict.kind
         observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
         return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded)
+
+
+def _decisive(examinations: Iterable[Examination]) -> Examination | None:
+    """The first confirmed one, after which none is asked for; else the one with most hits; None out of none."""
+    best: Examination | None = None
+    for found in examinations:
+        if found.status == "confirmed":
+            return found
+        if best is None or found.hits > best.hits:
+            best = found
+    return best
 
 
 def _speaks(outcome: Outcome) -> bool:
