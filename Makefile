@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TARGET ?= torch==2.13.0
-TIME ?= 60s
+# A minute of fuzzing, and two thirds of one to confirm and minimise what it finds.
+TIME ?= 105s
 
 .PHONY: fuzz test check clean
 

@@ -21,8 +21,8 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3
-# What one examination takes on a slow library; begun later, it would outlast the time-box.
-RESERVE_SECONDS = 20.0
+# About what one examination takes; begun later, it would outlast the time-box.
+RESERVE_SECONDS = 10.0
 
 
 @dataclass
