@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.triage.signature import MAX_TEXT, normalised, signature
+from fuzz_core.triage.signature import MAX_TEXT, corrupts_heap, normalised, signature
 
 CRASH = Verdict("crash", "crash")
 numbers = st.integers(-(2**70), 2**70).map(str) | st.floats().map(str)
@@ -106,3 +106,9 @@ class DescribeSignature:
         assert text(Outcome("exit", "3")) == "torch.f: exit 3"
         wrong = Verdict("differential", "wrong-result", "cuda: 3 elements of 9 differ")
         assert text(Outcome("ok"), wrong) == "torch.f: wrong-result: cuda: <number> elements of <number> differ"
+
+
+def test_only_the_allocators_last_words_tell_of_a_corrupted_heap() -> None:
+    assert corrupts_heap(Outcome("signal", "SIGABRT", "free(): invalid next size (fast)"))
+    assert not corrupts_heap(Outcome("signal", "SIGABRT", "Check failed: rank == 2"))
+    assert not corrupts_heap(Outcome("exception", "RuntimeError", "free(): invalid next size (fast)"))
