@@ -65,13 +65,18 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
 
 
 def _groups(findings: Sequence[FindingRow]) -> list[list[FindingRow]]:
-    """Findings that look alike before examination, simplest test case first; small groups of simple tests first."""
+    """Findings that look alike before examination, simplest test case first; cheap groups first."""
     groups: dict[str, list[FindingRow]] = defaultdict(list)
     for finding in findings:
         groups[signature(finding.api, finding.verdict, finding.outcome).text].append(finding)
     for group in groups.values():
         group.sort(key=lambda finding: (cost(finding.test), finding.id))
-    return sorted(groups.values(), key=lambda group: (group[0].verdict.kind == "hang", group[0].id))
+    return sorted(groups.values(), key=_expense)
+
+
+def _expense(group: list[FindingRow]) -> tuple[int, int]:
+    """Exceptions first, then deaths, which may need a debugger; hangs, which cost many times the limit, last."""
+    return {"hang": 2, "crash": 1}.get(group[0].verdict.kind, 0), group[0].id
 
 
 @contextmanager

@@ -109,7 +109,9 @@ class _Writer:
     def _call(self, receiver: str, arguments: list[Argument]) -> str:
         """The call in one line, its longest arguments moved to statements of their own until it fits."""
         while len(line := f"{receiver}({', '.join(map(str, arguments))})") > COLUMNS:
-            index, longest = max(enumerate(arguments), key=lambda pair: len(pair[1].source), default=(0, None))
+            # What was moved is a name now; moving it again would never end.
+            movable = [pair for pair in enumerate(arguments) if pair[1].source not in self.taken]
+            index, longest = max(movable, key=lambda pair: len(pair[1].source), default=(0, None))
             if longest is None or len(longest.source) < _LONG:
                 break
             arguments[index] = longest._replace(source=self._hoist(longest))

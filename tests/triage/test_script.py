@@ -151,3 +151,9 @@ class DescribeTrust:
         assigned = {node.value for s in statements for node in ast.walk(s) if isinstance(node, ast.Constant)}
         assert {text, key} <= literals | assigned
         assert {type(s) for s in statements} <= {ast.Import, ast.Expr, ast.Assign}
+
+
+def test_long_names_are_moved_once_each() -> None:
+    wide = tuple((f"a_keyword_as_long_as_those_of_raw_ops_{n}", Prim("str", "x" * 40)) for n in range(4))
+    lines = render(TestCase(Invocation("torch.add", (), wide), 0), dialect_of("torch")).splitlines()
+    assert len([line for line in lines if " = " in line]) == len(wide)
