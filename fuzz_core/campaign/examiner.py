@@ -140,16 +140,26 @@ class Examiner:
 
     def _tried(self, finding: FindingRow, test: TestCase, seeded: bool) -> Examination:
         script = self._script(test, finding, seeded)
-        return self._decided(finding, test, self._confirm(script, finding.verdict), seeded)
+        seen, verdict = self._confirm(script, finding.verdict)
+        return self._decided(finding._replace(verdict=verdict), test, seen, seeded)
 
-    def _confirm(self, script: str, verdict: Verdict) -> Confirmation:
-        first = self._run_script(script, verdict, 1)
+    def _confirm(self, script: str, found: Verdict) -> tuple[Confirmation, Verdict]:
+        """How often the script fails as it does the first time, and the verdict on that.
+
+        Under a worker's limits the same fault may have looked otherwise (an exception before the abort). A hang is one
+        only where it was found as one: a script's limit is far longer than a test's.
+        """
+        first = self._run_script(script, found, 1)
+        verdict = self.crash.judge({"cpu": first.outcome}, self.dialect)
+        if verdict.clean or (verdict.kind == "hang" and found.kind != "hang"):
+            return first._replace(hits=0), found
+        first = first._replace(hits=1)
         # What the allocator notices of a corrupted heap depends on where things happen to lie: more runs tell.
         runs = self.runs * (CORRUPTION_FACTOR if corrupts_heap(first.outcome) else 1)
-        if not first.hits or runs == 1:
-            return first
+        if runs == 1:
+            return first, verdict
         rest = self._run_script(script, verdict, runs - 1)
-        return Confirmation(first.hits + rest.hits, runs, first.outcome)
+        return Confirmation(first.hits + rest.hits, runs, first.outcome), verdict
 
     def _run_script(self, script: str, verdict: Verdict, runs: int) -> Confirmation:
         hang = verdict.kind == "hang"
