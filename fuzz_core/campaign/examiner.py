@@ -86,7 +86,7 @@ class Examiner:
     def _one(self, finding: FindingRow) -> Examination:
         wanted = signature(finding.api, finding.verdict, finding.outcome).text
         try:
-            if finding.verdict.kind == "hang" and not self._really_hangs(finding):
+            if finding.verdict.kind == "hang" and not self._fails_alone(finding):
                 return Examination(finding, reason="ends within five times the limit", runs=1)
             small = self._minimised(finding, wanted)
             if finding.verdict.oracle != "crash":
@@ -95,9 +95,13 @@ class Examiner:
         except CodecError as error:
             return Examination(finding, reason=f"cannot be written as a script: {error}")
 
-    def _really_hangs(self, finding: FindingRow) -> bool:
-        """Most time-outs are long work: one look at five times the limit, alone, before any minimising."""
-        return bool(self._run_script(self._script(finding.test, finding, True), finding.verdict, 1).hits)
+    def _fails_alone(self, finding: FindingRow) -> bool:
+        """Most time-outs are long work: one look at five times the limit, alone, before any minimising.
+
+        A script that dies instead of hanging fails too.
+        """
+        seen = self._run_script(self._script(finding.test, finding, True), finding.verdict, 1)
+        return not self.crash.judge({"cpu": seen.outcome}, self.dialect).clean
 
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
         """The smallest test case with the finding's signature; the original where it does not replay."""

@@ -66,8 +66,8 @@ class Slot:
 class Limits:
     """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process.
 
-    A gigabyte is far more than a test below the element cap needs, and little enough that a call asked for gigantic
-    results fails at once: with three, filling them took two thirds of a TensorFlow run.
+    A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
+    results fail soon: with three, time-outs took two thirds of a TensorFlow run.
     """
 
     timeout: float = 3.0
