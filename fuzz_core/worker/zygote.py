@@ -22,7 +22,8 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.drawing import unit_pool
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker import limits
-from fuzz_core.worker.jobs import JOBS, Channel, World
+from fuzz_core.worker.channel import Channel, World
+from fuzz_core.worker.jobs import JOBS
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.plan import Plan
 

@@ -1,0 +1,54 @@
+"""What the zygote has loaded, and how its children talk to the controller."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.tracing.hooks import Hooks
+from fuzz_core.worker.journal import Journal
+from fuzz_core.worker.plan import Plan
+
+
+class World(NamedTuple):
+    """What the zygote has loaded and its children share."""
+
+    adapter: Adapter
+    dialect: Dialect
+    listed: list[Listed]
+    hooks: Hooks | None
+    plan: Plan | None
+
+
+class Channel(NamedTuple):
+    """A child's pipes and journal; lines are JSON."""
+
+    incoming: int
+    outgoing: int
+    journal: Journal | None
+
+    def write(self, line: str) -> None:
+        """Sends one line whole; a closed pipe ends the process, since nobody is there to work for.
+
+        It begins on a line of its own, whatever a library may have written to the pipe before.
+        """
+        data = b"\n" + line.encode("utf-8", "replace")
+        try:
+            while data:
+                data = data[os.write(self.outgoing, data) :]
+        except OSError:
+            os._exit(0)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Sends a message."""
+        self.write(json.dumps(message) + "\n")
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Messages from the controller until it closes the pipe."""
+        with os.fdopen(self.incoming, "rb", buffering=1 << 16, closefd=False) as file:
+            for line in file:
+                yield json.loads(line)
