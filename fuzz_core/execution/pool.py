@@ -22,7 +22,10 @@ FUTILE_STARTS = 5
 
 @dataclass
 class Lease:
-    """A range of an api's tests for one worker; `log` asks for every outcome (validation)."""
+    """A range of an api's tests for one worker; `log` asks for every outcome (validation).
+
+    timeout: seconds per test, the pool's own where None.
+    """
 
     number: int
     api: str
@@ -30,6 +33,7 @@ class Lease:
     last: int
     until: float | None = None
     log: bool = False
+    timeout: float | None = None
 
     def message(self) -> dict[str, Any]:
         """What the worker is told."""
@@ -171,9 +175,9 @@ class Pool:
             inside = bool(entry.running) and entry.lease == slot.lease.number
             # A library may have written on the journal: a time to come would never be over.
             began = entry.clock if slot.since < entry.clock <= now else slot.since
-            allowed = self.limits.timeout if inside else self.limits.timeout * 4
-            if now - began > allowed:
-                self._bury(slot, listener, Outcome("timeout", f"{self.limits.timeout:g} s", seconds=now - began))
+            timeout = self.limits.timeout if slot.lease.timeout is None else slot.lease.timeout
+            if now - began > (timeout if inside else self.limits.timeout * 4):
+                self._bury(slot, listener, Outcome("timeout", f"{timeout:g} s", seconds=now - began))
 
     def _bury(self, slot: Slot, listener: Listener, outcome: Outcome | None) -> None:
         """Takes a dead or hanging worker out, and tells in which test of the lease it was."""

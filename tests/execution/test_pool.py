@@ -9,13 +9,14 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fakelib_plans import Listening, call, plan_of
 
-from fuzz_core.execution.pool import Limits, Pool
+from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import Invocation
@@ -81,6 +82,17 @@ def test_what_does_not_kill_is_an_outcome_of_its_test(way: str, zygote: Zygote) 
     assert told.deaths == {} and told.findings == []
     outcomes = [(o.kind, o.name) for _, o in sorted(told.ran.items())]
     assert outcomes == [("ok", ""), expected, ("ok", "")]
+
+
+def test_a_lease_may_have_a_time_out_of_its_own(zygote: Zygote) -> None:
+    class Hasty(Listening):
+        def next_lease(self) -> Lease | None:
+            lease = super().next_lease()
+            return lease and replace(lease, timeout=0.25)
+
+    told = Hasty(("fakelib.pool", 0, 3))
+    Pool(zygote, 1, Limits(timeout=600.0)).run(told, lambda: False, lambda: None)
+    assert {key: (o.kind, o.name) for key, o in told.deaths.items()} == {("fakelib.pool", 1): ("timeout", "0.25 s")}
 
 
 def test_what_a_dying_process_said_is_in_its_outcome(zygote: Zygote) -> None:
