@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter
@@ -15,11 +16,17 @@ _BUILTINS = ("bool", "int", "float", "complex", "str")
 
 
 class Builder:
-    """Makes values for one device; public names are resolved once."""
+    """Makes values for one device; public names are resolved once.
 
-    def __init__(self, adapter: Adapter, device: str = "cpu") -> None:
+    inside: seconds spent in the library's own calls so far, those that raised and those that made arguments included;
+    `clock` gives seconds.
+    """
+
+    def __init__(self, adapter: Adapter, device: str = "cpu", clock: Callable[[], float] = perf_counter) -> None:
         self.adapter = adapter
         self.device = device
+        self.clock = clock
+        self.inside = 0.0
         self.names: dict[str, Any] = {}
         self.makers: dict[type, Callable[[Any], Any]] = {
             Prim: lambda value: ... if value.type == "ellipsis" else value.value,
@@ -50,7 +57,7 @@ class Builder:
     def call(self, invocation: Invocation) -> Any:
         """Calls the api, then what is to be done with the instance; returns the last result."""
         function = self.resolve(invocation.api)
-        result = function(*map(self.build, invocation.args), **self._keywords(invocation))
+        result = self._timed(function, invocation)
         then = invocation.then
         if then is None:
             return result
@@ -58,7 +65,13 @@ class Builder:
             method = getattr(result, then.method)
         except AttributeError as error:
             raise BuildError(f"no {invocation.api}.{then.method} in this target") from error
-        return method(*map(self.build, then.args), **self._keywords(then))
+        return self._timed(method, then)
 
-    def _keywords(self, call: Invocation | Then) -> dict[str, Any]:
-        return {name: self.build(value) for name, value in call.kwargs}
+    def _timed(self, function: Callable[..., Any], call: Invocation | Then) -> Any:
+        args = [self.build(value) for value in call.args]
+        keywords = {name: self.build(value) for name, value in call.kwargs}
+        began = self.clock()
+        try:
+            return function(*args, **keywords)
+        finally:
+            self.inside += self.clock() - began

@@ -35,6 +35,10 @@ class Execution:
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.builders: dict[str, Builder] = {}
 
+    def inside(self) -> float:
+        """Seconds spent in calls of the library so far."""
+        return sum(builder.inside for builder in self.builders.values())
+
     def judge(self, test: TestCase) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
         """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on."""
         results: dict[str, tuple[Outcome, Any]] = {}
@@ -65,7 +69,7 @@ class Execution:
         device = self.adapter.enter(mode.split("@")[0])
         builder = self.builders.get(device)
         if builder is None:
-            builder = self.builders[device] = Builder(self.adapter, device)
+            builder = self.builders[device] = Builder(self.adapter, device, self.clock)
         began = self.clock()
         try:
             self.adapter.reset(test.seed)
