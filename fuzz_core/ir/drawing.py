@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.ir.dtypes import DTYPES, integer_bounds
+from fuzz_core.ir.dtypes import DTYPES, DType, integer_bounds
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Tensor
 
 POOL_SIZE = 1 << 16
 SPECIAL_STEP = 3
+# Numbers below it overflow in no dtype: nothing has to be silenced, which would cost more than to draw a few numbers.
+_HARMLESS = 6e4
 
 
 @cache
@@ -28,24 +30,40 @@ def window(key: int, size: int) -> NDArray[np.float64]:
     start = key % POOL_SIZE
     if start + size <= POOL_SIZE:
         return unit_pool()[start : start + size]
-    return np.resize(np.roll(unit_pool(), -start), size)
+    return repeated(np.roll(unit_pool(), -start), size)
+
+
+def repeated(flat: NDArray[Any], count: int) -> NDArray[Any]:
+    """A new array of `count` elements, `flat` over and over (np.resize joins one array per repetition)."""
+    made = np.empty(count, flat.dtype)
+    given = min(len(flat), count)
+    made[:given] = flat[:given]
+    while 0 < given < count:
+        more = min(given, count - given)
+        made[given : given + more] = made[:more]
+        given += more
+    return made
 
 
 def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
     """The `size` (default: all) elements in row-major order, flat, in the dtype's storage type.
 
-    Raises BuildError where the data does not fit the dtype.
+    The first elements are the same whatever the size. Raises BuildError where the data does not fit the dtype.
     """
     count = tensor.size if size is None else size
     dtype = DTYPES[tensor.dtype]
-    if tensor.fill.kind == "values":
-        return _given(tensor.fill.data, dtype.storage, count)
+    fill = tensor.fill
+    if fill.kind == "values":
+        return _given(fill.data, dtype.storage, count)
     if dtype.kind == "string":
-        return np.array([f"s{int(u * 100)}" for u in window(tensor.fill.key, count)], dtype=object)
-    flat = _numbers(tensor.fill, tensor.dtype, count)
-    if tensor.fill.special is not None and dtype.kind in ("float", "complex"):
+        return np.array([f"s{int(u * 100)}" for u in window(fill.key, count)], dtype=object)
+    if fill.kind == "uniform" and count > POOL_SIZE:
+        flat = repeated(_numbers(fill, tensor.dtype, POOL_SIZE), count)
+    else:
+        flat = _numbers(fill, tensor.dtype, count)
+    if fill.special is not None and dtype.kind in ("float", "complex"):
         with np.errstate(over="ignore"):
-            flat[::SPECIAL_STEP] = tensor.fill.special
+            flat[::SPECIAL_STEP] = fill.special
     return flat
 
 
@@ -59,29 +77,40 @@ def _given(data: bytes, storage: str, count: int) -> NDArray[Any]:
         raise BuildError(f"tensor data does not fit {storage}: {error}") from error
     if len(flat) == 0 and count > 0:
         raise BuildError("tensor data is empty")
-    return flat.copy() if len(flat) == count else np.resize(flat, count)
+    return flat.copy() if len(flat) == count else repeated(flat, count)
 
 
 def _numbers(fill: Fill, dtype_name: str, count: int) -> NDArray[Any]:
     dtype = DTYPES[dtype_name]
-    low, high = fill.low, fill.high
+    if dtype.kind not in ("float", "complex"):
+        return _integers(fill, dtype_name, count)
+    if -_HARMLESS < fill.low < _HARMLESS and -_HARMLESS < fill.high < _HARMLESS:
+        return _reals(fill, dtype, count)
     with np.errstate(all="ignore"):
-        if dtype.kind in ("float", "complex"):
-            if fill.kind == "constant":
-                return np.full(count, low, dtype=dtype.storage)
-            flat = _between(low, high, window(fill.key, count))
-            if dtype.kind == "complex":
-                flat = flat.astype(dtype.storage) + 1j * _between(low, high, window(fill.key + 1, count))
-            return flat.astype(dtype.storage)
-    bottom, top = integer_bounds(dtype_name)
-    first, last = _clip(low, bottom, top), _clip(high, bottom, top)
+        return _reals(fill, dtype, count)
+
+
+def _reals(fill: Fill, dtype: DType, count: int) -> NDArray[Any]:
+    low, high = fill.low, fill.high
     if fill.kind == "constant":
-        return np.full(count, first, dtype=dtype.storage)
+        return np.full(count, low, dtype=dtype.storage)
+    flat = _between(low, high, window(fill.key, count))
+    if dtype.kind == "complex":
+        flat = flat.astype(dtype.storage) + 1j * _between(low, high, window(fill.key + 1, count))
+    return flat.astype(dtype.storage)
+
+
+def _integers(fill: Fill, dtype_name: str, count: int) -> NDArray[Any]:
+    storage = DTYPES[dtype_name].storage
+    bottom, top = integer_bounds(dtype_name)
+    first, last = _clip(fill.low, bottom, top), _clip(fill.high, bottom, top)
+    if fill.kind == "constant":
+        return np.full(count, first, dtype=storage)
     span = last - first + 1
     drawn = np.minimum(np.floor(window(fill.key, count) * float(span)), float(span - 1))
     if span < 1 << 52 and last < 1 << 63:
-        return (drawn.astype(np.int64) + first).astype(dtype.storage)
-    return np.array([min(first + int(u), last) for u in drawn], dtype=dtype.storage)
+        return (drawn.astype(np.int64) + first).astype(storage)
+    return np.array([min(first + int(u), last) for u in drawn], dtype=storage)
 
 
 def _between(low: float, high: float, units: NDArray[np.float64]) -> NDArray[Any]:

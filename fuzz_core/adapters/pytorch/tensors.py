@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from fuzz_core.adapters.arrays import fill_of
 from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
 from fuzz_core.adapters.layout import buffer, span
+from fuzz_core.adapters.masters import Masters
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, Undescribable
@@ -17,6 +19,7 @@ from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Value, prim
 
 TORCH_DTYPES = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
 NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
+MAX_COPIED = 1024
 _STORAGE = {name: getattr(torch, DTYPES[name].storage, None) for name in TORCH_DTYPES}
 
 
@@ -97,38 +100,45 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
     """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.drawing`."""
     if tensor.container == "ndarray":
         return elements(tensor).reshape(tensor.shape)
-    dtype = TORCH_DTYPES.get(tensor.dtype)
-    if dtype is None:
-        raise BuildError(f"no dtype {tensor.dtype} in this target")
-    made = _strided(tensor) if tensor.strides is not None else _contiguous(tensor, tensor.size)
-    made = made.view(tensor.shape) if tensor.strides is None else made
+    shape, strides = tensor.shape, tensor.strides
+    if 0 in shape:
+        strides = None
+    reach = prod(shape) if strides is None else span(shape, strides)
+    made = _drawn(tensor) if reach > MAX_COPIED else _MASTERS.of(tensor).clone()
+    if strides is not None:
+        made = made.as_strided(shape, strides)
     if device != "cpu":
         made = made.to(device)
-    return _with_grad(made, tensor)
+    return _with_grad(made, tensor) if tensor.requires_grad or tensor.container == "parameter" else made
 
 
-def _contiguous(tensor: Tensor, count: int) -> torch.Tensor:
-    if count > MAX_ELEMENTS:
-        raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
+def _drawn(tensor: Tensor) -> torch.Tensor:
+    """The tensor itself, or the flat storage that its strides reach over. Raises BuildError."""
+    if tensor.dtype not in TORCH_DTYPES:
+        raise BuildError(f"no dtype {tensor.dtype} in this target")
+    if tensor.strides is None or tensor.size == 0:
+        return _flat(tensor, tensor.size).view(tensor.shape)
+    reach = span(tensor.shape, tensor.strides)
+    if tensor.fill.kind != "values":
+        return _flat(tensor, reach)
+    _check(max(tensor.size, reach))
+    # In numpy: torch cannot write single elements of its rarer dtypes.
+    return torch.from_numpy(buffer(tensor, reach)).to(TORCH_DTYPES[tensor.dtype])
+
+
+def _flat(tensor: Tensor, count: int) -> torch.Tensor:
+    _check(count)
     flat = torch.from_numpy(np.ascontiguousarray(elements(tensor, count)))
     dtype = TORCH_DTYPES[tensor.dtype]
     return flat if flat.dtype is dtype else flat.to(dtype)
 
 
-def _strided(tensor: Tensor) -> torch.Tensor:
-    assert tensor.strides is not None
-    if tensor.size == 0:
-        return torch.empty(tensor.shape, dtype=TORCH_DTYPES[tensor.dtype])
-    reach = span(tensor.shape, tensor.strides)
-    if reach > MAX_ELEMENTS:
-        raise BuildError(f"strides reach over {reach} elements, more than {MAX_ELEMENTS}")
-    if tensor.fill.kind != "values":
-        return _contiguous(tensor, reach).as_strided(tensor.shape, tensor.strides)
-    if tensor.size > MAX_ELEMENTS:
-        raise BuildError(f"{tensor.size} elements are more than {MAX_ELEMENTS}")
-    # In numpy: torch cannot write single elements of its rarer dtypes.
-    flat = torch.from_numpy(buffer(tensor, reach)).to(TORCH_DTYPES[tensor.dtype])
-    return flat.as_strided(tensor.shape, tensor.strides)
+def _check(count: int) -> None:
+    if count > MAX_ELEMENTS:
+        raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
+
+
+_MASTERS: Masters[torch.Tensor] = Masters(_drawn)
 
 
 def _with_grad(made: torch.Tensor, tensor: Tensor) -> torch.Tensor:
