@@ -7,24 +7,38 @@ import json
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from fuzz_core.execution.deaths import outcome_of
+from fuzz_core.execution.deaths import killed, outcome_of
+from fuzz_core.execution.health import Health, health
+from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Child, Zygote, ZygoteError, kill
 from fuzz_core.ir.outcome import Outcome
 
 MAX_LINE = 8 << 20
 TICK = 0.05
+# A pipe holds 65,536 bytes.
+MAX_NEWS = 48_000
 FUTILE_STARTS = 5
+LOOK_SECONDS = 1.0
+# By then a new process has done what the library does first.
+SETTLED_SECONDS = 1.0
+# How long a worker may live on after its pipe was closed.
+CLOSED_SECONDS = 1.0
+# Nothing that belongs to a dead worker is left in its pipe beyond this: a process that it started may go on writing.
+MAX_LEFT = 1 << 20
+TRIES = 3
 
 
 @dataclass
 class Lease:
     """A range of an api's tests for one worker; `log` asks for every outcome (validation).
 
-    timeout: seconds per test, the pool's own where None.
+    timeout: seconds per test, the pool's own where None. news: what the api's tests have shown so far, in order, only
+    ever appended to; a process is told each item once. shown: how many items the worker knows during this lease.
     """
 
     number: int
@@ -34,11 +48,24 @@ class Lease:
     until: float | None = None
     log: bool = False
     timeout: float | None = None
+    news: Sequence[Any] = ()
+    shown: int = 0
 
-    def message(self) -> dict[str, Any]:
-        """What the worker is told."""
+    def message(self, told: int = 0) -> dict[str, Any]:
+        """What a worker is told that knows the first `told` items of the news; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
-        return {**fields, "until": self.until, "log": self.log}
+        fresh = list(_within(self.news[told:], MAX_NEWS))
+        self.shown = told + len(fresh)
+        return {**fields, "until": self.until, "log": self.log, "news": fresh}
+
+
+def _within(items: Sequence[Any], characters: int) -> Iterator[Any]:
+    """The first items, as many as fit: a worker that does not read must not block the controller."""
+    for item in items:
+        characters -= len(json.dumps(item)) + 2
+        if characters < 0:
+            return
+        yield item
 
 
 class Listener(Protocol):
@@ -56,7 +83,12 @@ class Listener(Protocol):
 
 @dataclass
 class Slot:
-    """One worker's place: its process, the lease it works on and the line it is in the middle of."""
+    """One worker's place: its process, the lease it works on and the line it is in the middle of.
+
+    spent: the process is not to be used again. since: when it got the lease. closed: when its pipe came to an end.
+    resident, held: bytes of its memory at first, and when it got the lease. tries: how often it was killed from outside
+    in which test.
+    """
 
     child: Child | None = None
     lease: Lease | None = None
@@ -64,6 +96,11 @@ class Slot:
     tests: int = 0
     spent: bool = False
     since: float = 0.0
+    closed: float | None = None
+    resident: int = 0
+    held: int = 0
+    tries: Counter[tuple[int, int]] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -72,62 +109,126 @@ class Limits:
 
     A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
     results fail soon: with three, time-outs took two thirds of a TensorFlow run.
+    disk: bytes that a worker may have in its directory at any time; beyond `litter`, or where its memory has grown by
+    `growth` bytes, it is replaced after the lease. processes: how many it may have started.
     """
 
     timeout: float = 3.0
     memory: int = 1 << 30
     recycle: int = 20_000
+    disk: int = 256 << 20
+    litter: int = 1 << 20
+    growth: int = 512 << 20
+    processes: int = 64
 
 
 class Pool:
-    """Runs leases on `workers` processes forked from one zygote."""
+    """Runs leases on `workers` processes forked from one zygote, with one more ready to take a dead one's place."""
 
     def __init__(self, zygote: Zygote, workers: int, limits: Limits) -> None:
         self.zygote = zygote
         self.limits = limits
         self.slots = [Slot() for _ in range(workers)]
+        self.spare: Child | None = None
+        self.spare_since = 0.0
+        self.fresh: Health | None = None
         self.selector = selectors.DefaultSelector()
         self.deaths = 0
         self.restarts = 0
         self.futile = 0
+        self.looked = 0.0
 
     def run(self, listener: Listener, stop: Callable[[], bool], tick: Callable[[], None]) -> None:
-        """Works until the listener has no more leases and none is under way, or `stop` says so."""
+        """Works until the listener has no more leases and none is under way, or `stop` says so.
+
+        Raises ZygoteError where workers cannot be had, UserError where the disk is full.
+        """
         try:
             while not stop():
                 working = [self._feed(slot, listener) for slot in self.slots]
                 if not any(working):
                     return
+                self._keep_spare()
                 for key, _ in self.selector.select(TICK):
-                    self._read(key.data, listener)
+                    self._hear(key.data, key.fd, listener)
                 self._watch(listener)
                 tick()
         finally:
             self.close()
+
+    def _keep_spare(self) -> None:
+        """Forked while the others work: a fork and what the library does first take longer than most tests."""
+        if self.spare is None:
+            # Who needs a process at once will say what is wrong.
+            with contextlib.suppress(OSError, NoSpace):
+                self.spare = self.zygote.order("fuzz", self.limits.memory)
+                self.spare_since = time.monotonic()
+        elif self.fresh is None and time.monotonic() - self.spare_since > SETTLED_SECONDS:
+            with contextlib.suppress(ZygoteError, OSError):
+                self.zygote.deliver()
+                self.fresh = health(self.spare)
 
     def _feed(self, slot: Slot, listener: Listener) -> bool:
         if slot.lease is None:
             lease = listener.next_lease()
             if lease is None:
                 return False
-            self._hand(slot, lease)
+            self._hand(slot, lease, lease, listener)
         return True
 
-    def _hand(self, slot: Slot, lease: Lease) -> None:
+    def _hand(self, slot: Slot, lease: Lease, rest: Lease, listener: Listener) -> None:
+        """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
             self._retire(slot)
         if slot.child is None:
-            slot.child = self.zygote.fork("fuzz", self.limits.memory)
-            slot.buffer.clear()
-            slot.tests, slot.spent = 0, False
-            self.restarts += 1
-            self.selector.register(slot.child.from_child, selectors.EVENT_READ, slot)
+            self._enlist(slot, self._fresh(slot, listener))
+        assert slot.child is not None
         slot.since = time.monotonic()
+        message = rest.message(slot.told[lease.api])
+        lease.shown = slot.told[lease.api] = rest.shown
         try:
-            os.write(slot.child.to_child, (json.dumps(lease.message()) + "\n").encode())
+            os.write(slot.child.to_child, (json.dumps(message) + "\n").encode())
         except OSError:
             slot.buffer.clear()
+
+    def _enlist(self, slot: Slot, child: Child) -> None:
+        slot.child, slot.closed = child, None
+        slot.buffer.clear()
+        slot.tests, slot.spent = 0, False
+        slot.told.clear()
+        seen = health(child)
+        slot.resident = slot.held = seen.resident if seen else 0
+        self.restarts += 1
+        for descriptor in (child.from_child, child.pidfd):
+            self.selector.register(descriptor, selectors.EVENT_READ, slot)
+
+    def _fresh(self, slot: Slot, listener: Listener) -> Child:
+        """The spare process, or a new one; where the disk is full, workers that have filled it make room."""
+        child, self.spare = self.spare, None
+        if child is not None:
+            with contextlib.suppress(ZygoteError, OSError):
+                self.zygote.deliver()
+                return child
+        try:
+            return self.zygote.fork("fuzz", self.limits.memory)
+        except NoSpace:
+            guilty = [each for each in self.slots if each is not slot and self._litters(each)]
+            if not guilty:
+                raise
+            for each in guilty:
+                self._bury(each, listener, Outcome("oom", "disk", "no space left"))
+            return self.zygote.fork("fuzz", self.limits.memory)
+
+    def _litters(self, slot: Slot) -> bool:
+        return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
+
+    def _hear(self, slot: Slot, descriptor: int, listener: Listener) -> None:
+        """Something has happened on one of a worker's descriptors; it may be gone since."""
+        if slot.child is not None and descriptor == slot.child.pidfd:
+            self._bury(slot, listener, None)
+        elif slot.child is not None and descriptor == slot.child.from_child:
+            self._read(slot, listener)
 
     def _read(self, slot: Slot, listener: Listener) -> None:
         assert slot.child is not None
@@ -141,7 +242,9 @@ class Pool:
         for line in self._whole_lines(slot):
             self._take(slot, line, listener)
         if not data:
-            self._bury(slot, listener, None)
+            # It is about to end, or a library has closed what is not its own: which of the two, its end will tell.
+            self.selector.unregister(slot.child.from_child)
+            slot.closed = time.monotonic()
         elif len(slot.buffer) > MAX_LINE:
             kill(slot.child)
 
@@ -158,46 +261,100 @@ class Pool:
             return
         if slot.lease is None or not isinstance(message, dict):
             return
+        done = message.get("done") == slot.lease.number
+        changed = self._measure(slot, message) if done else False
         listener.message(slot.lease, message)
-        if message.get("done") == slot.lease.number:
+        if done:
             slot.tests += _whole(message.get("next"), slot.lease.last) - slot.lease.first
             slot.lease = None
+            slot.tries.clear()
             # A test changed the library's global state: what came after it in this process would not replay.
-            slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle
+            slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
+
+    def _measure(self, slot: Slot, message: dict[str, Any]) -> bool:
+        """Whether a lease has left something behind that the next would meet; tells by how much memory has grown."""
+        assert slot.child is not None
+        seen = health(slot.child)
+        if seen is None:
+            return True
+        message["grown"] = seen.resident - slot.held
+        slot.held = seen.resident
+        if seen.resident - slot.resident > self.limits.growth or self._litters(slot):
+            return True
+        return self.fresh is not None and seen.differs(self.fresh)
 
     def _watch(self, listener: Listener) -> None:
-        """Ends workers that are in one test for longer than the time-out, or silent without being in any."""
+        """Ends workers that are in one test for longer than the time-out, silent without being in any, or too big."""
         now = time.monotonic()
+        look = now - self.looked > LOOK_SECONDS
+        self.looked = now if look else self.looked
         for slot in self.slots:
-            if slot.child is None or slot.lease is None:
+            if slot.child is None:
                 continue
-            entry = slot.child.journal.read()
-            inside = bool(entry.running) and entry.lease == slot.lease.number
-            # A library may have written on the journal: a time to come would never be over.
-            began = entry.clock if slot.since < entry.clock <= now else slot.since
-            timeout = self.limits.timeout if slot.lease.timeout is None else slot.lease.timeout
-            if now - began > (timeout if inside else self.limits.timeout * 4):
-                self._bury(slot, listener, Outcome("timeout", f"{timeout:g} s", seconds=now - began))
+            slot.child.output.trim()
+            outcome = self._overtime(slot, now) or (self._overuse(slot) if look else None)
+            if outcome is not None:
+                self._bury(slot, listener, outcome)
+            elif slot.closed is not None and now - slot.closed > CLOSED_SECONDS:
+                self._bury(slot, listener, Outcome("exit", "closed its pipe"))
+
+    def _overtime(self, slot: Slot, now: float) -> Outcome | None:
+        if slot.child is None or slot.lease is None:
+            return None
+        entry = slot.child.journal.read()
+        inside = bool(entry.running) and entry.lease == slot.lease.number
+        # A library may have written on the journal: a time to come would never be over.
+        began = entry.clock if slot.since < entry.clock <= now else slot.since
+        timeout = self.limits.timeout if slot.lease.timeout is None else slot.lease.timeout
+        if now - began > (timeout if inside else self.limits.timeout * 4):
+            return Outcome("timeout", f"{timeout:g} s", seconds=now - began)
+        return None
+
+    def _overuse(self, slot: Slot) -> Outcome | None:
+        """Like memory that runs out: no fault of the library's."""
+        assert slot.child is not None
+        seen = health(slot.child)
+        if seen is not None and seen.children > self.limits.processes:
+            return Outcome("oom", "processes", f"more than {self.limits.processes} processes")
+        if usage(slot.child.directory, self.limits.disk) >= self.limits.disk:
+            return Outcome("oom", "disk", f"more than {self.limits.disk} bytes of files")
+        return None
 
     def _bury(self, slot: Slot, listener: Listener, outcome: Outcome | None) -> None:
         """Takes a dead or hanging worker out, and tells in which test of the lease it was."""
-        child, lease = slot.child, slot.lease
+        child = slot.child
         assert child is not None
         if outcome is not None:
             kill(child)
-            self._drain(slot, listener)
-            lease = slot.lease
-        status = self._release(slot)
+        self._drain(slot, listener)
+        lease, said = slot.lease, child.output
+        status = self._reap(slot)
         # Only now does the journal stand still: a library that closed the pipe has told of its end too early.
-        entry = child.journal.read()
+        entry, text = child.journal.read(), said.text()
+        child.close()
         if lease is None:
             return
+        began = entry.lease == lease.number and lease.first <= entry.test < lease.last
+        index = entry.test if began else lease.first
+        seen = outcome or outcome_of(status, text)
+        self._check_start(began, seen)
+        if outcome is None and (killed(status) or not began) and self._again(slot, lease, index, listener):
+            return
         self.deaths += 1
-        outcome = outcome or outcome_of(status, child.output)
-        self._check_start(entry.lease == lease.number, outcome)
-        index = entry.test if entry.lease == lease.number else lease.first
         slot.lease = None
-        listener.death(lease, index, outcome)
+        slot.tries.clear()
+        listener.death(lease, index, seen)
+
+    def _again(self, slot: Slot, lease: Lease, index: int, listener: Listener) -> bool:
+        """A worker that was killed from outside says nothing about its test, which is run once more (or twice).
+
+        Nor does one that died before it came to any.
+        """
+        slot.tries[lease.number, index] += 1
+        if slot.tries[lease.number, index] >= TRIES:
+            return False
+        self._hand(slot, lease, replace(lease, first=index), listener)
+        return True
 
     def _check_start(self, began: bool, outcome: Outcome) -> None:
         """Workers that die one after the other before their first test will never work: that is no finding."""
@@ -208,28 +365,35 @@ class Pool:
     def _drain(self, slot: Slot, listener: Listener) -> None:
         """Takes what a killed worker had already sent, which may be a finding."""
         assert slot.child is not None
+        left = MAX_LEFT
         with contextlib.suppress(OSError):
-            while data := os.read(slot.child.from_child, 1 << 20):
+            while left > 0 and (data := os.read(slot.child.from_child, left)):
                 slot.buffer += data
+                left -= len(data)
         for line in self._whole_lines(slot):
             self._take(slot, line, listener)
 
-    def _release(self, slot: Slot) -> int:
-        child = slot.child
+    def _reap(self, slot: Slot) -> int:
+        child, slot.child = slot.child, None
         assert child is not None
-        slot.child = None
-        self.selector.unregister(child.from_child)
-        status = self.zygote.reap(child)
-        child.close()
-        return status
+        for descriptor in (child.from_child, child.pidfd):
+            if descriptor in self.selector.get_map():
+                self.selector.unregister(descriptor)
+        return self.zygote.reap(child)
 
     def _retire(self, slot: Slot) -> None:
-        assert slot.child is not None
-        kill(slot.child)
-        self._release(slot)
+        child = slot.child
+        assert child is not None
+        kill(child)
+        self._reap(slot)
+        child.close()
 
     def close(self) -> None:
         """Ends all workers; a pool runs once."""
+        with contextlib.suppress(ZygoteError, OSError):
+            self.zygote.deliver()
+            if self.spare is not None:
+                self.slots.append(Slot(self.spare))
         for slot in self.slots:
             if slot.child is not None:
                 self._retire(slot)

@@ -15,6 +15,8 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 
+TRIM_SECONDS = 0.05
+
 
 class Replayed(NamedTuple):
     """What the first mode did, and every verdict with its evidence; a death has no verdicts (its judge is outside)."""
@@ -42,38 +44,36 @@ class Replayer:
         self.numbers += 1
         request = json.dumps({"lease": self.numbers, "test": encode_test(test)}) + "\n"
         try:
-            _send(self.child, request.encode())
+            _send(self.child, request.encode(), self.timeout)
         except OSError:
             return self._died(None)
         return self._await(self.child)
 
     def _await(self, child: Child) -> Replayed:
         deadline = time.monotonic() + self.timeout
-        buffer = b""
-        while (left := deadline - time.monotonic()) > 0:
-            if not select.select([child.from_child], [], [], left)[0]:
-                continue
-            try:
-                data = os.read(child.from_child, 1 << 20)
-            except BlockingIOError:
-                continue
-            if not data:
-                return self._died(None)
-            *lines, buffer = (buffer + data).split(b"\n")
+        buffer, ended = b"", False
+        while not ended and (left := deadline - time.monotonic()) > 0:
+            # A process that it started may hold the pipe open after its death.
+            ready, _, _ = select.select([child.from_child, child.pidfd], [], [], min(left, TRIM_SECONDS))
+            child.output.trim()
+            ended = child.pidfd in ready
+            data = _read(child)
+            *lines, buffer = (buffer + (data or b"")).split(b"\n")
             for line in lines:
                 answer = _answer(line, self.numbers)
                 if answer is not None:
                     return answer
-        return self._died(Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
+            ended = ended or data == b""
+        return self._died(None if ended else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
 
     def _died(self, outcome: Outcome | None) -> Replayed:
         child, self.child = self.child, None
         assert child is not None
         if outcome is not None:
             kill(child)
-        status = self.zygote.reap(child)
+        status, said = self.zygote.reap(child), child.output.text()
         child.close()
-        return Replayed(outcome or outcome_of(status, child.output))
+        return Replayed(outcome or outcome_of(status, said))
 
     def close(self) -> None:
         """Ends the process, if there is one."""
@@ -82,9 +82,21 @@ class Replayer:
             self._died(None)
 
 
-def _send(child: Child, data: bytes) -> None:
-    while data:
-        data = data[os.write(child.to_child, data) :]
+def _read(child: Child) -> bytes | None:
+    """What is there; None where there is nothing yet."""
+    try:
+        return os.read(child.from_child, 1 << 20)
+    except BlockingIOError:
+        return None
+
+
+def _send(child: Child, data: bytes, seconds: float) -> None:
+    """Writes as long as the process reads (a test may have stopped it): what it misses, it does not answer."""
+    os.set_blocking(child.to_child, False)
+    deadline = time.monotonic() + seconds
+    while data and (left := deadline - time.monotonic()) > 0:
+        if select.select([], [child.to_child], [], left)[1]:
+            data = data[os.write(child.to_child, data) :]
 
 
 def _answer(line: bytes, number: int) -> Replayed | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
+import select
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from fuzz_core.ir.outcome import Outcome
 
 MAX_LINES = 200_000
 MAX_LINE = 8 << 20
+TURN_SECONDS = 0.05
 
 
 @dataclass
@@ -44,48 +45,53 @@ class Result:
         return bool(self.messages) and bool(self.messages[-1].get("end"))
 
 
-@dataclass
+@dataclass(eq=False)
 class _Running:
     child: Child
     result: Result
     deadline: float
     buffer: bytearray = field(default_factory=bytearray)
+    closed: bool = False
+    late: bool = False
 
 
 def run_jobs(
     zygote: Zygote, jobs: Iterable[Job], workers: int, memory: int, stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Result]:
     """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the rest is dropped."""
-    waiting, selector = iter(jobs), selectors.DefaultSelector()
+    waiting, running = iter(jobs), set[_Running]()
     try:
         while not stop():
-            while len(selector.get_map()) < workers and (job := next(waiting, None)) is not None:
+            while len(running) < workers and (job := next(waiting, None)) is not None:
                 child = zygote.fork(job.name, memory, **job.request)
-                state = _Running(child, Result(job), time.monotonic() + job.seconds)
-                selector.register(child.from_child, selectors.EVENT_READ, state)
-            if not selector.get_map():
+                running.add(_Running(child, Result(job), time.monotonic() + job.seconds))
+            if not running:
                 return
-            yield from _turn(zygote, selector)
+            for state in _turn(running):
+                running.discard(state)
+                yield _end(zygote, state)
     finally:
-        for key in list(selector.get_map().values()):
-            kill(key.data.child)
-            _end(zygote, selector, key.data)
-        selector.close()
+        for state in running:
+            kill(state.child)
+            _end(zygote, state)
 
 
-def _turn(zygote: Zygote, selector: selectors.BaseSelector) -> Iterator[Result]:
-    for key, _ in selector.select(0.1):
-        if not _read(key.data):
-            yield _end(zygote, selector, key.data)
-    now = time.monotonic()
-    for key in list(selector.get_map().values()):
-        if now > key.data.deadline:
-            kill(key.data.child)
-            while _read(key.data):
-                continue
-            result = _end(zygote, selector, key.data)
-            result.outcome = Outcome("timeout", f"{key.data.result.job.seconds:g} s")
-            yield result
+def _turn(running: set[_Running]) -> list[_Running]:
+    """Reads what has come, and returns those that are over. What one has started may hold its pipe open."""
+    pipes = [state.child.from_child for state in running if not state.closed]
+    ready, _, _ = select.select([*pipes, *(state.child.pidfd for state in running)], [], [], TURN_SECONDS)
+    over, now = [], time.monotonic()
+    for state in running:
+        state.child.output.trim()
+        if state.child.from_child in ready and not state.closed:
+            state.closed = not _read(state)
+        if state.child.pidfd in ready:
+            over.append(state)
+        elif now > state.deadline:
+            kill(state.child)
+            state.late = True
+            over.append(state)
+    return over
 
 
 def _read(state: _Running) -> bool:
@@ -113,8 +119,12 @@ def _take(result: Result, line: bytes) -> None:
         result.garbage += 1
 
 
-def _end(zygote: Zygote, selector: selectors.BaseSelector, state: _Running) -> Result:
-    selector.unregister(state.child.from_child)
-    state.result.outcome = outcome_of(zygote.reap(state.child), state.child.output)
+def _end(zygote: Zygote, state: _Running) -> Result:
+    status, said = zygote.reap(state.child), state.child.output.text()
+    # Of what it has sent, a pipe holds no more than one reading takes.
+    if not state.closed:
+        _read(state)
     state.child.close()
+    late = Outcome("timeout", f"{state.result.job.seconds:g} s")
+    state.result.outcome = late if state.late else outcome_of(status, said)
     return state.result

@@ -9,18 +9,24 @@ import select
 import signal
 import socket
 import subprocess
-import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import fuzz_core
+from fuzz_core.execution.output import Output
+from fuzz_core.execution.scratch import Scratch, explained, remove
 from fuzz_core.ir.errors import Interrupted, NightfuzzError
-from fuzz_core.worker.journal import SIZE, Journal
+from fuzz_core.worker import journal
+from fuzz_core.worker.guard import ORDERLY
+from fuzz_core.worker.journal import Journal
 
 START_SECONDS = 180.0
 ANSWER_SECONDS = 30.0
+END_SECONDS = 10.0
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
 
 
@@ -28,19 +34,27 @@ class ZygoteError(NightfuzzError):
     """The process that should fork workers cannot start, or does not answer any more."""
 
 
-class Child(NamedTuple):
-    """A forked process: its pipes (nonblocking read end), its journal and the file of its standard output."""
+@dataclass(eq=False)
+class Child:
+    """A forked process: its pipes (nonblocking read end), its journal, what it prints, and a directory of its own.
 
-    pid: int
+    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has told of it.
+    """
+
     to_child: int
     from_child: int
     journal: Journal
-    output: Path
+    output: Output
+    directory: Path
+    pid: int = 0
+    pidfd: int = -1
 
     def close(self) -> None:
-        """Closes our ends."""
-        for descriptor in (self.to_child, self.from_child):
+        """Closes our ends and removes what it left on disk. Only after `reap`."""
+        for descriptor in (self.to_child, self.from_child, *([self.pidfd] if self.pidfd >= 0 else [])):
             os.close(descriptor)
+        self.output.close()
+        remove(self.directory)
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -73,12 +87,13 @@ class Zygote:
         plan: Path | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.command = [python, "-m", "fuzz_core.worker", library, role]
-        self.plan = plan
         self.stopped = stopped
-        self.scratch = tempfile.TemporaryDirectory(prefix="nightfuzz-", ignore_cleanup_errors=True)
-        self.root = Path(self.scratch.name)
+        self.scratch = Scratch()
+        self.root = self.scratch.path
+        self.command = [python, "-m", "fuzz_core.worker", str(self.root), library, role]
+        self.plan = plan
         self.children = 0
+        self.ordered: deque[Child] = deque()
         self.closed = False
         self.process: subprocess.Popen[bytes] | None = None
         self.ready: dict[str, Any] = {}
@@ -98,13 +113,13 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
         command = [*self.command, str(theirs.fileno()), *([str(self.plan)] if self.plan else [])]
-        with (self.root / "zygote.log").open("wb") as log:
+        with explained(self.root), (self.root / "zygote.log").open("wb") as log:
             try:
                 self.process = subprocess.Popen(
                     command,
                     env=environment(self.root),
                     cwd=self.root,
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,
                     pass_fds=[theirs.fileno()],
@@ -138,7 +153,7 @@ class Zygote:
         return path.read_text(errors="replace")[-2000:] if path.exists() else ""
 
     def fork(self, job: str, memory: int, **request: Any) -> Child:
-        """A new child in an empty directory. Raises ZygoteError; a dead zygote is started again once."""
+        """A new child in an empty directory. Raises ZygoteError, NoSpace; a dead zygote is started again once."""
         try:
             return self._fork(job, memory, request)
         except (ZygoteError, OSError):
@@ -149,39 +164,60 @@ class Zygote:
             return self._fork(job, memory, request)
 
     def _fork(self, job: str, memory: int, request: dict[str, Any]) -> Child:
+        child = self.order(job, memory, **request)
+        self.deliver()
+        return child
+
+    def order(self, job: str, memory: int, **request: Any) -> Child:
+        """Asks for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
         self.children += 1
         directory = self.root / f"child-{self.children}"
-        directory.mkdir()
-        output = self.root / f"output-{self.children}"
+        with explained(self.root):
+            directory.mkdir(parents=True)
+            output = Output(self.root / f"output-{self.children}")
         child_reads, we_write = os.pipe()
         we_read, child_writes = os.pipe()
-        output_fd = os.open(output, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        journal_fd = os.memfd_create("journal")
-        os.ftruncate(journal_fd, SIZE)
+        journal_fd = journal.make()
         message = {"fork": job, "memory": memory, "directory": str(directory), **request}
-        theirs = [child_reads, child_writes, output_fd, journal_fd]
+        theirs = [child_reads, child_writes, output.descriptor, journal_fd]
+        os.set_blocking(we_read, False)
+        child = Child(we_write, we_read, Journal(journal_fd, reading=True), output, directory)
         try:
             self.control.settimeout(ANSWER_SECONDS)
             socket.send_fds(self.control, [json.dumps(message).encode()], theirs)
-            pid = int(self._answer(ANSWER_SECONDS)["pid"])
-            journal = Journal(journal_fd)
         except BaseException:
-            os.close(we_write)
-            os.close(we_read)
+            child.close()
             raise
         finally:
-            for descriptor in theirs:
+            for descriptor in (child_reads, child_writes, journal_fd):
                 os.close(descriptor)
-        os.set_blocking(we_read, False)
-        return Child(pid, we_write, we_read, journal, output)
+        self.ordered.append(child)
+        return child
+
+    def deliver(self) -> None:
+        """Waits until all that was ordered is there. Raises ZygoteError where it will never be: it is closed then."""
+        while self.ordered:
+            try:
+                pid = int(self._answer(ANSWER_SECONDS)["pid"])
+                pidfd = os.pidfd_open(pid)
+            except (ZygoteError, OSError):
+                self._cancel()
+                raise
+            child = self.ordered.popleft()
+            child.pid, child.pidfd = pid, pidfd
+
+    def _cancel(self) -> None:
+        while self.ordered:
+            self.ordered.popleft().close()
 
     def reap(self, child: Child, seconds: float = 1.0) -> int:
-        """The wait status of a child that has ended or is to be ended; its directory and output may go.
+        """The wait status of a child that has ended or is to be ended; whatever it had started is gone then.
 
         With the zygote gone (a library may kill its parent) nobody knows it: the child is killed and counts as that.
         """
         request = {"reap": child.pid, "seconds": seconds}
         try:
+            self.deliver()
             self.control.settimeout(ANSWER_SECONDS)
             self.control.send(json.dumps(request).encode())
             return int(self._answer(ANSWER_SECONDS + seconds)["status"])
@@ -190,24 +226,32 @@ class Zygote:
             return signal.SIGKILL
 
     def _stop(self) -> None:
+        """Ends the zygote and all its descendants, through the process that guards it."""
+        self._cancel()
         self.control.close()
         self.ready = {}
-        if self.process is not None:
+        if self.process is None:
+            return
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.write(ORDERLY)
+            self.process.stdin.close()
+        try:
+            self.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
     def close(self) -> None:
         """Ends the zygote and removes everything it and its children left on disk."""
-        self.closed = True
-        self._stop()
-        self.scratch.cleanup()
+        if not self.closed:
+            self.closed = True
+            self._stop()
+            self.scratch.close()
 
 
 def kill(child: Child) -> None:
-    """Ends a child and whatever it started."""
-    for send in (os.killpg, os.kill):
-        try:
-            send(child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
+    """Ends a child; what it has started ends when it is reaped."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(child.pidfd, signal.SIGKILL)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
+import os
 import struct
-import time
+from contextlib import suppress
+
+# Bound at import: a test may put another function in the module's place.
+from time import monotonic
 from typing import NamedTuple
 
 SIZE = 32
 _FORM = struct.Struct("<qqdq")
+# Linux 5.1; Python names it from 3.13 on.
+_F_SEAL_FUTURE_WRITE = 0x10
 
 
 class Entry(NamedTuple):
@@ -20,27 +27,40 @@ class Entry(NamedTuple):
     running: int
 
 
-class Journal:
-    """A memory-mapped file shared by the worker, which writes, and its supervisor, which reads."""
+def make() -> int:
+    """A descriptor of an empty journal, for the worker to map and for its supervisor to read."""
+    descriptor = os.memfd_create("journal", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, SIZE)
+    return descriptor
 
-    def __init__(self, descriptor: int) -> None:
-        self.memory = mmap.mmap(descriptor, SIZE)
+
+class Journal:
+    """A memory-mapped file shared by the worker, which writes, and its supervisor, which reads.
+
+    The worker's end is sealed: a library that writes on descriptors which are not its own cannot reach it. A copy of
+    the worker (a library may fork in a test and return in both processes) has no journal and dies at its next entry:
+    two processes that work on one lease would both be believed.
+    """
+
+    def __init__(self, descriptor: int, *, reading: bool = False) -> None:
+        self.memory = mmap.mmap(descriptor, SIZE, access=mmap.ACCESS_READ if reading else mmap.ACCESS_WRITE)
         self.lease = 0
         self.index = 0
+        if not reading:
+            self.memory.madvise(mmap.MADV_DONTFORK)
+            for seals in (fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW, _F_SEAL_FUTURE_WRITE):
+                with suppress(OSError):
+                    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
 
     def begin(self, lease: int, index: int) -> None:
         """Called right before a test."""
         self.lease, self.index = lease, index
-        _FORM.pack_into(self.memory, 0, lease, index, time.monotonic(), 1)
+        _FORM.pack_into(self.memory, 0, lease, index, monotonic(), 1)
 
     def end(self) -> None:
         """Called right after a test."""
-        _FORM.pack_into(self.memory, 0, self.lease, self.index, time.monotonic(), 0)
+        _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), 0)
 
     def read(self) -> Entry:
         """The last entry."""
         return Entry(*_FORM.unpack_from(self.memory, 0))
-
-    def clear(self) -> None:
-        """Before a new worker takes it over."""
-        _FORM.pack_into(self.memory, 0, 0, 0, 0.0, 0)

@@ -12,20 +12,23 @@ from pathlib import Path
 
 FILE_BYTES = 256 << 20
 OPEN_FILES = 512
+SHARED_MEMORY_BYTES = 1 << 30
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWIPC = 0x08000000
 _CLONE_NEWNET = 0x40000000
+_MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
 
 
-def limit(memory_bytes: int) -> None:
+def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
     """Address space to `memory_bytes` above what is mapped now, file size, open files; no core files.
 
-    A write beyond the file size fails instead of killing: its signal is ignored.
+    Address space bounds threads too: each maps its stack.
     """
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     bounds = {
         resource.RLIMIT_AS: mapped + memory_bytes,
-        resource.RLIMIT_FSIZE: FILE_BYTES,
+        resource.RLIMIT_FSIZE: file_bytes,
         resource.RLIMIT_NOFILE: OPEN_FILES,
         resource.RLIMIT_CORE: 0,
     }
@@ -43,10 +46,14 @@ def die_with_parent(parent: int) -> None:
 
 
 def default_signals() -> None:
-    """Puts default handlers back: libraries take signals over at import, and crashes must look like crashes."""
+    """Puts default handlers back: libraries take signals over at import, and crashes must look like crashes.
+
+    A write beyond the limit on file sizes fails instead of killing: its signal is ignored.
+    """
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
@@ -64,6 +71,21 @@ def cut_network() -> str:
     socket.socket.connect = refuse  # type: ignore[method-assign]
     socket.socket.connect_ex = refuse  # type: ignore[method-assign,assignment]
     return "python"
+
+
+def private_shared_memory() -> bool:
+    """Shared memory of our own, where the kernel allows it: bounded, and gone with the last process that uses it.
+
+    Else what a killed process had in /dev/shm stays there. Returns whether it is our own.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNS | _CLONE_NEWIPC) != 0:
+        return False
+    # Private first: a mount would else show outside.
+    if libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC_PRIVATE), None) != 0:
+        return False
+    size = f"mode=1777,size={SHARED_MEMORY_BYTES}".encode()
+    return bool(libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", ctypes.c_ulong(0), size) == 0)
 
 
 def redirect(output: int) -> None:

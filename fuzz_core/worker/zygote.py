@@ -1,7 +1,8 @@
 """A process that has imported the library and forks workers on demand: a fork costs milliseconds, an import seconds.
 
 It speaks JSON datagrams over a Unix socket: `{"fork": job, …}` with the child's descriptors attached is answered by
-`{"pid": n}`, `{"reap": pid, "seconds": s}` by `{"status": wait status}` once that child is gone.
+`{"pid": n}`, `{"reap": pid, "seconds": s}` by `{"status": wait status}` once that child is gone with all it started.
+Requests are answered in order.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ import os
 import signal
 import socket
 import sys
-import time
+import tempfile
 import traceback
+from contextlib import suppress
+
+# Bound at import: a test may put another function in the module's place.
+from os import _exit
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,12 +28,14 @@ from fuzz_core.ir.drawing import unit_pool
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker import limits
 from fuzz_core.worker.channel import Channel, World
+from fuzz_core.worker.descendants import adopt, end_children, wait_for
 from fuzz_core.worker.jobs import JOBS
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.plan import Plan
 
 MAX_MESSAGE = 1 << 20
-REAP_STEP = 0.002
+# A seed may save a model; a test of one call has no business with large files.
+FUZZ_FILE_BYTES = 64 << 20
 
 
 def load_world(library: str, role: str, plan: str) -> World:
@@ -52,55 +59,53 @@ def load_world(library: str, role: str, plan: str) -> World:
 def serve(library: str, role: str, plan: str, descriptor: int) -> None:
     """Loads the world, says `{"ready": …}`, and answers requests until the controller is gone."""
     control = socket.socket(fileno=descriptor)
-    protection = limits.cut_network()
+    protection = {"network": limits.cut_network(), "shared_memory": limits.private_shared_memory()}
     world = load_world(library, role, plan)
+    adopt()
     gc.collect()
     gc.freeze()
     limits.default_signals()
-    control.send(json.dumps({"ready": True, "network": protection, "modes": world.adapter.modes()}).encode())
+    control.send(json.dumps({"ready": True, **protection, "modes": world.adapter.modes()}).encode())
+    forked: set[int] = set()
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, MAX_MESSAGE, 8)
         if not data:
             return
         request = json.loads(data)
         if "fork" in request:
-            zygote = os.getpid()
-            pid = os.fork()
-            if pid == 0:
-                limits.die_with_parent(zygote)
-                control.close()
-                _child(world, request, descriptors)
-            for number in descriptors:
-                os.close(number)
+            pid = _fork(world, control, request, descriptors)
+            forked.add(pid)
             answer: dict[str, Any] = {"pid": pid}
         else:
-            answer = {"status": _reap(int(request["reap"]), float(request["seconds"]))}
+            answer = {"status": _reap(int(request["reap"]), float(request["seconds"]), forked)}
         control.send(json.dumps(answer).encode())
 
 
-def _reap(pid: int, seconds: float) -> int:
-    """The wait status of a child; one that outlives the grace period is killed with its whole group.
+def _fork(world: World, control: socket.socket, request: dict[str, Any], descriptors: list[int]) -> int:
+    zygote = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        limits.die_with_parent(zygote)
+        control.close()
+        _child(world, request, descriptors)
+    for number in descriptors:
+        os.close(number)
+    return pid
+
+
+def _reap(pid: int, seconds: float, forked: set[int]) -> int:
+    """The wait status of a child; one that outlives the grace period is killed. What it has started ends with it.
 
     A child of a zygote before this one counts as killed: who forked it is gone.
     """
-    try:
-        return _awaited(pid, seconds)
-    except ChildProcessError:
+    if pid not in forked:
         return signal.SIGKILL
-
-
-def _awaited(pid: int, seconds: float) -> int:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return status
-        time.sleep(REAP_STEP)
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
+    if not wait_for(pid, seconds):
         os.kill(pid, signal.SIGKILL)
-    return os.waitpid(pid, 0)[1]
+    status = os.waitpid(pid, 0)[1]
+    forked.discard(pid)
+    end_children(keep=forked)
+    return status
 
 
 def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoReturn:
@@ -110,13 +115,22 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         os.setsid()
         incoming, outgoing, output, journal = limits.raise_descriptors(descriptors)
         limits.redirect(output)
-        os.chdir(request["directory"])
-        limits.limit(int(request["memory"]))
+        _settle(request["directory"])
+        limits.limit(int(request["memory"]), FUZZ_FILE_BYTES if request["fork"] == "fuzz" else limits.FILE_BYTES)
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
     except BaseException:  # noqa: BLE001 - the last line of defence of a process that is about to end
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        # A library may have closed them, or put something else in their place.
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        _exit(code)
+
+
+def _settle(directory: str) -> None:
+    """What the process leaves on disk lies in a directory that goes with it."""
+    os.chdir(directory)
+    os.environ["TMPDIR"] = os.environ["HOME"] = directory
+    tempfile.tempdir = None

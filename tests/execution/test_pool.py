@@ -20,6 +20,7 @@ from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import Invocation
+from fuzz_core.worker.descendants import children
 from fuzz_core.worker.plan import Plan
 
 LIMITS = Limits(timeout=1.0, memory=1 << 30)
@@ -129,10 +130,12 @@ def test_no_process_and_no_file_is_left(tmp_path: Path, plan: Path, monkeypatch:
         assert zygote.process is not None
         assert [path.name for path in tmp_path.iterdir()] == [zygote.root.name]
         ran(zygote, *((good.api, 0, 3) for good, _, _ in DEATHS.values()))
-        pid = zygote.process.pid
-        assert Path(f"/proc/{pid}/task/{pid}/children").read_text() == ""
+        guardian = zygote.process.pid
+        (forking,) = children(guardian)
+        assert children(forking) == []
+        assert {path.name for path in zygote.root.iterdir()} == {"owner.lock", "zygote.log"}
     assert list(tmp_path.iterdir()) == []
-    assert not Path(f"/proc/{pid}").exists()
+    assert not any(Path(f"/proc/{pid}").exists() for pid in (guardian, forking))
 
 
 def test_descriptors_do_not_leak(zygote: Zygote) -> None:
@@ -143,20 +146,22 @@ def test_descriptors_do_not_leak(zygote: Zygote) -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
 
 
-def test_the_run_survives_the_death_of_the_zygote(plan: Path) -> None:
+@pytest.mark.parametrize("generation", ["guardian", "zygote"])
+def test_the_run_survives_the_death_of_the_zygote(generation: str, plan: Path) -> None:
     with Zygote(sys.executable, "fakelib", "fuzz", plan) as zygote:
-        victims = [zygote.process]
+        assert zygote.process is not None
+        victims = [zygote.process.pid] if generation == "guardian" else children(zygote.process.pid)
 
         def shoot() -> None:
-            if victims and (process := victims.pop()) is not None:
-                os.kill(process.pid, signal.SIGKILL)
+            if victims:
+                os.kill(victims.pop(), signal.SIGKILL)
 
         listening = Listening(("fakelib.vanish", 0, 3), ("fakelib.row_sum", 0, 3), on_message=shoot)
         Pool(zygote, 2, LIMITS).run(listening, lambda: False, lambda: None)
-    # The zygote takes its workers with it: each test is then either run or told as a death.
-    every = {(api, n) for api in ("fakelib.vanish", "fakelib.row_sum") for n in range(3)}
-    assert set(listening.deaths) | set(listening.ran) == every
-    assert {("fakelib.vanish", 1), ("fakelib.row_sum", 1)} <= set(listening.deaths)
+    # The zygote takes its workers with it: what they were at is run once more.
+    assert set(listening.deaths) == {("fakelib.vanish", 1), ("fakelib.row_sum", 1)}
+    assert {outcome.name for outcome in listening.deaths.values()} == {"3", "SIGSEGV"}
+    assert set(listening.ran) == {(api, n) for api in ("fakelib.vanish", "fakelib.row_sum") for n in (0, 2)}
 
 
 def test_a_worker_that_hangs_ends_with_its_zygote(plan: Path) -> None:
@@ -166,7 +171,7 @@ def test_a_worker_that_hangs_ends_with_its_zygote(plan: Path) -> None:
         os.write(child.to_child, (json.dumps(lease) + "\n").encode())
         ended = os.pidfd_open(child.pid)
         assert zygote.process is not None
-        os.kill(zygote.process.pid, signal.SIGKILL)
+        os.kill(children(zygote.process.pid)[0], signal.SIGKILL)
         assert select.select([ended], [], [], 60)[0] == [ended]
         os.close(ended)
         child.close()

@@ -16,6 +16,7 @@ from fakelib_plans import call, plan_of
 from fuzz_core.execution.single import Job, Result, run_jobs
 from fuzz_core.execution.zygote import Zygote, ZygoteError, environment
 from fuzz_core.ir.errors import Interrupted
+from fuzz_core.worker.descendants import children
 
 GIGABYTE = 1 << 30
 
@@ -75,11 +76,11 @@ def test_a_dead_zygote_is_started_again(tmp_path: Path) -> None:
     with Zygote(sys.executable, "fakelib", "fuzz", plan_of(tmp_path / "plan", [call("fail", 1)])) as zygote:
         first = zygote.process
         assert first is not None
-        os.kill(first.pid, signal.SIGKILL)
+        os.kill(children(first.pid)[0], signal.SIGKILL)
+        first.wait()
         child = zygote.fork("fuzz", GIGABYTE)
-        os.close(child.to_child)
-        assert os.WEXITSTATUS(zygote.reap(child)) == 0
-        os.close(child.from_child)
+        assert os.WTERMSIG(zygote.reap(child, seconds=0.0)) == signal.SIGKILL
+        child.close()
         assert zygote.process is not first
 
 
@@ -159,5 +160,5 @@ def test_what_is_left_of_the_jobs_is_dropped_when_asked_to_stop(tracer: Zygote) 
     jobs = [Job("seed", {"seed": {"kind": "snippet", "code": "while True: pass"}}, 100.0) for _ in range(3)]
     assert list(run_jobs(tracer, jobs, 1, GIGABYTE, after(2))) == []
     assert tracer.process is not None
-    pid = tracer.process.pid
-    assert Path(f"/proc/{pid}/task/{pid}/children").read_text() == ""
+    (zygote,) = children(tracer.process.pid)
+    assert children(zygote) == []
