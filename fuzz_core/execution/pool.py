@@ -164,9 +164,7 @@ class Pool:
                 self.spare = self.zygote.order("fuzz", self.limits.memory)
                 self.spare_since = time.monotonic()
         elif self.fresh is None and time.monotonic() - self.spare_since > SETTLED_SECONDS:
-            with contextlib.suppress(ZygoteError, OSError):
-                self.zygote.deliver()
-                self.fresh = health(self.spare)
+            self.fresh = health(self.spare) if self.zygote.delivers(self.spare) else None
 
     def _feed(self, slot: Slot, listener: Listener) -> bool:
         if slot.lease is None:
@@ -206,10 +204,8 @@ class Pool:
     def _fresh(self, slot: Slot, listener: Listener) -> Child:
         """The spare process, or a new one; where the disk is full, workers that have filled it make room."""
         child, self.spare = self.spare, None
-        if child is not None:
-            with contextlib.suppress(ZygoteError, OSError):
-                self.zygote.deliver()
-                return child
+        if child is not None and self.zygote.delivers(child):
+            return child
         try:
             return self.zygote.fork("fuzz", self.limits.memory)
         except NoSpace:
@@ -390,10 +386,8 @@ class Pool:
 
     def close(self) -> None:
         """Ends all workers; a pool runs once."""
-        with contextlib.suppress(ZygoteError, OSError):
-            self.zygote.deliver()
-            if self.spare is not None:
-                self.slots.append(Slot(self.spare))
+        if self.spare is not None and self.zygote.delivers(self.spare):
+            self.slots.append(Slot(self.spare))
         for slot in self.slots:
             if slot.child is not None:
                 self._retire(slot)

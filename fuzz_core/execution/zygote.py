@@ -206,6 +206,12 @@ class Zygote:
             child = self.ordered.popleft()
             child.pid, child.pidfd = pid, pidfd
 
+    def delivers(self, child: Child) -> bool:
+        """Waits for a child that was ordered; False where the zygote has died over it, and the child is closed."""
+        with contextlib.suppress(ZygoteError, OSError):
+            self.deliver()
+        return child.pid > 0
+
     def _cancel(self) -> None:
         while self.ordered:
             self.ordered.popleft().close()
