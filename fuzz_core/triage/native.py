@@ -1,18 +1,21 @@
-"""Native frames of a crash, from gdb where there is one."""
+"""Native frames of a crash: from a handler inside the dying process, else from gdb where there is one."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.triage import stack
 from fuzz_core.triage.process import Processes, checked_python, run
 
 MAX_FRAMES = 12
 MAX_NAME = 160
 _DEPTH = 64
+_HANDLER = Path(stack.__file__)
 _LINE = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(.+?)(?: from (\S+))?$", re.MULTILINE)
 _COMMANDS = (
     "set confirm off",
@@ -44,23 +47,49 @@ def frames(
     env: Mapping[str, str] | None = None,
     processes: Processes | None = None,
 ) -> tuple[str, ...]:
-    """Functions of the library on the stack of the crashing thread, innermost first; () without gdb or crash."""
+    """Functions of the library on the stack of the crashing thread, innermost first; () without a crash.
+
+    gdb reads symbols for half a minute, so it is asked only where the handler cannot follow the stack.
+    """
+    name = Path(script).name
+    files = {name: Path(script).read_text(encoding="utf-8"), _HANDLER.name: _HANDLER.read_text(encoding="utf-8")}
+    finished = run([checked_python(python), _HANDLER.name, name], files, timeout, 0, env, processes)
+    told = heard(finished.stdout)
+    if told is not None:
+        return _inside(told, dialect)
     gdb = shutil.which("gdb")
-    if gdb is None:
+    if gdb is None or finished.code is None:
         return ()
     orders = [part for command in _COMMANDS for part in ("-ex", command)]
-    command = [gdb, "-nx", "-batch", *orders, "--args", checked_python(python), Path(script).name]
-    text = Path(script).read_text(encoding="utf-8")
-    finished = run(command, {Path(script).name: text}, timeout, 0, env, processes)
-    return parse(finished.stdout, dialect)
+    command = [gdb, "-nx", "-batch", *orders, "--args", python, name]
+    debugged = run(command, {name: files[name]}, max(timeout - finished.seconds, 1.0), 0, env, processes)
+    return parse(debugged.stdout, dialect)
+
+
+def heard(output: str) -> list[tuple[str, str]] | None:
+    """(function, module) of each frame, from what `stack.py` prints: [] without a death, None where it cannot tell.
+
+    Anything else that a hostile process prints is None too.
+    """
+    try:
+        told = json.loads(output.strip().rpartition("\n")[2])
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, list) or not all(isinstance(frame, list) and len(frame) == 2 for frame in told):
+        return None
+    return [(str(function), str(module)) for function, module in told]
 
 
 def parse(output: str, dialect: Dialect) -> tuple[str, ...]:
     """The cleaned names of in-library functions in gdb's backtrace."""
     _, _, trace = output.rpartition(" received signal ")
     found = (_LINE.match(line) for line in trace.splitlines())
-    inside = (m.group(1) for m in found if m and m.group(2) and dialect.native_modules.search(m.group(2)))
-    names = (clean(name) for name in inside if not _ALARM.search(name))
+    return _inside(((match.group(1), match.group(2) or "") for match in found if match), dialect)
+
+
+def _inside(told: Iterable[tuple[str, str]], dialect: Dialect) -> tuple[str, ...]:
+    inside = (function for function, module in told if dialect.native_modules.search(module))
+    names = (clean(function) for function in inside if not _ALARM.search(function))
     return tuple(name for name in names if name and name != "??")[:MAX_FRAMES]
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import platform
 import re
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.triage import native
-from fuzz_core.triage.native import MAX_FRAMES, MAX_NAME, clean, frames, parse, stack_trace
+from fuzz_core.triage import native, stack
+from fuzz_core.triage.native import MAX_FRAMES, MAX_NAME, clean, frames, heard, parse, stack_trace
 
 TORCH = dialect_of("torch")
 TRACE = """
@@ -66,17 +70,92 @@ class DescribeParse:
         assert stack_trace("no stack here") == ()
 
 
-class DescribeFrames:
-    def test_needs_gdb(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(native.shutil, "which", lambda _: None)
-        assert frames(sys.executable, str(tmp_path / "missing.py"), 1.0, TORCH) == ()
+class DescribeHeard:
+    def test_takes_the_last_line(self) -> None:
+        assert heard('noise\n[["f()", "/a/libc.so"], ["", ""]]\n') == [("f()", "/a/libc.so"), ("", "")]
+        assert heard("[]") == []
 
-    @pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
-    def test_reads_the_stack_of_a_crash(self, tmp_path: Path) -> None:
-        script = tmp_path / "crash.py"
-        script.write_text("import ctypes\nctypes.string_at(8)\n")
-        dialect = dialect_of("torch")
-        dialect.native_modules = re.compile(r"_ctypes|libffi|libc\.so")
-        found = frames(sys.executable, str(script), 120.0, dialect)
-        assert found
-        assert all(re.fullmatch(r"[\w:~]+", name) for name in found)
+    @pytest.mark.parametrize("output", ["", "null", "{}", "3", "[1]", '["ab"]', '[["f"]]', "[[", "[" * 10**5, '"x"'])
+    def test_is_none_where_nothing_is_told(self, output: str) -> None:
+        assert heard(output) is None
+
+    @given(st.text())
+    def test_survives_what_a_process_may_print(self, output: str) -> None:
+        told = heard(output)
+        assert told is None or all(len(frame) == 2 for frame in told)
+
+
+CRASH = "import ctypes\nctypes.string_at(8)\n"
+IN_A_THREAD = (
+    f"import threading\nthread = threading.Thread(target=lambda: exec({CRASH!r}))\nthread.start()\nthread.join()\n"
+)
+EXHAUSTED = "import sys\nsys.setrecursionlimit(1 << 30)\nclass R:\n    __repr__ = lambda self: repr(self)\nrepr(R())\n"
+ABORTED = "import os\nos.abort()\n"
+NATIVE = sys.platform == "linux" and platform.machine() == "x86_64"
+
+
+def found(script: str, folder: Path, modules: str = r"python|_ctypes|libffi|libc\.so") -> tuple[str, ...]:
+    path = folder / "repro.py"
+    path.write_text(script)
+    dialect = dialect_of("torch")
+    dialect.native_modules = re.compile(modules)
+    return frames(sys.executable, str(path), 120.0, dialect)
+
+
+@pytest.mark.skipif(not NATIVE, reason="the handler is for Linux on x86-64")
+class DescribeFramesWithoutADebugger:
+    @pytest.fixture(autouse=True)
+    def no_gdb(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(native.shutil, "which", lambda _: None)
+
+    @pytest.mark.parametrize("script", [CRASH, IN_A_THREAD])
+    def test_begin_with_the_fault_and_tell_its_callers(self, script: str, tmp_path: Path) -> None:
+        names = found(script, tmp_path, "_ctypes|libffi|libc")
+        assert any("ffi_call" in name or "call_function_pointer" in name or "PyCFuncPtr" in name for name in names[:6])
+
+    def test_survive_an_exhausted_stack(self, tmp_path: Path) -> None:
+        assert len(found(EXHAUSTED, tmp_path)) == MAX_FRAMES
+
+    def test_tell_of_abort(self, tmp_path: Path) -> None:
+        assert any("os_abort" in name or "fatal" in name or "abort" in name for name in found(ABORTED, tmp_path))
+
+    @pytest.mark.parametrize("ending", ["", "1 / 0", "raise SystemExit(3)", "import os; os._exit(4)"])
+    def test_are_none_where_the_script_lives(self, ending: str, tmp_path: Path) -> None:
+        assert found(f'print(\'[["f", "libc.so"]]\')\n{ending}\n', tmp_path) == ()
+
+    def test_are_none_where_nothing_handles_the_signal(self, tmp_path: Path) -> None:
+        assert found("import os\nos.kill(os.getpid(), 9)\n", tmp_path) == ()
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+class DescribeFramesOfADebugger:
+    def test_are_among_those_of_the_handler(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """gdb names the source file instead of the module where it has one."""
+        handled = found(CRASH, tmp_path, "_ctypes|libffi")
+        monkeypatch.setattr(native, "heard", lambda _: None)
+        debugged = found(CRASH, tmp_path, "_ctypes|libffi")
+        assert debugged
+        assert set(debugged) <= set(handled)
+
+
+@pytest.mark.skipif(not NATIVE, reason="modules are in ELF's 64-bit form")
+class DescribeSymbols:
+    def test_are_found_by_address(self) -> None:
+        address = stack._of(ctypes.CDLL(None).qsort)
+        mapped = stack.mappings(Path("/proc/self/maps").read_text())
+        place = next(m for m in mapped if m.start <= address < m.end)
+        module = stack.Module(place.path)
+        assert module.function(address - place.start + place.offset + 1) == "qsort"
+        assert module.function(1 << 40) == ""
+
+    def test_of_what_is_no_module_are_refused(self, tmp_path: Path) -> None:
+        text = tmp_path / "text.so"
+        text.write_text("no module")
+        with pytest.raises(ValueError, match="not a 64-bit ELF file"):
+            stack.Module(str(text))
+
+    def test_a_stack_that_begins_nowhere_is_not_told(self) -> None:
+        lost = stack.Mapping(0x1000, 0x2000, 0, "/env/libtorch.so")
+        root = stack.Mapping(0x3000, 0x4000, 0, "/lib/libc.so.6")
+        assert stack.frames([0x1004, 0x1008], [lost, root]) is None
+        assert stack.frames([0x1004], []) is None
