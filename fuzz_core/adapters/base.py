@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -74,6 +75,9 @@ class Adapter(Protocol):
 
     def differences(self, reference: Any, other: Any) -> str:
         """How two results differ beyond the library's default tolerances; empty where they agree."""
+
+    def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
+        """Within it, every operator that the library executes is told as `name dtype`."""
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """(name, code) of seeds from the library's own test databases in the wheel, if it has any."""

@@ -4,61 +4,25 @@ from __future__ import annotations
 
 import fnmatch
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rapidfuzz import process as nearest
 
+from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
+from fuzz_core.campaign.fuzzwork import FuzzWork
+from fuzz_core.campaign.learning import Learning
+from fuzz_core.campaign.patience import Patience
 from fuzz_core.campaign.planning import make_plan
-from fuzz_core.campaign.scheduling import FairSchedule, slice_for
+from fuzz_core.campaign.scheduling import Schedule, slice_for
 from fuzz_core.campaign.session import Session
-from fuzz_core.execution.pool import Lease, Limits, Pool
+from fuzz_core.execution.pool import Limits, Pool
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.codec import decode_test
-from fuzz_core.ir.errors import CodecError, UserError
-from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import TestCase
-from fuzz_core.oracles.contract import ORACLES, oracle_of
+from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import Body
-from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
-KEPT_PER_SIGNATURE = 4
-
-
-@dataclass
-class FuzzOptions:
-    """seconds or tests bound the run (tests alone makes it independent of the clock). disabled: mutator kinds."""
-
-    seconds: float | None = 60.0
-    tests: int | None = None
-    patterns: Sequence[str] = ()
-    seed: int = 0
-    disabled: Sequence[str] = ()
-    oracles: Sequence[str] = tuple(ORACLES)
-    timeout: float = 3.0
-
-
-@dataclass
-class FuzzReport:
-    """Figures of one run. `kept` findings are on record, the rest repeated a signature more than four times."""
-
-    run: int = 0
-    apis: int = 0
-    tests: int = 0
-    seconds: float = 0.0
-    findings: int = 0
-    kept: int = 0
-    deaths: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def rate(self) -> float:
-        """Executed tests per second of wall time."""
-        return self.tests / self.seconds if self.seconds else 0.0
+GROWTH_POINTS = 100
 
 
 def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
@@ -72,15 +36,10 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         make_plan(session, path, rows, seed=options.seed, oracles=options.oracles, disabled=options.disabled)
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
             _check_time_box(session.clock() - began, options)
-            report.run = session.store.start_run(session.target.key, options.seed, _options(options))
+            report.run = session.store.start_run(session.target.key, options.seed, options.as_json())
             _run(session, options, Plan(path), zygote, report, began)
-    session.store.finish_run(report.run, "interrupted" if session.stopped() else "done", summary(report))
+    session.store.finish_run(report.run, "interrupted" if session.stopped() else "done", report.summary())
     return report
-
-
-def _options(options: FuzzOptions) -> dict[str, Any]:
-    lists = {"patterns": list(options.patterns), "disabled": list(options.disabled), "oracles": list(options.oracles)}
-    return {"seconds": options.seconds, "tests": options.tests, "timeout": options.timeout, **lists}
 
 
 def _check_time_box(start_up: float, options: FuzzOptions) -> None:
@@ -116,11 +75,15 @@ def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, rep
     report.apis = len(counts)
     seconds = None if options.tests is not None else options.seconds
     part = None if seconds is None else slice_for(seconds, session.workers, len(counts))
-    schedule = FairSchedule(counts, options.seed, session.clock, part, options.tests)
-    listener = _Fuzzing(session, plan, schedule, report)
+    schedule = Schedule(counts, options.seed, session.clock, part, options.tests, options.schedule)
+    learning = Learning(session, options.grow)
+    # Without a time-box nothing may depend on how long tests took.
+    patience = Patience(options.timeout) if seconds is not None else None
+    work = FuzzWork(session, plan, schedule, learning, patience, report)
     pool = Pool(zygote, session.workers, Limits(timeout=options.timeout))
     session.watch.phase("fuzzing", seconds or options.tests or 0)
     started = session.clock()
+    total = seconds or float(options.tests or 1)
 
     def over() -> bool:
         return session.stopped() or (seconds is not None and session.clock() - began >= seconds)
@@ -128,102 +91,14 @@ def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, rep
     def tick() -> None:
         report.seconds = session.clock() - started
         report.deaths = pool.deaths
-        listener.show(report.seconds if seconds is not None else report.tests)
+        learning.save()
+        done = report.seconds if seconds is not None else report.tests
+        if done * GROWTH_POINTS >= total * len(report.growth):
+            work.point()
+        work.show(done)
 
-    pool.run(listener, over, tick)
+    try:
+        pool.run(work, over, tick)
+    finally:
+        learning.save(at_once=True)
     tick()
-
-
-class _Fuzzing:
-    """Keeps what workers report; a death is a finding re-created from the plan by its number."""
-
-    def __init__(self, session: Session, plan: Plan, schedule: FairSchedule, report: FuzzReport) -> None:
-        self.session = session
-        self.plan = plan
-        self.schedule = schedule
-        self.report = report
-        self.crash = oracle_of("crash")
-        self.kept: Counter[str] = Counter()
-        self.started: dict[int, float] = {}
-        self.touched: set[str] = set()
-
-    def next_lease(self) -> Lease | None:
-        lease = self.schedule.next()
-        if lease is not None:
-            self.started[lease.number] = self.session.clock()
-        return lease
-
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        if message.get("done") == lease.number:
-            self._count(message.get("counts"))
-            following, seconds = message.get("next"), message.get("seconds")
-            following = following if type(following) is int and lease.first <= following <= lease.last else lease.last
-            self.schedule.done(lease, following, seconds if isinstance(seconds, float) else 1.0)
-            self.started.pop(lease.number, None)
-            self.touched.add(lease.api)
-        elif "finding" in message:
-            try:
-                test = decode_test(message.get("test"))
-                verdict = _verdict(message.get("verdict"))
-                self.keep(test, verdict, Outcome.from_json(message.get("outcome")))
-            except CodecError as error:
-                self.session.watch.note(f"unreadable finding from a worker dropped: {error}")
-
-    def _count(self, counts: Any) -> None:
-        for kind, count in counts.items() if isinstance(counts, dict) else ():
-            if type(count) is int:
-                self.report.outcomes[str(kind)] += count
-                self.report.tests += count if kind != "duplicate" else 0
-
-    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
-        spent = self.session.clock() - self.started.pop(lease.number, self.session.clock())
-        self.report.tests += max(index - lease.first, 0) + 1
-        self.report.outcomes[outcome.kind] += 1
-        self.schedule.died(lease, index, spent)
-        self.touched.add(lease.api)
-        verdict = self.crash.judge({"cpu": outcome}, self.session.dialect)
-        if not verdict.clean:
-            self.keep(self.plan.test(lease.api, index), verdict, outcome)
-
-    def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        """Commits a finding unless its signature has been kept four times in this run."""
-        report = self.report
-        report.findings += 1
-        text = signature(test.invocation.api, verdict, outcome).text
-        self.kept[text] += 1
-        if self.kept[text] <= KEPT_PER_SIGNATURE:
-            added = self.session.store.add_finding(self.session.target.key, report.run, test, verdict, outcome)
-            report.kept += added is not None
-
-    def show(self, done: float) -> None:
-        """Shows progress and checkpoints the run."""
-        report = self.report
-        self.session.watch.advance(
-            done,
-            tests=report.tests,
-            rate=f"{report.rate:,.0f}/s",
-            apis=f"{len(self.touched)}/{report.apis}",
-            findings=report.kept,
-            deaths=report.deaths,
-        )
-
-
-def _verdict(data: Any) -> Verdict:
-    match data:
-        case [str(oracle), str(kind), str(detail)]:
-            return Verdict(oracle, kind, detail)
-    raise CodecError(f"not a verdict: {str(data)[:200]}")
-
-
-def summary(report: FuzzReport) -> dict[str, Any]:
-    """The report as JSON data."""
-    return {
-        "apis": report.apis,
-        "tests": report.tests,
-        "seconds": round(report.seconds, 3),
-        "rate": round(report.rate, 1),
-        "findings": report.findings,
-        "kept": report.kept,
-        "deaths": report.deaths,
-        "outcomes": dict(report.outcomes),
-    }

@@ -1,10 +1,11 @@
-"""Which api next: the one that has had the least so far, so that slow apis and hangs pay for themselves."""
+"""Leases: whose turn it is says the ranking, how much of it there is says the time-box or the number of tests."""
 
 from __future__ import annotations
 
-import heapq
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
+from fuzz_core.campaign.ranking import ranking_of
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.rng import Rng
 
@@ -14,11 +15,11 @@ MAX_TESTS = 2000
 COUNTED_TESTS = 50
 
 
-class FairSchedule:
-    """Leases by least cost so far; ties in an order drawn from the seed.
+class Schedule:
+    """Leases in the order of a ranking; ties in an order drawn from the seed.
 
-    With `slice_seconds`, cost is wall time and a lease ends when its slice does (a nightly time-box). Without, cost is
-    the number of tests, nothing depends on the clock, and `budget` tests are handed out in all.
+    With `slice_seconds`, a lease ends when its slice does (a nightly time-box). Without, nothing depends on the clock:
+    `budget` tests are handed out in all, and a slice is 50 tests.
     """
 
     def __init__(
@@ -28,27 +29,30 @@ class FairSchedule:
         clock: Callable[[], float],
         slice_seconds: float | None = None,
         budget: int | None = None,
+        ranking: str = "bandit",
     ) -> None:
         rng = Rng(seed)
-        self.heap = [(0.0, rng.random(), api) for api in sorted(counts)]
-        heapq.heapify(self.heap)
+        drawn = {api: rng.random() for api in sorted(counts)}
+        self.ranking = ranking_of(ranking, sorted(drawn, key=lambda api: drawn[api]))
         # The first tests of an api are its invocations unmutated: tracing has re-run those already.
         self.position = dict(counts)
         self.clock = clock
         self.slice = slice_seconds
         self.budget = budget
         self.numbers = 0
-        self.order = {api: order for _, order, api in self.heap}
-        self.cost = dict.fromkeys(counts, 0.0)
+        self.rewards: defaultdict[str, float] = defaultdict(float)
+        self.begun: Counter[str] = Counter()
         self.rest: list[Lease] = []
 
     def next(self) -> Lease | None:
         """The next lease, or None when the budget is handed out (or all apis are under way)."""
         if self.rest:
             return self._numbered(self.rest.pop(0))
-        if not self.heap or (self.budget is not None and self.budget <= 0):
+        if self.budget is not None and self.budget <= 0:
             return None
-        _, _, api = heapq.heappop(self.heap)
+        api = self.ranking.take()
+        if api is None:
+            return None
         tests = MAX_TESTS if self.slice is not None else min(COUNTED_TESTS, self.budget or COUNTED_TESTS)
         if self.budget is not None:
             self.budget -= tests
@@ -60,26 +64,31 @@ class FairSchedule:
         lease.until = None if self.slice is None else self.clock() + self.slice
         return lease
 
+    def credit(self, api: str, reward: float) -> None:
+        """A test of the api, which is under way, has shown something new."""
+        self.rewards[api] += reward
+
     def done(self, lease: Lease, following: int, seconds: float) -> None:
         """A lease came back: `following` is the first test that was not run."""
-        self.cost[lease.api] += seconds if self.slice is not None else following - lease.first
-        self.position[lease.api] = following
-        if self.slice is None and following < lease.last:
-            self.rest.append(Lease(0, lease.api, following, lease.last))
-            return
-        self._push(lease.api)
+        self._ended(lease, following, following - lease.first, seconds)
 
     def died(self, lease: Lease, index: int, seconds: float) -> None:
-        """A worker died in test `index` of the lease: the rest is leased again, in a counted run at once."""
-        self.position[lease.api] = index + 1
-        if self.slice is None and index + 1 < lease.last:
-            self.rest.append(Lease(0, lease.api, index + 1, lease.last))
-            return
-        self.cost[lease.api] += seconds if self.slice is not None else index + 1 - lease.first
-        self._push(lease.api)
+        """A worker died in test `index` of the lease: the rest is leased again, in a counted run at once.
 
-    def _push(self, api: str) -> None:
-        heapq.heappush(self.heap, (self.cost[api], self.order[api], api))
+        There a death counts as a whole slice of tests, since it may have been a hang.
+        """
+        self._ended(lease, index + 1, index + 1 - lease.first + COUNTED_TESTS, seconds)
+
+    def _ended(self, lease: Lease, following: int, tests: int, seconds: float) -> None:
+        api = lease.api
+        self.position[api] = following
+        if self.slice is None and following < lease.last:
+            self.begun[api] += tests
+            self.rest.append(Lease(0, api, following, lease.last))
+            return
+        tests += self.begun.pop(api, 0)
+        slices = tests / COUNTED_TESTS if self.slice is None else seconds / self.slice
+        self.ranking.give(api, slices, tests, self.rewards.pop(api, 0.0))
 
 
 def slice_for(seconds: float, workers: int, apis: int) -> float:

@@ -52,6 +52,8 @@ class Settings(BaseModel):
     oracles: list[str] = ["crash", "differential", "performance"]
     confirm_runs: int = Field(3, ge=1, le=100)
     disable: list[str] = []
+    schedule: str = "bandit"
+    grow: bool = True
     fail_on_bugs: bool = False
 
 

@@ -113,6 +113,8 @@ def fuzz(
     no_random: options.NoRandom = False,
     no_database: options.NoDatabase = False,
     disable: options.Disable = None,
+    schedule: options.ScheduleName = None,
+    grow: options.Grow = None,
     fail_on_bugs: options.FailOnBugs = None,
     as_json: options.Json = False,
 ) -> None:
@@ -130,6 +132,8 @@ def fuzz(
         seed=seed,
         api=api,
         disable=options.disabled(no_type, no_random, no_database, disable),
+        schedule=schedule,
+        grow=grow,
         fail_on_bugs=fail_on_bugs,
     )
 
@@ -149,6 +153,8 @@ def run(
     models: options.Models = None,
     api: options.ApiPattern = None,
     disable: options.Disable = None,
+    schedule: options.ScheduleName = None,
+    grow: options.Grow = None,
     fail_on_bugs: options.FailOnBugs = None,
     as_json: options.Json = False,
 ) -> None:
@@ -168,6 +174,8 @@ def run(
         models=models,
         api=api,
         disable=disable,
+        schedule=schedule,
+        grow=grow,
         fail_on_bugs=fail_on_bugs,
     )
 

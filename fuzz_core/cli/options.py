@@ -31,6 +31,10 @@ NoType = Annotated[bool, typer.Option("--no-type", help="Without type mutation (
 NoRandom = Annotated[bool, typer.Option("--no-random", help="Without random value mutation")]
 NoDatabase = Annotated[bool, typer.Option("--no-database", help="Without database value mutation")]
 Disable = Annotated[list[str] | None, typer.Option("--disable", help="Switch off a mutator or kind by name")]
+ScheduleName = Annotated[
+    str | None, typer.Option("--schedule", help="bandit, fair (equal time) or uniform (equal tests) [default: bandit]")
+]
+Grow = Annotated[bool | None, typer.Option("--grow/--no-grow", help="Mutate what showed something new [default: on]")]
 FailOnBugs = Annotated[bool | None, typer.Option("--fail-on-bugs", help="Exit with 1 when new bugs were found")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table")]
 

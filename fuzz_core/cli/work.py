@@ -11,7 +11,9 @@ from typing import Any, cast
 from rich.console import Console
 
 from fuzz_core.campaign.examining import TriageOptions, TriageReport, examine
-from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
+from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
+from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.ranking import check_ranking
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
 from fuzz_core.cli.boundary import stopping
@@ -79,6 +81,7 @@ def _check_names(settings: Settings) -> None:
     for oracle in settings.oracles:
         oracle_of(oracle)
     check_off(settings.disable)
+    check_ranking(settings.schedule)
 
 
 def trace_phase(session: Session, settings: Settings, **extra: Any) -> TraceReport:
@@ -104,6 +107,8 @@ def fuzz_phase(session: Session, settings: Settings, seconds: float | None) -> F
         disabled=settings.disable,
         oracles=settings.oracles,
         timeout=settings.timeout,
+        schedule=settings.schedule,
+        grow=settings.grow,
     )
     return fuzz(session, options)
 

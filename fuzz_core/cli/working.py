@@ -13,7 +13,7 @@ from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.examining import TriageReport
-from fuzz_core.campaign.fuzzing import FuzzReport, summary
+from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
@@ -120,7 +120,7 @@ def _finish(session: Session, settings: Settings, console: Console, as_json: boo
     fuzzed, triaged = fuzz_and_triage(session, settings, end)
     path = write_report(session.state_dir / "report.md", session.store, session.target)
     if as_json:
-        console.print_json(json.dumps({"fuzz": summary(fuzzed), "triage": _plain(triaged), "report": str(path)}))
+        console.print_json(json.dumps({"fuzz": fuzzed.summary(), "triage": _plain(triaged), "report": str(path)}))
     else:
         _print_end(console, fuzzed, triaged, path)
     if session.stopped():

@@ -78,6 +78,17 @@ CREATE TABLE findings (
 CREATE INDEX findings_by_status ON findings (target, status);
 """
 
+_NEWS = """
+CREATE TABLE news (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key), api TEXT NOT NULL, class TEXT NOT NULL,
+    test TEXT, UNIQUE (target, api, class)
+);
+CREATE TABLE operators (
+    target TEXT NOT NULL REFERENCES targets(key), name TEXT NOT NULL, dtype TEXT NOT NULL, api TEXT NOT NULL,
+    PRIMARY KEY (target, name, dtype)
+) WITHOUT ROWID;
+"""
+
 
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
@@ -91,7 +102,13 @@ def m0002_results(db: Database) -> None:
     db.executescript(_RESULTS)
 
 
-NEWEST = 2
+@MIGRATIONS()
+def m0003_news(db: Database) -> None:
+    """Outcome classes with the corpus, and operators."""
+    db.executescript(_NEWS)
+
+
+NEWEST = 3
 
 
 def version_of(db: Database) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fuzz_core.store.apis import ApiTables
 from fuzz_core.store.findings import FindingTables
+from fuzz_core.store.news import NewsTables
 from fuzz_core.store.runs import RunTables
 from fuzz_core.store.traces import TraceTables
 
 
-class Store(ApiTables, TraceTables, RunTables, FindingTables):
+class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables):
     """One open state file; a context manager. Made by `open_store`; used by one thread."""

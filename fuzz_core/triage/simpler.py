@@ -131,7 +131,7 @@ def simplify_scalars(value: Value) -> Proposals:
 
 
 def _integers(number: int) -> Proposals:
-    for simple in (0, 1):
+    for simple in (0, 1, -1):
         if (yield Prim("int", simple)):
             return
     sign = -1 if number < 0 else 1
@@ -143,6 +143,8 @@ def _integers(number: int) -> Proposals:
 def _floats(number: float) -> Proposals:
     simple = [0.0, 1.0]
     if math.isfinite(number):
+        if number.is_integer() and (yield Prim("int", int(number))):
+            return
         simple += [float(int(number)), abs(number), float(f"{number:.1g}"), float(f"{number:.2g}")]
     for candidate in simple:
         if (yield Prim("float", candidate)):
@@ -153,7 +155,7 @@ def _floats(number: float) -> Proposals:
 
 
 def shrink_tensors(value: Value) -> Proposals:
-    """Fewer dimensions, then each dimension 1, 0, or as small as can be."""
+    """Fewer dimensions, then each dimension 1, 0, or as small as can be, the smallest in front."""
     if not isinstance(value, Tensor):
         return
     if (yield resized(value, tuple(min(n, 1) for n in value.shape))):
@@ -168,6 +170,8 @@ def shrink_tensors(value: Value) -> Proposals:
                 return
         if (yield from lowered(size, partial(_first, value, axis))):
             return
+    if value.strides is None:
+        yield resized(value, tuple(sorted(value.shape)))
 
 
 def resized(tensor: Tensor, shape: tuple[int, ...], last: bool = False) -> Tensor:

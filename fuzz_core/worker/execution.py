@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +17,7 @@ from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Then, Va
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.performance import PRECISIONS
 from fuzz_core.worker.building import Builder
+from fuzz_core.worker.novelty import outline
 
 MAX_MESSAGE = 2000
 REPEATS = 7
@@ -34,16 +35,26 @@ class Execution:
         self.modes = adapter.modes()
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.builders: dict[str, Builder] = {}
+        # The outline of the first mode's result: no live object may outlast its test.
+        self.shown: Hashable = None
 
     def inside(self) -> float:
         """Seconds spent in calls of the library so far."""
         return sum(builder.inside for builder in self.builders.values())
+
+    def builder(self, device: str) -> Builder:
+        """The builder of a device."""
+        found = self.builders.get(device)
+        if found is None:
+            found = self.builders[device] = Builder(self.adapter, device, self.clock)
+        return found
 
     def judge(self, test: TestCase) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
         """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on."""
         results: dict[str, tuple[Outcome, Any]] = {}
         first = self.modes[0]
         results[first] = self.run(test, first)
+        self.shown = outline(results[first][1])
         verdicts = []
         for oracle in self.oracles:
             if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
@@ -66,10 +77,7 @@ class Execution:
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
         """Outcome and live result of one execution; whatever the library raises is an outcome."""
-        device = self.adapter.enter(mode.split("@")[0])
-        builder = self.builders.get(device)
-        if builder is None:
-            builder = self.builders[device] = Builder(self.adapter, device, self.clock)
+        builder = self.builder(self.adapter.enter(mode.split("@")[0]))
         began = self.clock()
         try:
             self.adapter.reset(test.seed)

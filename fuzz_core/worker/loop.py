@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.worker.channel import Channel, World
+from fuzz_core.worker.corpus import Corpus
 from fuzz_core.worker.execution import Execution
+from fuzz_core.worker.novelty import VARIABLE, Novelty
 
 REPEATS_REPORTED = 2
-_VARIABLE = re.compile(r"\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)")
+# Every so many tests one is executed once more under a watch for operators, which costs several times the test.
+OPERATORS_PERIOD = 256
+WATCHED_SECONDS = 0.05
+
+
+@dataclass
+class Turn:
+    """What a lease has come to. longest: seconds of its longest test. spoilt: the library's switches have changed."""
+
+    lease: int
+    log: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    longest: float = 0.0
+    spoilt: bool = False
 
 
 class Worker:
@@ -31,40 +46,69 @@ class Worker:
         self.adapter = world.adapter
         self.executed: set[int] = set()
         self.reported: Counter[tuple[str, str, str]] = Counter()
+        self.novelty = Novelty()
+        self.corpus = Corpus()
+        self.operators: set[str] = set()
 
     def work(self, lease: dict[str, Any]) -> None:
         """A lease names an api, a range of its tests, and the clock time at which to hand the rest back."""
         api, until, log = lease["api"], lease["until"], lease["log"]
-        counts: Counter[str] = Counter()
+        self._learn(api, lease["news"])
+        grown = self.corpus.of(api)
+        turn = Turn(lease["lease"], log)
         index = lease["first"]
-        began = time.monotonic()
-        spoilt = False
-        while index < lease["last"] and not spoilt and (until is None or time.monotonic() < until):
-            test = self.plan.test(api, index)
+        began, inside = time.monotonic(), self.execution.inside()
+        while index < lease["last"] and not turn.spoilt and (until is None or time.monotonic() < until):
+            test = self.plan.test(api, index, grown)
             key = hash(test.invocation)
             if log or key not in self.executed:
                 self.executed.add(key)
-                self._one(lease["lease"], index, test, counts, log)
-                spoilt = self.adapter.state() != self.state
+                self._one(turn, index, test)
             else:
-                counts["duplicate"] += 1
+                turn.counts["duplicate"] += 1
             index += 1
-        spent = time.monotonic() - began
-        done = {"done": lease["lease"], "next": index, "counts": dict(counts), "seconds": spent}
-        self.channel.send({**done, "retire": spoilt})
+        times = {"seconds": time.monotonic() - began, "inside": self.execution.inside() - inside}
+        counts = {"counts": dict(turn.counts), "longest": turn.longest}
+        self.channel.send({"done": turn.lease, "next": index, **counts, **times, "retire": turn.spoilt})
 
-    def _one(self, lease: int, index: int, test: TestCase, counts: Counter[str], log: bool) -> None:
-        self.journal.begin(lease, index)
+    def _learn(self, api: str, news: list[Any]) -> None:
+        """Takes in what tests of the api have shown in other processes: outcome classes, some with their test."""
+        self.novelty.tell(api, [item[0] for item in news])
+        for _, test in news:
+            if test is not None:
+                self.corpus.add(decode_test(test))
+
+    def _one(self, turn: Turn, index: int, test: TestCase) -> None:
+        self.journal.begin(turn.lease, index)
         outcome, verdicts = self.execution.judge(test)
+        news = self.novelty.of(test.invocation.api, outcome, self.execution.shown)
+        turn.spoilt = self.adapter.state() != self.state
+        watched = (news or test.seed % OPERATORS_PERIOD == 0) and not turn.spoilt
+        operators = self._operators(test, outcome) if watched else []
         self.journal.end()
-        counts[outcome.kind] += 1
-        if log:
+        turn.counts[outcome.kind] += 1
+        turn.longest = max(turn.longest, outcome.seconds)
+        if turn.log:
             self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome.to_json()})
+        elif news or operators:
+            entry = {"class": news, "test": encode_test(test) if news else None, "operators": operators}
+            self.channel.send({"news": turn.lease, **entry})
         for verdict, evidence in verdicts:
-            self._report(lease, index, test, verdict, evidence)
+            self._report(turn.lease, index, test, verdict, evidence)
+
+    def _operators(self, test: TestCase, outcome: Outcome) -> list[str]:
+        """Operators that no test of this process has dispatched to: the test once more, watched."""
+        if outcome.kind != "ok" or outcome.seconds > WATCHED_SECONDS:
+            return []
+        found: set[str] = set()
+        with self.adapter.operators(found.add):
+            self.execution.run(test, self.execution.modes[0])
+        fresh = found - self.operators
+        self.operators |= fresh
+        return sorted(fresh)
 
     def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        key = (test.invocation.api, verdict.kind, _VARIABLE.sub("", outcome.text)[:200])
+        key = (test.invocation.api, verdict.kind, VARIABLE.sub("", outcome.text)[:200])
         self.reported[key] += 1
         if self.reported[key] <= REPEATS_REPORTED:
             self.channel.send(

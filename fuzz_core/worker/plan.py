@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,11 @@ from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.space import ArgumentSpace
+from fuzz_core.worker.corpus import Grown
+
+# One mutant of so many is one of a member of the corpus.
+GROWN_PERIOD = 2
+MAX_RULES = 12
 
 
 class Header(NamedTuple):
@@ -63,11 +68,20 @@ class Plan:
         """How many invocations an api has."""
         return len(self.lines[api])
 
-    def test(self, api: str, index: int) -> TestCase:
-        """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn."""
+    def test(self, api: str, index: int, grown: Sequence[Grown] = ()) -> TestCase:
+        """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn.
+
+        Where the corpus has grown, a share of the mutants are mutants of its members, which keep the traced
+        invocation that they go back to as their origin.
+        """
         entries = self.invocations(api)
-        number, invocation = entries[index % len(entries)]
         seed = derive(self.header.seed, api, index)
+        number, invocation = entries[index % len(entries)]
         if index < len(entries):
             return TestCase(invocation, seed, number)
-        return self.algorithm.case(invocation, number, seed)
+        if not grown or seed % GROWN_PERIOD:
+            return self.algorithm.case(invocation, number, seed)
+        member = grown[seed // GROWN_PERIOD % len(grown)]
+        made = self.algorithm.case(member.test.invocation, member.number, seed)
+        rules = (*member.test.rules, *made.rules)[-MAX_RULES:]
+        return made._replace(origin=member.test.origin, rules=rules)

@@ -9,7 +9,8 @@ import pytest
 from fakelib_plans import call
 
 from fuzz_core.campaign.examining import TriageOptions, examine
-from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
+from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
+from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import UserError

@@ -7,7 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.scheduling import MAX_SLICE, MIN_SLICE, FairSchedule, slice_for
+from fuzz_core.campaign.ranking import RANKINGS
+from fuzz_core.campaign.scheduling import MAX_SLICE, MIN_SLICE, Schedule, slice_for
 from fuzz_core.execution.pool import Lease
 
 
@@ -19,11 +20,11 @@ class Clock:
         return self.now
 
 
-def counted(counts: dict[str, int], budget: int, seed: int = 0) -> FairSchedule:
-    return FairSchedule(counts, seed, Clock(), None, budget)
+def counted(counts: dict[str, int], budget: int, seed: int = 0, ranking: str = "fair") -> Schedule:
+    return Schedule(counts, seed, Clock(), None, budget, ranking)
 
 
-def order(schedule: FairSchedule) -> list[tuple[str, int, int]]:
+def order(schedule: Schedule) -> list[tuple[str, int, int]]:
     found = []
     while (lease := schedule.next()) is not None:
         found.append((lease.api, lease.first, lease.last))
@@ -31,11 +32,11 @@ def order(schedule: FairSchedule) -> list[tuple[str, int, int]]:
     return found
 
 
-@given(st.integers(1, 2000), st.integers(1, 9), st.integers(0, 5), st.data())
+@given(st.integers(1, 2000), st.integers(1, 9), st.integers(0, 5), st.sampled_from(sorted(RANKINGS)), st.data())
 def test_a_counted_run_hands_out_each_test_once_and_no_more_than_its_budget(
-    budget: int, apis: int, seed: int, data: st.DataObject
+    budget: int, apis: int, seed: int, ranking: str, data: st.DataObject
 ) -> None:
-    schedule = counted({f"api{n}": n for n in range(apis)}, budget, seed)
+    schedule = counted({f"api{n}": n for n in range(apis)}, budget, seed, ranking)
     handed: Counter[tuple[str, int]] = Counter()
     while (lease := schedule.next()) is not None:
         fate = data.draw(st.sampled_from(["done", "died", "retired"]))
@@ -66,7 +67,7 @@ def test_every_api_has_a_turn_before_any_has_two() -> None:
 
 
 def test_in_a_time_box_a_slow_api_pays_for_itself() -> None:
-    schedule = FairSchedule({"quick": 1, "slow": 1}, 0, Clock(), 0.1)
+    schedule = Schedule({"quick": 1, "slow": 1}, 0, Clock(), 0.1, ranking="fair")
     turns: Counter[str] = Counter()
     for _ in range(100):
         lease = schedule.next()
@@ -77,7 +78,7 @@ def test_in_a_time_box_a_slow_api_pays_for_itself() -> None:
 
 
 def test_in_a_time_box_an_api_that_hangs_goes_to_the_back() -> None:
-    schedule = FairSchedule({"hangs": 1, "well": 1}, 0, Clock(), 0.1)
+    schedule = Schedule({"hangs": 1, "well": 1}, 0, Clock(), 0.1, ranking="fair")
     turns: Counter[str] = Counter()
     for _ in range(50):
         lease = schedule.next()
@@ -92,7 +93,7 @@ def test_in_a_time_box_an_api_that_hangs_goes_to_the_back() -> None:
 
 def test_a_lease_of_a_time_box_ends_with_its_slice() -> None:
     clock = Clock()
-    schedule = FairSchedule({"a": 1}, 0, clock, 0.1)
+    schedule = Schedule({"a": 1}, 0, clock, 0.1)
     clock.now = 5.0
     lease = schedule.next()
     assert lease is not None and lease.until == 5.1
@@ -100,7 +101,7 @@ def test_a_lease_of_a_time_box_ends_with_its_slice() -> None:
 
 
 def test_what_is_under_way_is_not_handed_out_again() -> None:
-    schedule = FairSchedule({"a": 1}, 0, Clock(), 0.1)
+    schedule = Schedule({"a": 1}, 0, Clock(), 0.1)
     first = schedule.next()
     assert first is not None and schedule.next() is None
     schedule.died(first, 40, 0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ class TorchAdapter:
         """Imports torch; no thread pool and no CUDA context is started by it."""
         self.torch = importlib.import_module("torch")
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
+        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")
         return self.torch
 
     def listed(self) -> list[Listed]:
@@ -128,6 +130,11 @@ class TorchAdapter:
         except (TypeError, ValueError):
             return ""
         return ""
+
+    def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
+        """ATen overloads, by a dispatch mode."""
+        made: AbstractContextManager[object] = self.dispatch.Operators(seen)
+        return made
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """One program per OpInfo and ModuleInfo of the wheel's own test databases."""

@@ -10,6 +10,7 @@ import os
 import random
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -32,9 +33,12 @@ class TensorFlowAdapter:
     def load(self) -> ModuleType:
         """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        # The allocator of CPU builds with oneDNN sleeps for 10 s before it reports that memory is out.
+        os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
         self.tf = importlib.import_module("tensorflow")
         self.keras = importlib.import_module("keras")
         self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
+        self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
         self.exported = importlib.import_module("tensorflow.python.util.tf_export")
@@ -185,6 +189,11 @@ class TensorFlowAdapter:
         """By `tf.test`'s tolerances; empty where two results agree."""
         text: str = self.tensors.difference(reference, other)
         return text
+
+    def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
+        """Operations, by op callbacks."""
+        made: AbstractContextManager[object] = self.dispatch.operators(seen)
+        return made
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """None: TensorFlow's wheel has no database of sample inputs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -85,6 +86,10 @@ class Adapter:
     def differences(self, reference: Any, other: Any) -> str:
         """There are no modes to differ."""
         return ""
+
+    def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
+        """It has none."""
+        return nullcontext()
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """None."""

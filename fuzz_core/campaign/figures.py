@@ -1,0 +1,67 @@
+"""The options and the figures of one fuzz."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fuzz_core.oracles.contract import ORACLES
+
+
+@dataclass
+class FuzzOptions:
+    """seconds or tests bound the run (tests alone makes it independent of the clock). disabled: mutator kinds.
+
+    schedule: a ranking's name. grow: whether test cases that show something new are mutated further.
+    """
+
+    seconds: float | None = 60.0
+    tests: int | None = None
+    patterns: Sequence[str] = ()
+    seed: int = 0
+    disabled: Sequence[str] = ()
+    oracles: Sequence[str] = tuple(ORACLES)
+    timeout: float = 3.0
+    schedule: str = "bandit"
+    grow: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """What the run's record keeps of them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+
+@dataclass
+class FuzzReport:
+    """Figures of one run. `kept` findings are on record, the rest repeated a signature more than four times.
+
+    inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:
+    known by now, with what was on record before. growth: (seconds, tests, classes, operators, kept) now and then.
+    """
+
+    run: int = 0
+    apis: int = 0
+    tests: int = 0
+    seconds: float = 0.0
+    findings: int = 0
+    kept: int = 0
+    deaths: int = 0
+    inside: float = 0.0
+    working: float = 0.0
+    classes: int = 0
+    operators: int = 0
+    members: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    growth: list[tuple[float, int, int, int, int]] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        """Executed tests per second of wall time."""
+        return self.tests / self.seconds if self.seconds else 0.0
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as JSON data."""
+        own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes)}
+        rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working")}
+        return {**own, **rounded, "rate": round(self.rate, 1)}

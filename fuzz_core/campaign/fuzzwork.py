@@ -1,0 +1,150 @@
+"""What a fuzz does with its workers' reports: findings are kept, news is learnt, the schedule moves on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.learning import FINDING_REWARD, Learning
+from fuzz_core.campaign.patience import Patience
+from fuzz_core.campaign.scheduling import Schedule
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.pool import Lease
+from fuzz_core.ir.codec import decode_test
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.triage.signature import signature
+from fuzz_core.worker.plan import Plan
+
+KEPT_PER_SIGNATURE = 4
+
+
+class FuzzWork:
+    """Listens to the pool. A death is a finding re-created from the plan by its number.
+
+    patience: time-outs from the apis' own history; None for the pool's own, always.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        plan: Plan,
+        schedule: Schedule,
+        learning: Learning,
+        patience: Patience | None,
+        report: FuzzReport,
+    ) -> None:
+        self.session = session
+        self.plan = plan
+        self.schedule = schedule
+        self.learning = learning
+        self.patience = patience
+        self.report = report
+        self.crash = oracle_of("crash")
+        self.kept: Counter[str] = Counter()
+        self.started: dict[int, float] = {}
+        self.touched: set[str] = set()
+
+    def next_lease(self) -> Lease | None:
+        """See `execution.pool.Listener`."""
+        lease = self.schedule.next()
+        if lease is not None:
+            self.started[lease.number] = self.session.clock()
+            lease.timeout = None if self.patience is None else self.patience.of(lease.api)
+            lease.news = self.learning.news[lease.api]
+        return lease
+
+    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        """See `execution.pool.Listener`."""
+        try:
+            if message.get("done") == lease.number:
+                self._done(lease, message)
+            elif "news" in message:
+                reward = self.learning.take(lease.api, message, timed=self.patience is not None)
+                self.schedule.credit(lease.api, reward)
+            elif "finding" in message:
+                test, verdict = decode_test(message.get("test")), _verdict(message.get("verdict"))
+                self.keep(test, verdict, Outcome.from_json(message.get("outcome")))
+        except CodecError as error:
+            self.session.watch.note(f"unreadable report from a worker dropped: {error}")
+
+    def _done(self, lease: Lease, message: dict[str, Any]) -> None:
+        executed = self._count(message.get("counts"))
+        following = message.get("next")
+        following = following if type(following) is int and lease.first <= following <= lease.last else lease.last
+        seconds, inside, longest = (_seconds(message.get(name)) for name in ("seconds", "inside", "longest"))
+        self.report.working += seconds
+        self.report.inside += min(inside, seconds)
+        if self.patience is not None:
+            self.patience.learn(lease.api, executed, longest)
+        self.schedule.done(lease, following, seconds)
+        self.started.pop(lease.number, None)
+        self.touched.add(lease.api)
+
+    def _count(self, counts: Any) -> int:
+        """Adds up a lease's outcomes; how many tests were executed."""
+        whole = {str(kind): n for kind, n in counts.items() if type(n) is int} if isinstance(counts, dict) else {}
+        self.report.outcomes.update(whole)
+        executed = sum(whole.values()) - whole.get("duplicate", 0)
+        self.report.tests += executed
+        return executed
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        """See `execution.pool.Listener`."""
+        spent = self.session.clock() - self.started.pop(lease.number, self.session.clock())
+        self.report.tests += max(index - lease.first, 0) + 1
+        self.report.outcomes[outcome.kind] += 1
+        self.touched.add(lease.api)
+        verdict = self.crash.judge({"cpu": outcome}, self.session.dialect)
+        if not verdict.clean:
+            known = self.learning.known_to(lease.api, lease.shown)
+            self.keep(self.plan.test(lease.api, index, known), verdict, outcome)
+        self.schedule.died(lease, index, spent)
+
+    def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
+        """Commits a finding unless its signature has been kept four times in this run."""
+        report = self.report
+        report.findings += 1
+        text = signature(test.invocation.api, verdict, outcome).text
+        self.kept[text] += 1
+        if self.kept[text] == 1:
+            self.schedule.credit(test.invocation.api, FINDING_REWARD)
+        if self.kept[text] <= KEPT_PER_SIGNATURE:
+            added = self.session.store.add_finding(self.session.target.key, report.run, test, verdict, outcome)
+            report.kept += added is not None
+
+    def point(self) -> None:
+        """Adds a point to the report's growth."""
+        report, learning = self.report, self.learning
+        report.classes, report.operators = len(learning.classes), len(learning.operators)
+        report.members = learning.corpus.count
+        report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
+
+    def show(self, done: float) -> None:
+        """Shows progress."""
+        report = self.report
+        self.session.watch.advance(
+            done,
+            tests=report.tests,
+            rate=f"{report.rate:,.0f}/s",
+            inside=f"{report.inside / report.working if report.working else 0:.0%}",
+            apis=f"{len(self.touched)}/{report.apis}",
+            classes=len(self.learning.classes),
+            operators=len(self.learning.operators),
+            findings=report.kept,
+            deaths=report.deaths,
+        )
+
+
+def _seconds(value: Any) -> float:
+    return float(value) if isinstance(value, float | int) and 0 <= value < 1e9 else 0.0
+
+
+def _verdict(data: Any) -> Verdict:
+    match data:
+        case [str(oracle), str(kind), str(detail)]:
+            return Verdict(oracle, kind, detail)
+    raise CodecError(f"not a verdict: {str(data)[:200]}")

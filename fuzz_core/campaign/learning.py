@@ -1,0 +1,88 @@
+"""What a fuzz learns as it goes: outcome classes, operators, and the corpus that grows from them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.codec import decode_test
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.values import TestCase
+from fuzz_core.store.news import News, Operator
+from fuzz_core.worker.corpus import Corpus, Grown
+
+MAX_CLASSES = 400
+MAX_MEMBERS = 64
+MAX_TEST = 3000
+CLASS_REWARD = 1.0
+OPERATOR_REWARD = 0.5
+FINDING_REWARD = 5.0
+SAVE_SECONDS = 2.0
+
+
+class Learning:
+    """News by api, as workers are told it and as it is on record. grow: whether news joins the corpus."""
+
+    def __init__(self, session: Session, grow: bool) -> None:
+        self.session = session
+        self.grow = grow
+        self.news: defaultdict[str, list[list[Any]]] = defaultdict(list)
+        self.classes: set[tuple[str, str]] = set()
+        self.corpus = Corpus()
+        self.unsaved: tuple[list[News], list[Operator]] = ([], [])
+        self.saved = session.clock()
+        target = session.target.key
+        self.operators = {(name, dtype) for name, dtype, _ in session.store.operators(target)}
+        for known in session.store.news(target):
+            self._append(known if grow else known._replace(test=None))
+
+    def take(self, api: str, message: dict[str, Any], timed: bool) -> float:
+        """A worker's news of an api: how much of it nobody knew, as a reward. Raises CodecError for what is no news.
+
+        Which tests are watched for operators depends on how long they take: only a `timed` run is rewarded for them.
+        """
+        match message:
+            case {"class": str(shown), "test": test, "operators": list(operators)}:
+                reward = self._operators(api, operators) if timed else 0.0
+                return reward + self._class(api, shown, test)
+        raise CodecError(f"no news: {str(message)[:200]}")
+
+    def _class(self, api: str, shown: str, test: Any) -> float:
+        if not shown or (api, shown) in self.classes or len(self.news[api]) >= MAX_CLASSES:
+            return 0.0
+        case = decode_test(test)
+        if case.invocation.api != api:
+            raise CodecError(f"news of {case.invocation.api[:100]} from a lease of {api}")
+        full = len(self.corpus.of(api)) >= MAX_MEMBERS
+        joins = self.grow and not full and len(str(test)) <= MAX_TEST
+        news = News(api, shown, test if joins else None)
+        self._append(news, case)
+        self.unsaved[0].append(news)
+        return CLASS_REWARD
+
+    def _append(self, news: News, case: TestCase | None = None) -> None:
+        self.news[news.api].append([news.outcome_class, news.test])
+        self.classes.add((news.api, news.outcome_class))
+        if news.test is not None:
+            self.corpus.add(case or decode_test(news.test))
+
+    def _operators(self, api: str, operators: list[Any]) -> float:
+        fresh = {(str(name), str(dtype)) for name, _, dtype in (str(text).rpartition(" ") for text in operators)}
+        fresh -= self.operators
+        self.operators |= fresh
+        self.unsaved[1].extend(Operator(name, dtype, api) for name, dtype in sorted(fresh))
+        return OPERATOR_REWARD * len(fresh)
+
+    def known_to(self, api: str, shown: int) -> Sequence[Grown]:
+        """The members of the corpus among the first `shown` items of an api's news."""
+        count = sum(1 for _, test in self.news[api][:shown] if test is not None)
+        return self.corpus.of(api)[:count]
+
+    def save(self, at_once: bool = False) -> None:
+        """Commits now and then: a kill loses two seconds of news, which the next run sees again."""
+        if any(self.unsaved) and (at_once or self.session.clock() - self.saved >= SAVE_SECONDS):
+            self.session.store.save_news(self.session.target.key, *self.unsaved)
+            self.unsaved = ([], [])
+            self.saved = self.session.clock()

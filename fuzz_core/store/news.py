@@ -1,0 +1,51 @@
+"""What tests have shown beyond findings: outcome classes, the corpus, and operators."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from fuzz_core.store.base import Base, text, to_json
+
+
+class News(NamedTuple):
+    """An outcome class that an api has shown. test: the encoded test case that joined the corpus for it, or None."""
+
+    api: str
+    outcome_class: str
+    test: Any
+
+
+class Operator(NamedTuple):
+    """An operator that was dispatched to, with the dtype of its first tensor (`-`: none) and the first api to do so."""
+
+    name: str
+    dtype: str
+    api: str
+
+
+class NewsTables(Base):
+    """The tables `news` and `operators`."""
+
+    def save_news(self, target: str, news: Iterable[News], operators: Iterable[Operator]) -> None:
+        """Adds what is new, in one transaction; what is known stays as it is."""
+        with self._transaction():
+            self._db.conn.executemany(
+                "INSERT OR IGNORE INTO news (target, api, class, test) VALUES (?, ?, ?, ?)",
+                [(target, text(n.api), text(n.outcome_class), n.test and text(to_json(n.test))) for n in news],
+            )
+            self._db.conn.executemany(
+                "INSERT OR IGNORE INTO operators (target, name, dtype, api) VALUES (?, ?, ?, ?)",
+                [(target, *map(text, operator)) for operator in operators],
+            )
+
+    def news(self, target: str) -> list[News]:
+        """All outcome classes of a target's apis, in the order in which they were first shown."""
+        rows = self._rows("SELECT api, class, test FROM news WHERE target = ? ORDER BY id", target)
+        return [News(row["api"], row["class"], row["test"] and json.loads(row["test"])) for row in rows]
+
+    def operators(self, target: str) -> list[Operator]:
+        """All operators that a target's apis have dispatched to, by name and dtype."""
+        rows = self._rows("SELECT name, dtype, api FROM operators WHERE target = ? ORDER BY name, dtype", target)
+        return [Operator(**row) for row in rows]

@@ -1,0 +1,65 @@
+"""Outcome classes: what an execution showed, coarse enough that seeing a new one is news."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from fuzz_core.ir.outcome import Outcome
+
+MAX_CLASS = 100
+MAX_RAW = 1 << 16
+MAX_PARTS = 3
+VARIABLE = re.compile(r"0x[0-9a-fA-F]+|\d[\d.e+-]*|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)")
+
+
+def outline(result: Any) -> Hashable:
+    """Types, dtypes and ranks of a result, cheap to take: (type, dtype, rank), or one of those per part."""
+    kind = type(result)
+    if kind is tuple or kind is list:
+        return (kind.__name__, min(len(result), MAX_PARTS + 1), *map(outline, result[:MAX_PARTS]))
+    try:
+        return kind.__name__, _name(getattr(result, "dtype", None)), getattr(result, "ndim", None)
+    except Exception:  # noqa: BLE001 - a result that cannot be looked at is of a class by itself
+        return kind.__name__, "unreadable"
+
+
+def _name(dtype: Any) -> Hashable:
+    """The dtype itself where it can be a key: its text is only needed when it is new."""
+    return dtype if isinstance(dtype, Hashable) else str(dtype)
+
+
+class Novelty:
+    """What each api has shown so far, in this process and, as it is told, in others."""
+
+    def __init__(self) -> None:
+        self.raw: set[Hashable] = set()
+        self.known: defaultdict[str, set[str]] = defaultdict(set)
+
+    def tell(self, api: str, classes: Iterable[str]) -> None:
+        """These outcome classes have been seen elsewhere."""
+        self.known[api].update(classes)
+
+    def of(self, api: str, outcome: Outcome, shown: Hashable) -> str:
+        """The outcome class where it is new for the api, else empty. `shown`: the outline of an ok result."""
+        key = (api, outcome.kind, shown) if outcome.kind == "ok" else (api, outcome.name, outcome.text)
+        if outcome.kind == "skipped" or key in self.raw:
+            return ""
+        if len(self.raw) >= MAX_RAW:
+            self.raw.clear()
+        self.raw.add(key)
+        found = outcome_class(outcome, shown)
+        if found in self.known[api]:
+            return ""
+        self.known[api].add(found)
+        return found
+
+
+def outcome_class(outcome: Outcome, shown: Hashable) -> str:
+    """A bounded text: kind and outline, or kind, exception and its message without what varies from call to call."""
+    if outcome.kind == "ok":
+        return f"ok {shown}"[:MAX_CLASS]
+    first = outcome.text.split("\n", 1)[0][: 3 * MAX_CLASS]
+    return f"{outcome.kind} {outcome.name} {' '.join(VARIABLE.sub('#', first).split())}"[:MAX_CLASS]
