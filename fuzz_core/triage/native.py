@@ -53,16 +53,16 @@ def frames(
     """
     name = Path(script).name
     files = {name: Path(script).read_text(encoding="utf-8"), _HANDLER.name: _HANDLER.read_text(encoding="utf-8")}
-    finished = run([checked_python(python), _HANDLER.name, name], files, timeout, 0, env, processes)
+    finished = run([checked_python(python), _HANDLER.name, name], files, timeout / 2, 0, env, processes)
     told = heard(finished.stdout)
     if told is not None:
         return _inside(told, dialect)
     gdb = shutil.which("gdb")
-    if gdb is None or finished.code is None:
+    if gdb is None:
         return ()
     orders = [part for command in _COMMANDS for part in ("-ex", command)]
     command = [gdb, "-nx", "-batch", *orders, "--args", python, name]
-    debugged = run(command, {name: files[name]}, max(timeout - finished.seconds, 1.0), 0, env, processes)
+    debugged = run(command, {name: files[name]}, timeout - finished.seconds, 0, env, processes)
     return parse(debugged.stdout, dialect)
 
 

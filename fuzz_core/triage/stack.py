@@ -51,7 +51,10 @@ class Watch:
         code = handler(_address(self.shared), _of(self.libc.backtrace), _of(self.libc["raise"]))
         start = _address(self.code)
         self.code.write(code + unwinding(start, len(code)))
-        ctypes.CDLL("libgcc_s.so.1")["__register_frame"](ctypes.c_void_p(start + len(code)))
+        libgcc = ctypes.CDLL("libgcc_s.so.1")
+        libgcc["__register_frame"](ctypes.c_void_p(start + len(code)))
+        # Once found it is sorted in, for which the unwinder allocates: in a handler the heap's lock may be taken.
+        libgcc["_Unwind_Find_FDE"](ctypes.c_void_p(start + 1), (ctypes.c_void_p * 3)())
 
     def install(self) -> None:
         """Handles the signals on a stack of its own, since that of the thread may be exhausted."""
@@ -161,7 +164,12 @@ class Module:
             return ""
         nearest = found[found["value"] == found["value"].max()]
         public = nearest[nearest["info"] >> 4 > 0]
-        begin = self.names + int((public if len(public) else nearest)[0]["name"])
+        names = [self._name(symbol["name"]) for symbol in (public if len(public) else nearest)]
+        # Of several names for one function users know the shortest: sgeev, SGEEV, mkl_lapack__sgeev_.
+        return min(names, key=lambda name: (len(name), name.swapcase()))
+
+    def _name(self, place: int) -> str:
+        begin = self.names + int(place)
         return bytes(self.data[begin : begin + 4096]).split(b"\0", 1)[0].decode("utf-8", "replace")
 
 

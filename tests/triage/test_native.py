@@ -90,6 +90,17 @@ IN_A_THREAD = (
     f"import threading\nthread = threading.Thread(target=lambda: exec({CRASH!r}))\nthread.start()\nthread.join()\n"
 )
 EXHAUSTED = "import sys\nsys.setrecursionlimit(1 << 30)\nclass R:\n    __repr__ = lambda self: repr(self)\nrepr(R())\n"
+# What follows the last block is the heap's end; with a second thread the allocator dies of it while it holds its lock.
+CORRUPTED = """
+import ctypes, threading
+ended = threading.Event()
+threading.Thread(target=ended.wait).start()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+ctypes.memset(libc.malloc(100_000), 255, 100_000 + 4096)
+while True:
+    libc.malloc(100_000)
+"""
 ABORTED = "import os\nos.abort()\n"
 NATIVE = sys.platform == "linux" and platform.machine() == "x86_64"
 
@@ -118,6 +129,9 @@ class DescribeFramesWithoutADebugger:
 
     def test_tell_of_abort(self, tmp_path: Path) -> None:
         assert any("os_abort" in name or "fatal" in name or "abort" in name for name in found(ABORTED, tmp_path))
+
+    def test_tell_of_a_death_inside_the_allocator(self, tmp_path: Path) -> None:
+        assert "ffi_call" in found(CORRUPTED, tmp_path, "libc|libffi")
 
     @pytest.mark.parametrize("ending", ["", "1 / 0", "raise SystemExit(3)", "import os; os._exit(4)"])
     def test_are_none_where_the_script_lives(self, ending: str, tmp_path: Path) -> None:
