@@ -164,11 +164,39 @@ metric.update_state([1, 2], [1, 3])
 tf.linalg.matmul(a, a)
 """
 
+# Level 1 lets TensorFlow's own allocator tell of itself: it waits for memory that nothing will free.
+_MEMORY = """
+import json, os, resource, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"
+from fuzz_core.adapters.base import adapter_of
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.values import Invocation, Seq, TestCase, prim
+from fuzz_core.worker.execution import Execution
+adapter = adapter_of("tensorflow")
+adapter.load()
+adapter.prepare()
+execution = Execution(adapter, dialect_of("tensorflow"), ["crash"])
+mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + (1 << 30), resource.RLIM_INFINITY))
+said = os.open("said", os.O_RDWR | os.O_CREAT)
+os.dup2(said, 2)
+shape = Seq("list", (prim(1 << 32),))
+outcomes = [execution.judge(TestCase(Invocation(api, (shape,)), 1))[0].kind for api in ("tf.zeros", "tf.random.normal")]
+print(json.dumps({"outcomes": outcomes, "said": open("said").read()}))
+"""
 
-def run(python: Path, program: str, text: str = "") -> Any:
+
+def run(python: Path, program: str, text: str = "", directory: Path = ROOT) -> Any:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [python, "-c", program], input=text, env=environment, capture_output=True, text=True, timeout=300, check=False
+        [python, "-c", program],
+        input=text,
+        env=environment,
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
@@ -246,6 +274,15 @@ class DescribeTensorFlowValues:
     def test_differences_follow_the_default_tolerances(self, round_trip: Any) -> None:
         assert round_trip["agree"] == ["", ""]
         assert all(round_trip["differ"])
+
+
+@pytest.mark.real
+class DescribeTensorFlowMemory:
+    def test_what_does_not_fit_is_reported_and_not_waited_for(self, tensorflow_python: Path, tmp_path: Path) -> None:
+        seen = run(tensorflow_python, _MEMORY, directory=tmp_path)
+        assert seen["outcomes"] == ["oom", "oom"]
+        assert "OOM when allocating" in seen["said"]
+        assert "bfc_allocator" not in seen["said"]
 
 
 @pytest.mark.real
