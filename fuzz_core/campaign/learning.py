@@ -45,8 +45,8 @@ class Learning:
         """
         match message:
             case {"class": str(shown), "test": test, "operators": list(operators)}:
-                reward = self._operators(api, operators) if timed else 0.0
-                return reward + self._class(api, shown, test)
+                reward = self._class(api, shown, test)
+                return reward + self._operators(api, operators) * timed
         raise CodecError(f"no news: {str(message)[:200]}")
 
     def _class(self, api: str, shown: str, test: Any) -> float:

@@ -12,7 +12,7 @@ from fuzz_core.ir.outcome import Outcome
 MAX_CLASS = 100
 MAX_RAW = 1 << 16
 MAX_PARTS = 3
-VARIABLE = re.compile(r"0x[0-9a-fA-F]+|\d[\d.e+-]*|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)")
+VARIABLE = re.compile(r"0x[0-9a-fA-F]+|-?\d[\d.e+-]*|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)")
 
 
 def outline(result: Any) -> Hashable:

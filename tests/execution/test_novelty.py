@@ -1,0 +1,65 @@
+"""Outcome classes: coarse, bounded, and new only once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.worker.novelty import MAX_CLASS, Novelty, outcome_class, outline
+
+OK = Outcome("ok")
+
+
+def shown(value: Any) -> str:
+    return outcome_class(OK, outline(value))
+
+
+def test_dtype_and_rank_tell_results_apart_but_not_elements_or_sizes() -> None:
+    one = shown(np.zeros((2, 3), np.float32))
+    assert one == shown(np.ones((7, 1), np.float32))
+    others = [np.zeros(2, np.float32), np.zeros((2, 3), np.int64), None, 1, [np.zeros(2)], (np.zeros(2), 1), (1,) * 9]
+    assert len({one, *map(shown, others)}) == 1 + len(others)
+
+
+def test_a_result_that_cannot_be_looked_at_is_of_a_class_by_itself() -> None:
+    class Broken:
+        @property
+        def dtype(self) -> object:
+            raise RuntimeError("freed")
+
+    assert shown(Broken()) == "ok ('Broken', 'unreadable')"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("expected 3 but got 4", "expected 12 but got -7"),
+        ("size (2, 3) is bad", "size (4,) is bad"),
+        ("no dtype 'int8'", "no dtype 'float32'"),
+        ("first line\nat 0x7f", "first line\nat other"),
+    ],
+)
+def test_what_varies_from_call_to_call_makes_no_new_class(one: str, other: str) -> None:
+    first, second = (outcome_class(Outcome("exception", "ValueError", text), None) for text in (one, other))
+    assert first == second
+
+
+@given(st.text(), st.text())
+def test_a_class_is_bounded_and_new_once(name: str, text: str) -> None:
+    novelty, outcome = Novelty(), Outcome("exception", name, text)
+    found = novelty.of("lib.f", outcome, None)
+    assert 0 < len(found) <= MAX_CLASS
+    assert novelty.of("lib.f", outcome, None) == ""
+    assert novelty.of("lib.g", outcome, None) == found
+
+
+def test_what_was_told_is_not_new_and_what_did_not_apply_is_none() -> None:
+    novelty = Novelty()
+    novelty.tell("lib.f", [shown(1)])
+    assert novelty.of("lib.f", OK, outline(2)) == ""
+    assert novelty.of("lib.f", Outcome("skipped", "BuildError", "too large"), None) == ""
