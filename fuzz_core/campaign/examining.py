@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz_core.campaign.examiner import Examination, Examiner
+from fuzz_core.campaign.examiner import HANG_FACTOR, Examination, Examiner
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.zygote import Zygote
@@ -21,7 +21,6 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3
-# About what one examination takes; begun later, it would outlast the time-box.
 RESERVE_SECONDS = 10.0
 
 
@@ -125,21 +124,29 @@ def _results(
     groups: list[list[FindingRow]],
 ) -> Iterator[tuple[list[FindingRow], Examination]]:
     """Groups with their examinations as they are done; at most one waits per thread, so that a deadline bites."""
-    waiting = iter(groups)
+    waiting = deque(groups)
     running: dict[Future[Examination], list[FindingRow]] = {}
-    last_start = None if options.deadline is None else options.deadline - RESERVE_SECONDS
 
     def over() -> bool:
+        last_start = None if options.deadline is None else options.deadline - _reserve(waiting[0], options)
         return session.stopped() or (last_start is not None and session.clock() >= last_start)
 
     while True:
-        while not over() and len(running) < session.workers and (group := next(waiting, None)) is not None:
+        while waiting and len(running) < session.workers and not over():
+            group = waiting.popleft()
             running[threads.submit(examiners, group)] = group
         if not running or session.stopped():
             return
         done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
         for future in done:
             yield running.pop(future), future.result()
+
+
+def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
+    """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
+    if group[0].verdict.kind != "hang":
+        return RESERVE_SECONDS
+    return (options.runs + 1) * options.timeout * HANG_FACTOR + options.bug_seconds
 
 
 def _settle(session: Session, group: list[FindingRow], found: Examination, report: TriageReport) -> None:
