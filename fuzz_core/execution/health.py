@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.execution.zygote import Child
 from fuzz_core.worker.descendants import children
 
 # A library starts a thread of its own here and there (one per device for gradients); beyond that they are leaks.
@@ -39,15 +38,15 @@ class Health(NamedTuple):
         )
 
 
-def health(child: Child) -> Health | None:
-    """The state of a process; None where it has ended."""
-    proc = Path(f"/proc/{child.pid}")
+def health(pid: int, directory: Path) -> Health | None:
+    """The state of a process that belongs in a directory; None where it has ended."""
+    proc = Path(f"/proc/{pid}")
     try:
         fields = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
         descriptors = len(os.listdir(proc / "fd"))  # noqa: PTH208 - names alone, no paths
-        settled = (proc / "cwd").readlink() == child.directory
+        settled = (proc / "cwd").readlink() == directory
         kilobytes = sum(int(fields[name].split()[0]) for name in ("RssAnon", "RssShmem"))
         masks = tuple(fields[name].strip() for name in _MASKS)
-        return Health(int(fields["Threads"]), descriptors, len(children(child.pid)), masks, kilobytes << 10, settled)
+        return Health(int(fields["Threads"]), descriptors, len(children(pid)), masks, kilobytes << 10, settled)
     except (OSError, KeyError):
         return None

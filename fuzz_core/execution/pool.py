@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from fuzz_core.execution.deaths import killed, outcome_of
-from fuzz_core.execution.health import Health, health
+from fuzz_core.execution.health import health
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Child, Zygote, ZygoteError, kill
 from fuzz_core.ir.outcome import Outcome
@@ -30,7 +30,7 @@ SETTLED_SECONDS = 1.0
 CLOSED_SECONDS = 1.0
 # Nothing that belongs to a dead worker is left in its pipe beyond this: a process that it started may go on writing.
 MAX_LEFT = 1 << 20
-TRIES = 3
+TRIES = 2
 
 
 @dataclass
@@ -131,7 +131,9 @@ class Pool:
         self.slots = [Slot() for _ in range(workers)]
         self.spare: Child | None = None
         self.spare_since = 0.0
-        self.fresh: Health | None = None
+        # What a process looks like that has run no test: at first the zygote, then a spare worker.
+        self.fresh = health(zygote.pid, zygote.root)
+        self.settled = False
         self.selector = selectors.DefaultSelector()
         self.deaths = 0
         self.restarts = 0
@@ -163,8 +165,10 @@ class Pool:
             with contextlib.suppress(OSError, NoSpace):
                 self.spare = self.zygote.order("fuzz", self.limits.memory)
                 self.spare_since = time.monotonic()
-        elif self.fresh is None and time.monotonic() - self.spare_since > SETTLED_SECONDS:
-            self.fresh = health(self.spare) if self.zygote.delivers(self.spare) else None
+        elif not self.settled and time.monotonic() - self.spare_since > SETTLED_SECONDS:
+            self.settled = True
+            if self.zygote.delivers(self.spare):
+                self.fresh = health(self.spare.pid, self.spare.directory)
 
     def _feed(self, slot: Slot, listener: Listener) -> bool:
         if slot.lease is None:
@@ -195,7 +199,7 @@ class Pool:
         slot.buffer.clear()
         slot.tests, slot.spent = 0, False
         slot.told.clear()
-        seen = health(child)
+        seen = health(child.pid, child.directory)
         slot.resident = slot.held = seen.resident if seen else 0
         self.restarts += 1
         for descriptor in (child.from_child, child.pidfd):
@@ -270,7 +274,7 @@ class Pool:
     def _measure(self, slot: Slot, message: dict[str, Any]) -> bool:
         """Whether a lease has left something behind that the next would meet; tells by how much memory has grown."""
         assert slot.child is not None
-        seen = health(slot.child)
+        seen = health(slot.child.pid, slot.child.directory)
         if seen is None:
             return True
         message["grown"] = seen.resident - slot.held
@@ -309,7 +313,7 @@ class Pool:
     def _overuse(self, slot: Slot) -> Outcome | None:
         """Like memory that runs out: no fault of the library's."""
         assert slot.child is not None
-        seen = health(slot.child)
+        seen = health(slot.child.pid, slot.child.directory)
         if seen is not None and seen.children > self.limits.processes:
             return Outcome("oom", "processes", f"more than {self.limits.processes} processes")
         if usage(slot.child.directory, self.limits.disk) >= self.limits.disk:
@@ -342,7 +346,7 @@ class Pool:
         listener.death(lease, index, seen)
 
     def _again(self, slot: Slot, lease: Lease, index: int, listener: Listener) -> bool:
-        """A worker that was killed from outside says nothing about its test, which is run once more (or twice).
+        """A worker that was killed from outside says nothing about its test, which is run once more.
 
         Nor does one that died before it came to any.
         """

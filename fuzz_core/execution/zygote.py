@@ -131,6 +131,12 @@ class Zygote:
                 theirs.close()
         self.ready = self._answer(START_SECONDS)
 
+    @property
+    def pid(self) -> int:
+        """The process that forks, below the one that guards it; 0 where it has not said so."""
+        said = self.ready.get("pid")
+        return said if type(said) is int else 0
+
     def _answer(self, seconds: float) -> dict[str, Any]:
         """The next datagram. Raises ZygoteError when there is none in time, Interrupted when the user asked to stop."""
         deadline = time.monotonic() + seconds

@@ -65,7 +65,8 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
     gc.collect()
     gc.freeze()
     limits.default_signals()
-    control.send(json.dumps({"ready": True, **protection, "modes": world.adapter.modes()}).encode())
+    ready = {"ready": True, "pid": os.getpid(), **protection, "modes": world.adapter.modes()}
+    control.send(json.dumps(ready).encode())
     forked: set[int] = set()
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, MAX_MESSAGE, 8)

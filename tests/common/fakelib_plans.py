@@ -27,10 +27,10 @@ def _described(value: Any) -> Value:
     return describe_array(value, "tensor") if isinstance(value, np.ndarray) else prim(value)
 
 
-def plan_of(path: Path, invocations: Iterable[Invocation], seed: int = 0) -> Path:
+def plan_of(path: Path, invocations: Iterable[Invocation], seed: int = 0, library: str = "fakelib") -> Path:
     """A plan file of these invocations, numbered from 1."""
     rows = [(number, each.api, dumps(each)) for number, each in enumerate(invocations, 1)]
-    write_plan(path, Header("fakelib", seed, ["crash"], [], {}, NO_SPACE), rows)
+    write_plan(path, Header(library, seed, ["crash"], [], {}, NO_SPACE), rows)
     return path
 
 
