@@ -16,6 +16,7 @@ from fuzz_core.cli.display import printable
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.news import Operator
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, Coverage
 from fuzz_core.store.store import Store
@@ -75,6 +76,26 @@ def _api_row(row: Coverage) -> list[object]:
     why = max(row.undescribed, key=lambda name: row.undescribed[name], default="")
     gap = f"{row.gap}: {why}" if row.gap == "argument not describable" else row.gap
     return [row.api, row.invocations, row.valid, row.seeds, gap]
+
+
+def operators(settings: Settings, console: Console, as_json: bool) -> int:
+    """Operators that the target's apis have dispatched to while fuzzing, each with its dtypes."""
+    with open_store(state_file(settings), read_only=True) as store:
+        rows = store.operators(_target_key(store, settings.target))
+    if settings.api:
+        rows = [row for row in rows if any(fnmatch.fnmatch(row.api, pattern) for pattern in settings.api)]
+    if as_json:
+        console.print_json(json.dumps([row._asdict() for row in rows]))
+        return 0
+    by_name: dict[str, list[Operator]] = {}
+    for row in rows:
+        by_name.setdefault(row.name, []).append(row)
+    shown: list[list[object]] = [
+        [name, len(found), " ".join(row.dtype for row in found), found[0].api] for name, found in by_name.items()
+    ]
+    _table(console, ["operator", "dtypes", "of the first tensor", "reached by"], shown)
+    console.print(f"{len(by_name)} operators, {len(rows)} with their dtypes")
+    return 0
 
 
 def bugs(settings: Settings, console: Console, target: str | None, as_json: bool) -> int:

@@ -90,10 +90,13 @@ def apis(
     target: options.TargetOption = None,
     api: options.ApiPattern = None,
     gaps: Annotated[bool, typer.Option("--gaps", help="Only apis with nothing to fuzz, and why")] = False,
+    coverage: Annotated[bool, typer.Option("--coverage", help="Operators that fuzzing has reached, by dtype")] = False,
     as_json: options.Json = False,
 ) -> None:
     """List covered apis, their invocations, and the gaps with their reasons."""
-    work: Work = lambda settings, console: listings.apis(settings, console, gaps, as_json)  # noqa: E731
+    work: Work = lambda settings, console: (  # noqa: E731
+        listings.operators(settings, console, as_json) if coverage else listings.apis(settings, console, gaps, as_json)
+    )
     perform(work, config, state=state, target=target, api=api)
 
 

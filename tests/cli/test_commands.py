@@ -18,6 +18,8 @@ from fuzz_core.cli import boundary, options
 from fuzz_core.cli.config import Settings, load
 from fuzz_core.cli.main import app
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+from fuzz_core.store.news import Operator
+from fuzz_core.store.opening import open_store
 
 Cli = Callable[..., Any]
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -104,6 +106,17 @@ def test_tables_for_a_person(cli: Cli, state: Path) -> None:
         assert part in shown
 
 
+def test_coverage_lists_operators_with_their_dtypes(cli: Cli, traced: Path) -> None:
+    reached = [Operator("add", "float32", "fakelib.add"), Operator("add", "int8", "fakelib.add")]
+    with open_store(traced / "state.db") as store:
+        store.save_news("fakelib-1", [], [*reached, Operator("mul", "-", "fakelib.scale")])
+    listing = cli("apis", "--coverage", "--state", traced).out
+    assert "2 operators, 3 with their dtypes" in listing
+    assert "float32 int8" in listing
+    rows = cli("apis", "--coverage", "--state", traced, "--api", "*.add", "--json").json
+    assert rows == [operator._asdict() for operator in reached]
+
+
 def test_a_bug_is_a_script_that_reproduces(cli: Cli, state: Path) -> None:
     done = cli("repro", 1, "--state", state)
     assert done.code == 0
@@ -134,7 +147,7 @@ def test_ablations_are_names_to_switch_off() -> None:
 
 
 # What is no setting: it names one thing to do, or how to print.
-PER_CALL = {"config", "as_json", "specs", "gaps", "bug", "run_now", "import_freefuzz", "no_type", "no_random",
+PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "run_now", "import_freefuzz", "no_type", "no_random",
             "no_database", "help"}  # fmt: skip
 
 
