@@ -147,8 +147,8 @@ def test_ablations_are_names_to_switch_off() -> None:
 
 
 # What is no setting: it names one thing to do, or how to print.
-PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "run_now", "import_freefuzz", "no_type", "no_random",
-            "no_database", "help"}  # fmt: skip
+PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "run_now", "import_freefuzz", "no_type",
+            "no_random", "no_database", "help"}  # fmt: skip
 
 
 def test_every_flag_is_a_key_of_the_settings_file() -> None:
