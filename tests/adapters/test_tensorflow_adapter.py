@@ -32,6 +32,7 @@ import json
 import numpy as np
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.ir.codec import decode, encode
+from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Ref, Tensor
 from fuzz_core.tracing.describe import Describer
@@ -92,6 +93,17 @@ def draw():
 def seeded(seed):
     adapter.reset(seed)
     return draw()
+def set_seed(seed):
+    tf.keras.utils.set_random_seed(seed)
+    return draw()
+def written_to(tensor, write):
+    write(adapter.build(tensor, "cpu"))
+    return np.asarray(adapter.build(tensor, "cpu")).tolist()
+def overwrite(array):
+    array[0] = 5.0
+def as_drawn(tensor):
+    return np.array_equal(np.asarray(adapter.build(tensor, "cpu")).ravel(), elements(tensor))
+ones = Tensor("float32", (2,), Fill("constant", 1.0))
 print(json.dumps({
     "wrong": wrong,
     "graph": graph(values["float32"]).numpy().decode(),
@@ -101,6 +113,17 @@ print(json.dumps({
     "no name": refused(BuildError, lambda: adapter.ref(Ref("name", "tf.nn.no_such"), "cpu")),
     "strided": adapter.build(Tensor("int32", (2,), Fill("constant", 7), strides=(2,)), "cpu").numpy().tolist(),
     "draws": [seeded(1), seeded(2), seeded(1), seeded(1)],
+    "as set_seed": [seeded(3), set_seed(3)],
+    "written to": [
+        written_to(ones, lambda x: tf.raw_ops.InplaceUpdate(x=x, i=[0], v=[5.0])),
+        written_to(ones._replace(container="variable"), lambda x: x.assign([5.0, 5.0])),
+        written_to(ones._replace(container="ndarray"), overwrite),
+    ],
+    "as drawn": [
+        as_drawn(Tensor(dtype, shape, Fill("uniform", -3.0, 3.0, key=7)))
+        for dtype in ("float32", "float64", "int8", "uint32", "complex64", "bool")
+        for shape in ((), (0, 2), (3, 2), (3, 2), (40, 30))
+    ],
     "agree": [
         adapter.differences(tf.constant([1.0, float("nan")]), tf.constant([1.0 + 1e-7, float("nan")])),
         adapter.differences([tf.constant(1), "x"], [tf.constant(1), "y"]),
@@ -270,6 +293,16 @@ class DescribeTensorFlowValues:
     def test_the_same_seed_draws_the_same_numbers(self, round_trip: Any) -> None:
         first, other, again, third = round_trip["draws"]
         assert first == again == third != other
+
+    def test_seeds_as_tensorflow_does(self, round_trip: Any) -> None:
+        reset, set_seed = round_trip["as set_seed"]
+        assert reset == set_seed
+
+    def test_has_the_elements_that_are_drawn(self, round_trip: Any) -> None:
+        assert all(round_trip["as drawn"])
+
+    def test_what_a_test_writes_into_its_arguments_does_not_outlast_it(self, round_trip: Any) -> None:
+        assert round_trip["written to"] == [[1.0, 1.0]] * 3
 
     def test_differences_follow_the_default_tolerances(self, round_trip: Any) -> None:
         assert round_trip["agree"] == ["", ""]

@@ -11,6 +11,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -22,6 +23,21 @@ from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 CLEAR_EVERY = 4096
+
+
+class Stream:
+    """`random.Random(seed)` for the first one who wants a number of it: to seed costs more than many a test."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    @cached_property
+    def stream(self) -> random.Random:
+        """The stream itself."""
+        return random.Random(self.seed)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 class TensorFlowAdapter:
@@ -139,7 +155,7 @@ class TensorFlowAdapter:
             self.tf.random.set_seed(seed)
             self.seeds.clear()
         else:
-            self.context._seed, self.context._rng = seed, random.Random(seed)
+            self.context._seed, self.context._rng = seed, Stream(seed)
         self.seeds.add(seed)
         random.seed(seed)
         self.keras_state.set_global_attribute("global_seed_generator", None)

@@ -7,10 +7,13 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import context
+from tensorflow.python.framework import constant_op
 from tensorflow.python.framework.ops import EagerTensor
 
 from fuzz_core.adapters.arrays import KEPT_INTEGERS, fill_of
 from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
+from fuzz_core.adapters.masters import Masters
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, Undescribable
@@ -22,6 +25,7 @@ TF_DTYPES = {
     if (found := getattr(tf, name, None) or getattr(tf.dtypes.experimental, name, None)) is not None
 }
 NAMES = {dtype: name for name, dtype in TF_DTYPES.items()}
+MAX_COPIED = 1024
 
 
 def describe_tensor(value: Any, describe: Describe) -> Value | None:
@@ -90,26 +94,39 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
 
     Strides are ignored: tensors here are row-major. Raises BuildError above MAX_ELEMENTS or for an absent dtype.
     """
+    small = tensor.size <= MAX_COPIED
+    array = _MASTERS.of(tensor) if small else _drawn(tensor)
+    if tensor.container == "ndarray":
+        return array.copy() if small else array
+    if device == "cpu":
+        return _held(array, tensor)
+    with tf.device(device):
+        return _held(array, tensor)
+
+
+def _drawn(tensor: Tensor) -> Any:
+    """The elements as an array of the tensor's own dtype."""
     if tensor.size > MAX_ELEMENTS:
         raise BuildError(f"{tensor.size} elements are more than {MAX_ELEMENTS}")
     array = elements(tensor).reshape(tensor.shape)
     if tensor.container == "ndarray":
         return array
-    dtype = TF_DTYPES.get(tensor.dtype)
-    if dtype is None:
+    if tensor.dtype not in TF_DTYPES:
         raise BuildError(f"no dtype {tensor.dtype} in this target")
-    if array.dtype != dtype.as_numpy_dtype:
-        with np.errstate(all="ignore"):
-            array = array.astype(dtype.as_numpy_dtype)
-    if device == "cpu":
-        return _held(array, dtype, tensor.container)
-    with tf.device(device):
-        return _held(array, dtype, tensor.container)
+    dtype = TF_DTYPES[tensor.dtype].as_numpy_dtype
+    if array.dtype == dtype:
+        return array
+    with np.errstate(all="ignore"):
+        return array.astype(dtype)
 
 
-def _held(array: Any, dtype: Any, container: str) -> Any:
-    made = tf.constant(array, dtype)
-    return tf.Variable(made) if container in ("variable", "parameter") else made
+_MASTERS: Masters[Any] = Masters(_drawn)
+
+
+def _held(array: Any, tensor: Tensor) -> Any:
+    # What tf.constant does behind its decorators. It copies the array.
+    made = constant_op.convert_to_eager_tensor(array, context.context(), TF_DTYPES[tensor.dtype])
+    return tf.Variable(made) if tensor.container in ("variable", "parameter") else made
 
 
 def shape_value(shape: Any) -> Value:
