@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 from fuzz_core.ir.errors import Interrupted, UserError
 
 KEPT_OUTPUT = 64 * 1024
-DEFAULT_MEMORY = 16 << 30
+DEFAULT_MEMORY = 8 << 30
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
 # A shell sets the limits: a function between fork and exec is unsafe in a controller that has threads.
