@@ -8,77 +8,29 @@ import os
 import selectors
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from fuzz_core.execution.deaths import killed, outcome_of
 from fuzz_core.execution.health import health
+from fuzz_core.execution.lease import Lease, Limits, Listener
+from fuzz_core.execution.recruits import Recruits
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Child, Zygote, ZygoteError, kill
 from fuzz_core.ir.outcome import Outcome
 
+__all__ = ["Lease", "Limits", "Listener", "Pool"]
+
 MAX_LINE = 8 << 20
 TICK = 0.05
-# A pipe holds 65,536 bytes.
-MAX_NEWS = 48_000
 FUTILE_STARTS = 5
 LOOK_SECONDS = 1.0
-# By then a new process has done what the library does first.
-SETTLED_SECONDS = 1.0
 # How long a worker may live on after its pipe was closed.
 CLOSED_SECONDS = 1.0
 # Nothing that belongs to a dead worker is left in its pipe beyond this: a process that it started may go on writing.
 MAX_LEFT = 1 << 20
 TRIES = 2
-
-
-@dataclass
-class Lease:
-    """A range of an api's tests for one worker; `log` asks for every outcome (validation).
-
-    timeout: seconds per test, the pool's own where None. news: what the api's tests have shown so far, in order, only
-    ever appended to; a process is told each item once. shown: how many items the worker knows during this lease.
-    """
-
-    number: int
-    api: str
-    first: int
-    last: int
-    until: float | None = None
-    log: bool = False
-    timeout: float | None = None
-    news: Sequence[Any] = ()
-    shown: int = 0
-
-    def message(self, told: int = 0) -> dict[str, Any]:
-        """What a worker is told that knows the first `told` items of the news; sets `shown`."""
-        fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
-        fresh = list(_within(self.news[told:], MAX_NEWS))
-        self.shown = told + len(fresh)
-        return {**fields, "until": self.until, "log": self.log, "news": fresh}
-
-
-def _within(items: Sequence[Any], characters: int) -> Iterator[Any]:
-    """The first items, as many as fit: a worker that does not read must not block the controller."""
-    for item in items:
-        characters -= len(json.dumps(item)) + 2
-        if characters < 0:
-            return
-        yield item
-
-
-class Listener(Protocol):
-    """What the campaign does with the pool's news. Called on the controller's only thread."""
-
-    def next_lease(self) -> Lease | None:
-        """More work, or None when there is none (now: asked again after other workers are done)."""
-
-    def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        """A worker's line: untrusted data."""
-
-    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
-        """A worker died in this test of the lease."""
 
 
 @dataclass
@@ -103,25 +55,6 @@ class Slot:
     told: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass
-class Limits:
-    """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process.
-
-    A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
-    results fail soon: with three, time-outs took two thirds of a TensorFlow run.
-    disk: bytes that a worker may have in its directory at any time; beyond `litter`, or where its memory has grown by
-    `growth` bytes, it is replaced after the lease. processes: how many it may have started.
-    """
-
-    timeout: float = 3.0
-    memory: int = 1 << 30
-    recycle: int = 20_000
-    disk: int = 256 << 20
-    litter: int = 1 << 20
-    growth: int = 512 << 20
-    processes: int = 64
-
-
 class Pool:
     """Runs leases on `workers` processes forked from one zygote, with one more ready to take a dead one's place."""
 
@@ -129,11 +62,7 @@ class Pool:
         self.zygote = zygote
         self.limits = limits
         self.slots = [Slot() for _ in range(workers)]
-        self.spare: Child | None = None
-        self.spare_since = 0.0
-        # What a process looks like that has run no test: at first the zygote, then a spare worker.
-        self.fresh = health(zygote.pid, zygote.root)
-        self.settled = False
+        self.recruits = Recruits(zygote, limits.memory)
         self.selector = selectors.DefaultSelector()
         self.deaths = 0
         self.restarts = 0
@@ -150,25 +79,13 @@ class Pool:
                 working = [self._feed(slot, listener) for slot in self.slots]
                 if not any(working):
                     return
-                self._keep_spare()
+                self.recruits.keep()
                 for key, _ in self.selector.select(TICK):
                     self._hear(key.data, key.fd, listener)
                 self._watch(listener)
                 tick()
         finally:
             self.close()
-
-    def _keep_spare(self) -> None:
-        """Forked while the others work: a fork and what the library does first take longer than most tests."""
-        if self.spare is None:
-            # Who needs a process at once will say what is wrong.
-            with contextlib.suppress(OSError, NoSpace):
-                self.spare = self.zygote.order("fuzz", self.limits.memory)
-                self.spare_since = time.monotonic()
-        elif not self.settled and time.monotonic() - self.spare_since > SETTLED_SECONDS:
-            self.settled = True
-            if self.zygote.delivers(self.spare):
-                self.fresh = health(self.spare.pid, self.spare.directory)
 
     def _feed(self, slot: Slot, listener: Listener) -> bool:
         if slot.lease is None:
@@ -206,19 +123,16 @@ class Pool:
             self.selector.register(descriptor, selectors.EVENT_READ, slot)
 
     def _fresh(self, slot: Slot, listener: Listener) -> Child:
-        """The spare process, or a new one; where the disk is full, workers that have filled it make room."""
-        child, self.spare = self.spare, None
-        if child is not None and self.zygote.delivers(child):
-            return child
+        """A new process; where the disk is full, workers that have filled it make room."""
         try:
-            return self.zygote.fork("fuzz", self.limits.memory)
+            return self.recruits.take()
         except NoSpace:
             guilty = [each for each in self.slots if each is not slot and self._litters(each)]
             if not guilty:
                 raise
             for each in guilty:
                 self._bury(each, listener, Outcome("oom", "disk", "no space left"))
-            return self.zygote.fork("fuzz", self.limits.memory)
+            return self.recruits.take()
 
     def _litters(self, slot: Slot) -> bool:
         return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
@@ -281,7 +195,7 @@ class Pool:
         slot.held = seen.resident
         if seen.resident - slot.resident > self.limits.growth or self._litters(slot):
             return True
-        return self.fresh is not None and seen.differs(self.fresh)
+        return self.recruits.fresh is not None and seen.differs(self.recruits.fresh)
 
     def _watch(self, listener: Listener) -> None:
         """Ends workers that are in one test for longer than the time-out, silent without being in any, or too big."""
@@ -390,8 +304,7 @@ class Pool:
 
     def close(self) -> None:
         """Ends all workers; a pool runs once."""
-        if self.spare is not None and self.zygote.delivers(self.spare):
-            self.slots.append(Slot(self.spare))
+        self.recruits.close()
         for slot in self.slots:
             if slot.child is not None:
                 self._retire(slot)

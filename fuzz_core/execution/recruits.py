@@ -1,0 +1,53 @@
+"""Processes to put in a dead worker's place, forked before they are needed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from fuzz_core.execution.health import Health, health
+from fuzz_core.execution.scratch import NoSpace
+from fuzz_core.execution.zygote import Child, Zygote, kill
+
+# By then a new process has done what the library does first.
+SETTLED_SECONDS = 1.0
+
+
+class Recruits:
+    """One spare process per pool, and by it what a process looks like that has run no test."""
+
+    def __init__(self, zygote: Zygote, memory: int) -> None:
+        self.zygote = zygote
+        self.memory = memory
+        self.spare: Child | None = None
+        self.since = 0.0
+        # At first the zygote, then a spare process.
+        self.fresh: Health | None = health(zygote.pid, zygote.root)
+        self.settled = False
+
+    def keep(self) -> None:
+        """Forked while the others work: a fork and what the library does first take longer than most tests."""
+        if self.spare is None:
+            # Who needs a process at once will say what is wrong.
+            with contextlib.suppress(OSError, NoSpace):
+                self.spare = self.zygote.order("fuzz", self.memory)
+                self.since = time.monotonic()
+        elif not self.settled and time.monotonic() - self.since > SETTLED_SECONDS:
+            self.settled = True
+            if self.zygote.delivers(self.spare):
+                self.fresh = health(self.spare.pid, self.spare.directory)
+
+    def take(self) -> Child:
+        """The spare process, or a new one. Raises ZygoteError, NoSpace."""
+        child, self.spare = self.spare, None
+        if child is not None and self.zygote.delivers(child):
+            return child
+        return self.zygote.fork("fuzz", self.memory)
+
+    def close(self) -> None:
+        """Ends the spare process."""
+        child, self.spare = self.spare, None
+        if child is not None and self.zygote.delivers(child):
+            kill(child)
+            self.zygote.reap(child)
+            child.close()
