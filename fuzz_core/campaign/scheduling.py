@@ -69,7 +69,12 @@ class Schedule:
         self.rewards[api] += reward
 
     def done(self, lease: Lease, following: int, seconds: float) -> None:
-        """A lease came back: `following` is the first test that was not run."""
+        """A lease came back: `following` is the first test that was not run.
+
+        One that comes back before its slice is over has nothing new to give, and pays for all of the slice.
+        """
+        if self.slice is not None and following < lease.last:
+            seconds = max(seconds, self.slice)
         self._ended(lease, following, following - lease.first, seconds)
 
     def died(self, lease: Lease, index: int, seconds: float) -> None:

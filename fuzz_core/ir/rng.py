@@ -1,11 +1,11 @@
 """Injected randomness: the same seed gives the same stream on every Python version and machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from random import Random
 from typing import TypeVar
 
 T = TypeVar("T")
+_BITS = (1 << 64) - 1
 
 
 def derive(*parts: object) -> int:
@@ -14,13 +14,23 @@ def derive(*parts: object) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1
 
 
+def _numbers(state: int) -> Iterator[float]:
+    """The upper 53 bits of Knuth's linear congruential generator (MMIX), as numbers in [0, 1).
+
+    Setting up Python's own generator costs more than all that one mutant draws from it.
+    """
+    while True:
+        state = (state * 6364136223846793005 + 1442695040888963407) & _BITS
+        yield (state >> 11) * 2.0**-53
+
+
 class Rng:
-    """A stream built on `Random.random()` alone, whose sequence Python guarantees for an integer seed."""
+    """A stream that depends on its seed alone; `random()` is a number in [0, 1). Seeds come from `derive`."""
 
     __slots__ = ("random",)
 
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed).random
+        self.random = _numbers(seed).__next__
 
     def below(self, limit: int) -> int:
         """An integer in [0, limit)."""

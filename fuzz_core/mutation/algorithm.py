@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from fuzz_core.ir.fuzztype import arguments
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.values import Invocation, TestCase, Value
+from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.mutation.book import Choices, RuleBook, try_rules
 from fuzz_core.mutation.changed import Changed
 from fuzz_core.mutation.contract import Context, ValueSource
+from fuzz_core.mutation.rules.calls import tensors_of
 from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 from fuzz_core.mutation.space import EmptySpace
 
@@ -23,7 +24,15 @@ CALL_SHARE = 0.2
 # Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.
 UNIFORM_SHARE = 0.1
 CONTINUE_SHARE = 0.4
-MAX_PLANS = 4096
+# What an invocation has to give with few mutations runs out: later mutants of it get more, also of one argument.
+LATER_CONTINUE_SHARE = 0.8
+LATER_EXTRA = 3
+EARLY_PER_SLOT = 15
+# The least share of mutants with new elements in one tensor: invocations of one api often share theirs.
+REDRAWN_SHARE = 0.5
+# A call without tensors can only lose an argument as a whole.
+CALL_SHARE_WITHOUT_TENSORS = 0.06
+MAX_PLANS = 1 << 15
 
 Wrapped = tuple[Changed, ...]
 
@@ -37,11 +46,16 @@ class Slot(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What every case of one invocation shares."""
+    """What every case of one invocation shares.
+
+    drawn: the slots that hold tensors whose elements can be redrawn. tensors: whether there are any, nested ones too.
+    """
 
     invocation: Invocation
     values: tuple[Value, ...]
     slots: tuple[Slot, ...]
+    drawn: tuple[Slot, ...]
+    tensors: bool
 
 
 class Algorithm1:
@@ -62,19 +76,23 @@ class Algorithm1:
         self._uniform_count = uniform_count
         self._plans: dict[int, Plan] = {}
 
-    def case(self, invocation: Invocation, origin: int, seed: int) -> TestCase:
-        """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off."""
+    def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0) -> TestCase:
+        """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
+
+        earlier: how many mutants of it were made before; the more, the more mutations.
+        """
         plan = self._plan(invocation, origin)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
         rng = Rng(seed)
         applied: list[str] = []
-        whole = bool(self._book.calls) and rng.random() < CALL_SHARE
-        made = self._mutate_arguments(plan, rng, applied, int(whole))
+        whole = bool(self._book.calls) and rng.random() < (CALL_SHARE if plan.tensors else CALL_SHARE_WITHOUT_TENSORS)
+        age = earlier / (earlier + EARLY_PER_SLOT * (len(plan.slots) + 1))
+        made = self._mutate_arguments(plan, rng, applied, int(whole), age)
         if whole:
             made = self._mutate_call(made, rng, applied)
             if not applied:
-                made = self._mutate_arguments(plan, rng, applied, 0)
+                made = self._mutate_arguments(plan, rng, applied, 0, age)
         return TestCase(made, seed, origin, tuple(applied))
 
     def _mutate_call(self, invocation: Invocation, rng: Rng, applied: list[str]) -> Invocation:
@@ -94,12 +112,16 @@ class Algorithm1:
         values = tuple([value for *_, value in arguments(invocation)])
         names = argument_names(invocation, self._params)
         slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
-        return Plan(invocation, values, tuple([slot for slot in slots if any(slot.choices)]))
+        redraw = self._book.redraw
+        drawn = [slot for slot in slots if redraw is not None and redraw.applies(values[slot.place])]
+        mutable = [slot for slot in slots if any(slot.choices)]
+        tensors = next(tensors_of(invocation), None) is not None
+        return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
-    def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], elsewhere: int) -> Invocation:
+    def _mutate_arguments(self, plan: Plan, rng: Rng, applied: list[str], elsewhere: int, age: float) -> Invocation:
         """numMutation arguments mutated, less those done elsewhere (lines 4 to 18)."""
         slots = plan.slots
-        wanted = self._count(len(slots), rng) - elsewhere if slots else 0
+        wanted = self._count(len(slots), rng, age) - elsewhere if slots else 0
         if wanted <= 0:
             return plan.invocation
         values = list(plan.values)
@@ -109,14 +131,27 @@ class Algorithm1:
             wanted -= self._mutate_slot(plan, slot, values, rng, applied)
             if not wanted:
                 break
+        if plan.drawn and rng.random() < max(age, REDRAWN_SHARE):
+            self._redraw(plan, values, rng, applied)
         return with_arguments(plan.invocation, values) if applied else plan.invocation
 
-    def _count(self, limit: int, rng: Rng) -> int:
-        """numMutation of line 5: 1 to limit."""
+    def _redraw(self, plan: Plan, values: list[Value], rng: Rng, applied: list[str]) -> None:
+        """One tensor whose elements no rule has touched gets new ones: the cheapest way not to repeat a test."""
+        assert self._book.redraw is not None
+        slot = plan.drawn[int(rng.random() * len(plan.drawn))]
+        value, before = values[slot.place], plan.values[slot.place]
+        if isinstance(value, Tensor) and isinstance(before, Tensor) and value.fill is before.fill:
+            ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
+            values[slot.place] = _tried((self._book.redraw,), value, ctx, applied)
+
+    def _count(self, limit: int, rng: Rng, age: float) -> int:
+        """numMutation of line 5: 1 to limit, and beyond it for an invocation that has been mutated often."""
         if self._uniform_count or rng.random() < UNIFORM_SHARE:
             return 1 + int(rng.random() * limit)
+        limit += int(age * (LATER_EXTRA + 1))
+        go_on = CONTINUE_SHARE + age * (LATER_CONTINUE_SHARE - CONTINUE_SHARE)
         count = 1
-        while count < limit and rng.random() < CONTINUE_SHARE:
+        while count < limit and rng.random() < go_on:
             count += 1
         return count
 

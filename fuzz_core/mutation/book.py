@@ -14,6 +14,7 @@ from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, check_off, load
 from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 
 MAX_TRIES = 3
+REDRAW = "Redrawn Contents"
 MAX_CACHED_TYPES = 4096
 
 
@@ -52,6 +53,7 @@ class RuleBook:
         self.params = params
         self.calls = tuple([Changed(mutator) for mutator in load_mutators(CALL_MUTATORS, off)])
         self._rules = [Changed(mutator) for mutator in load_mutators(MUTATORS, off)]
+        self.redraw = next((rule for rule in self._rules if rule.name == REDRAW), None)
         self._choices: dict[str, Choices] = {}
 
     def choices(self, value: Value) -> Choices:

@@ -34,6 +34,8 @@ def same(one: Value, other: Value) -> bool:
     """Whether two values describe the same: 0.0 and -0.0 do not, two NaN do."""
     if one is other:
         return True
+    if type(one) is not type(other):
+        return False
     return (one == other or (_holds_nan(one) and _holds_nan(other))) and repr(one) == repr(other)
 
 

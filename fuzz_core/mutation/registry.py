@@ -30,6 +30,7 @@ MUTATORS: dict[str, str] = {
     "Neighbour Integer": f"{_HERE}.boundaries:NeighbourInteger",
     "Boundary Float": f"{_HERE}.boundaries:BoundaryFloat",
     "Boundary Complex": f"{_HERE}.boundaries:BoundaryComplex",
+    "Redrawn Contents": f"{_HERE}.contents:RedrawnContents",
     "NaN Contents": f"{_HERE}.contents:NanContents",
     "Infinity Contents": f"{_HERE}.contents:InfinityContents",
     "Denormal Contents": f"{_HERE}.contents:DenormalContents",

@@ -41,6 +41,8 @@ def _positional(params: Sequence[str], count: int, prefix: str) -> list[str]:
 def with_arguments(invocation: Invocation, values: Sequence[Value]) -> Invocation:
     """The invocation with `values` in place of its arguments, in the order of `ir.fuzztype.arguments`."""
     api, args, kwargs, then = invocation
+    if not kwargs and then is None:
+        return Invocation(api, tuple(values))
     taken = len(args)
     after = taken + len(kwargs)
     new_args = tuple(values[:taken])

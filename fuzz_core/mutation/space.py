@@ -10,6 +10,7 @@ from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fuzz_core.ir.codec import decode
 from fuzz_core.ir.errors import CodecError
@@ -80,6 +81,7 @@ class ArgumentSpace:
         self._columns = {name: column for column, name in enumerate(apis)}
         self._similarity = similarity
         self._tensors = {key: Pool(encoded) for key, encoded in tensors.items() if encoded}
+        self._rows: dict[str, NDArray[np.uint16]] = {}
         self._pools: dict[tuple[str, str], dict[str, Pool]] = {}
         self._entries: dict[tuple[str, str, str], Entry | None] = {}
         self._types = {argument: sorted(by_type) for argument, by_type in values.items()}
@@ -151,22 +153,27 @@ class ArgumentSpace:
 
     def _similarities(self, api: str, others: Sequence[str]) -> list[float]:
         """Between 0 and 1, one for each of the others."""
-        text = self._similarity.get(api)
-        if text is None:
+        row = self._row(api)
+        if row is None:
             return [0.0] * len(others)
-        row = _row(text)
         if len(row) != len(self._columns):
             raise CodecError(f"similarity row of {api} has {len(row)} columns instead of {len(self._columns)}")
         columns = [self._columns.get(other) for other in others]
-        return [0.0 if column is None else row[column] / FULL_SIMILARITY for column in columns]
+        return [0.0 if column is None else int(row[column]) / FULL_SIMILARITY for column in columns]
+
+    def _row(self, api: str) -> NDArray[np.uint16] | None:
+        """The similarities of one api: that of the last one is kept, since a lease asks for no other."""
+        text = self._similarity.get(api)
+        if text is not None and api not in self._rows:
+            self._rows = {api: _read_row(text)}
+        return self._rows.get(api)
 
 
-def _row(text: str) -> list[int]:
+def _read_row(text: str) -> NDArray[np.uint16]:
     try:
-        row: list[int] = np.frombuffer(b64decode(text, validate=True), dtype="<u2").tolist()
+        return np.frombuffer(b64decode(text, validate=True), dtype="<u2")
     except (ValueError, TypeError) as error:
         raise CodecError(f"not a similarity row: {error}") from error
-    return row
 
 
 def _any_of(names: Sequence[str], rng: Rng) -> str:

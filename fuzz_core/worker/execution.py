@@ -18,6 +18,7 @@ from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.performance import PRECISIONS
 from fuzz_core.worker.building import Builder
 from fuzz_core.worker.novelty import outline
+from fuzz_core.worker.reading import reading
 
 MAX_MESSAGE = 2000
 REPEATS = 7
@@ -31,7 +32,7 @@ class Execution:
     ) -> None:
         self.clock = clock
         self.adapter = adapter
-        self.dialect = dialect
+        self.dialect = reading(dialect)
         self.modes = adapter.modes()
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.builders: dict[str, Builder] = {}

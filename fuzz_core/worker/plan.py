@@ -80,7 +80,12 @@ class Plan:
         if index < len(entries):
             return TestCase(invocation, seed, number)
         if not grown or seed % GROWN_PERIOD:
-            return self.algorithm.case(invocation, number, seed)
+            made = self.algorithm.case(invocation, number, seed, index // len(entries))
+            if made.rules or len(entries) == 1:
+                return made
+            # Nothing in it could be mutated: the next one has its turn.
+            number, invocation = entries[(index + 1) % len(entries)]
+            return self.algorithm.case(invocation, number, seed, index // len(entries))
         member = grown[seed // GROWN_PERIOD % len(grown)]
         made = self.algorithm.case(member.test.invocation, member.number, seed)
         rules = (*member.test.rules, *made.rules)[-MAX_RULES:]

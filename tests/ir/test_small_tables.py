@@ -89,9 +89,9 @@ def test_tensorflow_knows_the_names(tensorflow_python: Path) -> None:
 def test_streams_are_the_same_on_every_python() -> None:
     rng = Rng(7)
     drawn = [rng.below(1000), rng.between(-5, 5), rng.chance(0.5), rng.choice("abcdef"), rng.uniform(0, 10)]
-    assert drawn == [323, -4, False, "a", 5.358820043066892]
+    assert drawn == [493, 5, False, "b", 2.663794650567394]
     assert derive(1, "torch.add", 2) == 5338414996156451311
-    assert Rng(2**63 - 1).below(10**6) == 316644
+    assert Rng(2**63 - 1).below(10**6) == 233208
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\x1f", exclude_categories=("Cs",))), min_size=1))

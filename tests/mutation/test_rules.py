@@ -175,7 +175,8 @@ def test_rules_that_apply_to_any_value_keep_their_promises(value: Value, seed: i
         if made is None:
             continue
         assert dumps(loads(dumps(made))) == dumps(made)
-        assert all(tensor.size <= MAX_ELEMENTS for tensor in tensors(made))
+        given_already = max((tensor.size for tensor in tensors(value)), default=0)
+        assert all(tensor.size <= max(MAX_ELEMENTS, given_already) for tensor in tensors(made))
         if rule.kind == "type":
             assert fuzz_type(made) != fuzz_type(value)
         elif rule.kind != "beyond":

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import lru_cache
+from math import isfinite
+
+import numpy as np
 
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.rng import Rng
@@ -13,6 +17,7 @@ from fuzz_core.mutation.rules.boundaries import INFINITY, NAN
 from fuzz_core.mutation.rules.tensors import random_key, refilled
 
 SPRINKLED_SHARE = 0.5
+RANGES_KEPT = 4096
 DENORMALS = {
     "float16": 6e-8,
     "float64": 5e-324,
@@ -50,6 +55,34 @@ def _sprinkled(fill: Fill, number: float, rng: Rng) -> Fill:
     if rng.chance(SPRINKLED_SHARE):
         return fill._replace(special=number)
     return Fill("constant", number)
+
+
+class RedrawnContents(TensorRule):
+    """The elements drawn anew from their own range: as valid as before, and different every time."""
+
+    name = "Redrawn Contents"
+    dtype_kinds = NUMERIC
+
+    def change(self, tensor: Tensor, ctx: Context) -> Tensor | None:
+        """A tensor of the same shape; None where there is nothing to draw, or the range is not finite."""
+        fill = tensor.fill
+        if fill.kind == "constant" or 0 in tensor.shape:
+            return None
+        ends = (fill.low, fill.high) if fill.kind == "uniform" else _range(fill.data, DTYPES[tensor.dtype].storage)
+        if ends is None or not ends[0] < ends[1]:
+            return None
+        return refilled(tensor, Fill("uniform", *ends, random_key(ctx.rng), special=fill.special))
+
+
+@lru_cache(RANGES_KEPT)
+def _range(data: bytes, storage: str) -> tuple[float, float] | None:
+    """Smallest and largest of recorded elements; None where one is not finite, or there are none."""
+    if len(data) < np.dtype(storage).itemsize or len(data) % np.dtype(storage).itemsize:
+        return None
+    flat = np.frombuffer(data, storage)
+    parts = flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+    ends = float(parts.min()), float(parts.max())
+    return ends if all(map(isfinite, ends)) else None
 
 
 class NanContents(ContentsRule):

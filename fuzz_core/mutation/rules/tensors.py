@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -15,6 +16,7 @@ from fuzz_core.mutation.contract import MAX_ELEMENTS
 from fuzz_core.mutation.rules.bases import FLOATING
 
 MAX_RANK = 6
+CONVERSIONS_KEPT = 2048
 COMMON_DTYPES = (
     "bool",
     "uint8",
@@ -106,18 +108,21 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
     old, new = DTYPES[tensor.dtype], DTYPES[dtype]
     fill = tensor.fill
     if fill.kind == "values" and old.storage != new.storage:
-        fill = _converted(fill, old.storage, new.storage)
+        data = _converted(fill.data, old.storage, new.storage)
+        fill = Fill(key=fill.key) if data is None else fill._replace(data=data)
     grad = tensor.requires_grad and new.kind in FLOATING
     return Tensor(dtype, tensor.shape, fill, tensor.container, tensor.strides, grad)
 
 
-def _converted(fill: Fill, old: str, new: str) -> Fill:
-    if "object" in (old, new) or len(fill.data) % np.dtype(old).itemsize:
-        return Fill(key=fill.key)
-    values = np.frombuffer(fill.data, dtype=old)
+@lru_cache(CONVERSIONS_KEPT)
+def _converted(data: bytes, old: str, new: str) -> bytes | None:
+    """The same few recorded contents are cast again and again."""
+    if "object" in (old, new) or len(data) % np.dtype(old).itemsize:
+        return None
+    values = np.frombuffer(data, dtype=old)
     with np.errstate(all="ignore"):
         real = values.real if values.dtype.kind == "c" and not new.startswith("complex") else values
-        return fill._replace(data=pack(real.astype(new)))
+        return pack(real.astype(new))
 
 
 def within_cap(value: Value) -> bool:
