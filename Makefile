@@ -6,7 +6,7 @@ TARGET ?= torch==2.13.0
 # A minute of fuzzing, and two thirds of one to confirm and minimise what it finds.
 TIME ?= 105s
 
-.PHONY: fuzz test check clean
+.PHONY: fuzz bench test check clean
 
 $(BIN)/nightfuzz: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,10 @@ fuzz: $(BIN)/nightfuzz
 	$(BIN)/nightfuzz trace --target '$(TARGET)' --source docs,tests
 	$(BIN)/nightfuzz fuzz --target '$(TARGET)' --time $(TIME)
 	$(BIN)/nightfuzz bugs
+
+# How fast the engine is here: see docs/performance.md. Half an hour; options go into BENCH.
+bench: $(BIN)/nightfuzz
+	$(BIN)/python -m bench $(BENCH)
 
 check: $(BIN)/nightfuzz
 	$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""The engine's speed, measured the same way everywhere: `make bench`."""

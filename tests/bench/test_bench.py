@@ -1,0 +1,45 @@
+"""The benchmark runs and its figures are of the right sort; how high they are is for a quiet machine to say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import main
+from bench.sample import sample
+from fuzz_core.campaign.session import Session
+
+SHARES = ("unique", "valid", "inside", "lost")
+
+
+def test_a_sample_is_fixed_and_a_new_name_takes_one_place_at_most() -> None:
+    names = [f"torch.f{number}" for number in range(50)]
+    chosen = sample(names, 10)
+    assert chosen == sample(reversed(names), 10) and len(set(chosen)) == 10
+    assert len({*sample([*names, "torch.new"], 10)} - {*chosen}) <= 1
+    assert sample(names, 100) == sorted(names)
+
+
+def test_a_small_run_measures_everything(
+    traced_session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "figures.json"
+    state = str(traced_session.state_dir)
+    few = ["--apis", "4", "--time", "4", "--repeats", "1", "--json", str(out)]
+    assert main(["--library", "fakelib", "--target", "fakelib-1", "--state", state, *few]) == 0
+    (found,) = json.loads(out.read_text())["subjects"]
+    for figures in (found["one"], found["two"]):
+        assert figures["tests"] > 0 and figures["rate"] > 0
+        assert all(0 <= figures[share] <= 1 for share in SHARES)
+        assert figures["worker_memory"] > 1 << 20 and figures["controller_memory"] > 1 << 20
+    assert {"mutating", "building arguments", "inside the library", "judging"} <= set(found["profile"]["seconds"])
+    shown = capsys.readouterr().out
+    assert "tests, one worker" in shown and "two workers" in shown and "profile" in shown
+    assert traced_session.store.runs() == []
+
+
+def test_nothing_traced_is_the_users_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--library", "fakelib", "--target", "fakelib-1", "--state", str(tmp_path)]) == 2
+    assert "no state file" in capsys.readouterr().err
