@@ -15,13 +15,17 @@ from fuzz_core.ir.values import Ref, Tensor
 
 
 class Dialect(Protocol):
-    """The textual half of a library's adapter. `strided`: whether its tensors have strides and requires_grad."""
+    """The textual half of a library's adapter. `strided`: whether its tensors have strides and requires_grad.
+
+    poisons: errors of a device after which no call of the same process can be judged.
+    """
 
     library: str
     distributions: tuple[str, ...]
     imports: tuple[str, ...]
     internal_error: re.Pattern[str]
     out_of_memory: re.Pattern[str]
+    poisons: re.Pattern[str]
     native_modules: re.Pattern[str]
     strided: bool
 

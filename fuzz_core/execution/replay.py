@@ -19,10 +19,14 @@ TRIM_SECONDS = 0.05
 
 
 class Replayed(NamedTuple):
-    """What the first mode did, and every verdict with its evidence; a death has no verdicts (its judge is outside)."""
+    """What the first mode did, and every verdict with its evidence; a death has no verdicts (its judge is outside).
+
+    spoilt: the process is not as it was before.
+    """
 
     outcome: Outcome
     verdicts: tuple[tuple[Verdict, Outcome], ...] = ()
+    spoilt: bool = False
 
 
 class Replayer:
@@ -47,7 +51,10 @@ class Replayer:
             _send(self.child, request.encode(), self.timeout)
         except OSError:
             return self._died(None)
-        return self._await(self.child)
+        replayed = self._await(self.child)
+        if replayed.spoilt:
+            self.close()
+        return replayed
 
     def _await(self, child: Child) -> Replayed:
         deadline = time.monotonic() + self.timeout
@@ -106,6 +113,6 @@ def _answer(line: bytes, number: int) -> Replayed | None:
         if not isinstance(message, dict) or message.get("replayed") != number:
             return None
         found = tuple((Verdict(*map(str, verdict)), Outcome.from_json(seen)) for verdict, seen in message["verdicts"])
-        return Replayed(Outcome.from_json(message["outcome"]), found)
+        return Replayed(Outcome.from_json(message["outcome"]), found, message.get("retire") is True)
     except (ValueError, RecursionError, TypeError, KeyError, CodecError):
         return None

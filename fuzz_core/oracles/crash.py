@@ -11,7 +11,7 @@ from fuzz_core.oracles.contract import Example, Outcomes
 
 
 class Crash:
-    """The process died by a signal, hung, or an exception says itself that it is an internal error."""
+    """The process died by a signal, hung, lost its device, or an exception says itself that it is an internal error."""
 
     name = "crash"
     share = 1.0
@@ -53,4 +53,6 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
         return "" if outcome.name == "SIGKILL" else "crash"
     if outcome.kind == "exception" and dialect.internal_error.search(text):
         return "internal-error"
+    if outcome.kind == "exception" and dialect.poisons.search(text):
+        return "crash"
     return ""

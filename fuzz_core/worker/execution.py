@@ -38,6 +38,8 @@ class Execution:
         self.builders: dict[str, Builder] = {}
         # The outline of the first mode's result: no live object may outlast its test.
         self.shown: Hashable = None
+        # A device has failed in a way that no later test of this process can be judged after.
+        self.poisoned = False
 
     def inside(self) -> float:
         """Seconds spent in calls of the library so far."""
@@ -65,9 +67,19 @@ class Execution:
             verdict = oracle.judge(outcomes, self.dialect)
             if not verdict.clean:
                 verdicts.append((verdict, outcomes.get(verdict.detail.split(":")[0], results[first][0])))
-        return results[first][0], verdicts
+        return results[first][0], verdicts + self._failures(results)
+
+    def _failures(self, results: dict[str, tuple[Outcome, Any]]) -> list[tuple[Verdict, Outcome]]:
+        """What the crash oracle thinks of the other modes, where they have been executed for another oracle."""
+        if len(results) == 1 or all(oracle.name != "crash" for oracle in self.oracles):
+            return []
+        others = [(mode, outcome) for mode, (outcome, _) in results.items() if mode != self.modes[0]]
+        judged = [(oracle_of("crash").judge({mode: outcome}, self.dialect), outcome) for mode, outcome in others]
+        return [(verdict, outcome) for verdict, outcome in judged if not verdict.clean][:1]
 
     def _outcome(self, test: TestCase, mode: str, results: dict[str, tuple[Outcome, Any]]) -> Outcome:
+        if mode not in results and self.poisoned:
+            return Outcome("skipped", "poisoned")
         if mode not in results:
             results[mode] = self._timed(test, mode) if "@" in mode else self.run(test, mode)
         outcome, result = results[mode]
@@ -98,6 +110,7 @@ class Execution:
         name, text = type(error).__name__, _message(error)
         if self.dialect.out_of_memory.search(f"{name}: {text}"):
             return Outcome("oom", name, text, seconds=seconds)
+        self.poisoned = self.poisoned or self.dialect.poisons.search(text) is not None
         frames: tuple[str, ...] = ()
         if self.dialect.internal_error.search(f"{name}: {text}"):
             frames = tuple(f"{f.name} ({f.filename}:{f.lineno})" for f in traceback.extract_tb(error.__traceback__))[

@@ -28,7 +28,8 @@ COLLECTED_AFTER = (5000, 20, 50)
 
 @dataclass
 class Turn:
-    """What a lease has come to. longest: seconds of its longest test. spoilt: the library's switches have changed.
+    """What a lease has come to. longest: seconds of its longest test. spoilt: the library's switches have changed, or
+    its device is lost.
 
     repeated: how many tests in a row had been executed before.
     """
@@ -101,7 +102,7 @@ class Worker:
         self.journal.begin(turn.lease, index)
         outcome, verdicts = self.execution.judge(test)
         news = self.novelty.of(test.invocation.api, outcome, self.execution.shown)
-        turn.spoilt = self.adapter.state() != self.state
+        turn.spoilt = self.execution.poisoned or self.adapter.state() != self.state
         watched = (news or test.seed % OPERATORS_PERIOD == 0) and not turn.spoilt
         operators = self._operators(test, outcome) if watched else []
         self.journal.end()
@@ -147,4 +148,6 @@ class Worker:
         outcome, verdicts = self.execution.judge(test)
         self.journal.end()
         found = [[list(verdict), evidence.to_json()] for verdict, evidence in verdicts]
-        self.channel.send({"replayed": lease["lease"], "outcome": outcome.to_json(), "verdicts": found})
+        spoilt = self.execution.poisoned or self.adapter.state() != self.state
+        answer = {"replayed": lease["lease"], "outcome": outcome.to_json(), "verdicts": found, "retire": spoilt}
+        self.channel.send(answer)

@@ -38,6 +38,7 @@ class Reading:
         self._dialect = dialect
         self.out_of_memory = Remembering(dialect.out_of_memory)
         self.internal_error = Remembering(dialect.internal_error)
+        self.poisons = Remembering(dialect.poisons)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._dialect, name)

@@ -94,6 +94,24 @@ def test_an_internal_error_in_one_mode_is_seen_by_the_crash_oracle_alone() -> No
     assert (verdict.oracle, verdict.kind, evidence.name) == ("crash", "internal-error", "RuntimeError")
 
 
+def test_a_device_that_is_lost_is_one_finding_and_nothing_after_it_is_judged() -> None:
+    adapter = Planted({"cuda": RuntimeError("the device is lost")})
+    execution = Execution(adapter, Dialect(), ["crash", "differential", "performance"], clock=adapter.clock)
+    for oracle in execution.oracles:
+        oracle.share = 1.0
+    [(verdict, evidence)] = execution.judge(TestCase(Invocation("lib.f", (Tensor("float32", (2, 2)),)), 7))[1]
+    assert (verdict.oracle, verdict.kind, evidence.text) == ("crash", "crash", "the device is lost")
+    assert [mode for mode, _ in adapter.calls] == ["cpu", "cuda"]
+    assert execution.poisoned
+
+
+def test_an_internal_error_on_the_device_alone_is_seen_by_the_crash_oracle() -> None:
+    adapter = Planted({"cuda": RuntimeError("INTERNAL ASSERT FAILED at f.cu:1")})
+    [(verdict, evidence)] = judged(adapter, "crash", "differential")
+    assert (verdict.oracle, verdict.kind, verdict.detail) == ("crash", "internal-error", "cuda: RuntimeError")
+    assert evidence.kind == "exception"
+
+
 def test_the_first_mode_runs_once_for_all_oracles() -> None:
     adapter = Planted()
     judged(adapter, "crash", "differential")

@@ -39,6 +39,7 @@ class TorchDialect:
     strided = True
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY})).*(?:{_INTERNAL})")
+    poisons = re.compile(r"(?:CUDA|HIP) error: (?!out of memory|invalid argument|no kernel image)|device-side assert")
     native_modules = re.compile(r"(?:^|/)(?:libtorch\w*|libc10\w*|libcaffe2\w*|libshm|_C)(?:\.[\w-]+)*\.so")
 
     def tensor(self, tensor: Tensor) -> str:

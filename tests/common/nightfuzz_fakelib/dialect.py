@@ -17,6 +17,7 @@ class Dialect:
     strided = False
     internal_error = re.compile(r"INTERNAL ASSERT FAILED|SystemError: ")
     out_of_memory = re.compile(r"MemoryError|Unable to allocate")
+    poisons = re.compile(r"device is lost")
     native_modules = re.compile(r"(?!)")
 
     def tensor(self, tensor: Tensor) -> str:
