@@ -22,6 +22,7 @@ from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
+GRACE_SECONDS = 5.0
 
 
 @dataclass
@@ -123,19 +124,20 @@ def _results(
     threads: ThreadPoolExecutor,
     groups: list[list[FindingRow]],
 ) -> Iterator[tuple[list[FindingRow], Examination]]:
-    """Groups with their examinations as they are done; at most one waits per thread, so that a deadline bites."""
+    """Groups with their examinations as they are done; nothing waits in a queue, so that a deadline bites."""
     waiting = deque(groups)
     running: dict[Future[Examination], list[FindingRow]] = {}
 
-    def over() -> bool:
-        last_start = None if options.deadline is None else options.deadline - _reserve(waiting[0], options)
-        return session.stopped() or (last_start is not None and session.clock() >= last_start)
+    def over(reserve: float) -> bool:
+        late = options.deadline is not None and session.clock() >= options.deadline - reserve
+        return session.stopped() or late
 
     while True:
-        while waiting and len(running) < session.workers and not over():
+        while waiting and len(running) < session.workers and not over(_reserve(waiting[0], options)):
             group = waiting.popleft()
             running[threads.submit(examiners, group)] = group
-        if not running or session.stopped():
+        # What is under way shortly after the time-box is ended, and waits for the next run.
+        if not running or over(-GRACE_SECONDS):
             return
         done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
         for future in done:

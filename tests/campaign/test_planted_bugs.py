@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fakelib_plans import call
 
@@ -25,6 +27,9 @@ EXPECTED = Path(__file__).parent / "planted_bugs.txt"
 QUICK = TriageOptions(bug_seconds=600.0, runs=2, timeout=1.0)
 # Those whose calls do not die: a death costs a process.
 GENTLE = ("fakelib.add", "fakelib.concat", "fakelib.outer", "fakelib.scale", "fakelib.row_sum", "fakelib.nn.Window")
+
+DIES = call("row_sum", np.ones((2, 0), np.float32))
+HANGS = call("pool", np.ones(6, np.float32), 6, True)
 
 
 def counted(tests: int, seed: int = 1, **options: object) -> FuzzOptions:
@@ -99,6 +104,35 @@ def test_what_does_not_reproduce_is_rejected(traced_session: Session) -> None:
     store.add_finding("fakelib-1", run, TestCase(call("fail", 1), 0), *invented)
     assert examine(traced_session, QUICK).settled == {"rejected": 1}
     assert store.bugs() == []
+
+
+def test_a_finding_becomes_the_bug_that_its_script_shows(traced_session: Session) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    seen_otherwise = (Verdict("crash", "internal-error", "cpu: SystemError"), Outcome("exception", "SystemError", "x"))
+    store.add_finding("fakelib-1", run, TestCase(DIES, 0), *seen_otherwise)
+    assert examine(traced_session, QUICK).settled == {"confirmed": 1}
+    assert [bug.kind for bug in store.bugs()] == ["crash"]
+
+
+def test_a_time_out_whose_script_dies_is_that_death(traced_session: Session) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    slow = (Verdict("crash", "hang", "cpu: 1 s"), Outcome("timeout", "1 s"))
+    store.add_finding("fakelib-1", run, TestCase(DIES, 0), *slow)
+    assert examine(traced_session, QUICK).settled == {"confirmed": 1}
+    assert [bug.kind for bug in store.bugs()] == ["crash"]
+
+
+def test_what_is_under_way_when_the_time_box_is_over_waits_for_the_next_run(traced_session: Session) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    invented = (Verdict("crash", "crash", "cpu: SIGSEGV"), Outcome("signal", "SIGSEGV"))
+    store.add_finding("fakelib-1", run, TestCase(HANGS, 0), *invented)
+    traced_session.clock = lambda: time.monotonic() * 20
+    examined = examine(traced_session, TriageOptions(deadline=traced_session.clock() + 40.0, timeout=600.0))
+    assert (examined.left, examined.settled) == (1, {})
+    assert [finding.status for finding in store.findings("fakelib-1")] == ["pending"]
 
 
 @pytest.mark.parametrize("kind", ["type", "random", "database", "beyond"])
