@@ -101,6 +101,14 @@ def written_to(tensor, write):
     return np.asarray(adapter.build(tensor, "cpu")).tolist()
 def overwrite(array):
     array[0] = 5.0
+def watched(api, **arguments):
+    found = set()
+    adapter.reset(1)
+    with adapter.operators(found.add):
+        adapter.reset(1)
+        adapter.ref(Ref("name", api), "cpu")(**arguments)
+    adapter.ref(Ref("name", "tf.math.cosh"), "cpu")(1.0)
+    return sorted(found)
 def as_drawn(tensor):
     return np.array_equal(np.asarray(adapter.build(tensor, "cpu")).ravel(), elements(tensor))
 ones = Tensor("float32", (2,), Fill("constant", 1.0))
@@ -113,6 +121,10 @@ print(json.dumps({
     "no name": refused(BuildError, lambda: adapter.ref(Ref("name", "tf.nn.no_such"), "cpu")),
     "strided": adapter.build(Tensor("int32", (2,), Fill("constant", 7), strides=(2,)), "cpu").numpy().tolist(),
     "draws": [seeded(1), seeded(2), seeded(1), seeded(1)],
+    "watched": [
+        watched("tf.math.add", x=tf.constant([1.0]), y=2.0),
+        watched("tf.raw_ops.Empty", shape=[2], dtype=tf.int8),
+    ],
     "as set_seed": [seeded(3), set_seed(3)],
     "written to": [
         written_to(ones, lambda x: tf.raw_ops.InplaceUpdate(x=x, i=[0], v=[5.0])),
@@ -293,6 +305,9 @@ class DescribeTensorFlowValues:
     def test_the_same_seed_draws_the_same_numbers(self, round_trip: Any) -> None:
         first, other, again, third = round_trip["draws"]
         assert first == again == third != other
+
+    def test_tells_of_operators_while_it_is_asked_to(self, round_trip: Any) -> None:
+        assert round_trip["watched"] == [["AddV2 float32"], ["Empty int32"]]
 
     def test_seeds_as_tensorflow_does(self, round_trip: Any) -> None:
         reset, set_seed = round_trip["as set_seed"]

@@ -9,8 +9,7 @@ import logging
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -62,6 +61,7 @@ class TensorFlowAdapter:
         self.policy_map = self.keras.dtype_policies.DTypePolicyMap
         self.floatx = self.keras.config.floatx
         self.seeds: set[int] = set()
+        self.watched = False
         self.several: bool | None = None
         self.scope: Any = None
         self.device = ""
@@ -151,7 +151,8 @@ class TensorFlowAdapter:
         cached by their seeds, that is only needed when a seed comes back, and now and then to bound the cache.
         """
         seed &= 0x7FFFFFFF
-        if seed in self.seeds or len(self.seeds) >= CLEAR_EVERY or not hasattr(self.context, "_rng"):
+        again = seed in self.seeds and not self.watched
+        if again or len(self.seeds) >= CLEAR_EVERY or not hasattr(self.context, "_rng"):
             self.tf.random.set_seed(seed)
             self.seeds.clear()
         else:
@@ -159,7 +160,7 @@ class TensorFlowAdapter:
         self.seeds.add(seed)
         random.seed(seed)
         self.keras_state.set_global_attribute("global_seed_generator", None)
-        if self.context.op_callbacks:
+        if self.context.op_callbacks and not self.watched:
             self.callbacks.clear_op_callbacks()
         if self.floatx() != "float32":
             self.keras.config.set_floatx("float32")
@@ -206,10 +207,15 @@ class TensorFlowAdapter:
         text: str = self.tensors.difference(reference, other)
         return text
 
-    def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
-        """Operations, by op callbacks."""
-        made: AbstractContextManager[object] = self.dispatch.operators(seen)
-        return made
+    @contextlib.contextmanager
+    def operators(self, seen: Callable[[str], None]) -> Iterator[None]:
+        """Operations, by op callbacks. Within it `reset` leaves the callbacks and all cached kernels as they are."""
+        self.watched = True
+        try:
+            with self.dispatch.operators(seen):
+                yield
+        finally:
+            self.watched = False
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """None: TensorFlow's wheel has no database of sample inputs."""
