@@ -19,6 +19,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NoReturn
 
+from fuzz_core.execution.lease import Lease
 from fuzz_core.worker import limits
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.journal import SIZE, Journal
@@ -120,8 +121,8 @@ def child(world: World, apis: list[str], positions: dict[str, int], outgoing: in
             first, inside = positions[api], worker.execution.inside()
             parts.seconds.clear()
             parts.since = perf_counter()
-            lease = {"lease": 1, "api": api, "first": first, "last": first + TURN_TESTS, "log": False, "news": []}
-            worker.work({**lease, "until": time.monotonic() + TURN_SECONDS})
+            lease = Lease(1, api, first, first + TURN_TESTS, time.monotonic() + TURN_SECONDS)
+            worker.work(lease.message())
             parts.turn()
             parts.seconds[INSIDE] = worker.execution.inside() - inside
             parts.seconds[CALLS] -= parts.seconds[INSIDE]

@@ -10,6 +10,7 @@ from pathlib import Path
 from rapidfuzz import process as nearest
 
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
+from fuzz_core.campaign.foci import Foci
 from fuzz_core.campaign.fuzzwork import FuzzWork
 from fuzz_core.campaign.learning import Learning
 from fuzz_core.campaign.patience import Patience
@@ -75,7 +76,8 @@ def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, rep
     report.apis = len(counts)
     seconds = None if options.tests is not None else options.seconds
     part = None if seconds is None else slice_for(seconds, session.workers, len(counts))
-    schedule = Schedule(counts, options.seed, session.clock, part, options.tests, options.schedule)
+    foci = Foci(options.disabled) if options.schedule == "bandit" else None
+    schedule = Schedule(counts, options.seed, session.clock, part, options.tests, options.schedule, foci)
     learning = Learning(session, options.grow)
     # Without a time-box nothing may depend on how long tests took.
     patience = Patience(options.timeout) if seconds is not None else None

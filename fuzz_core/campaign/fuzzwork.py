@@ -101,7 +101,7 @@ class FuzzWork:
         verdict = self.crash.judge({"cpu": outcome}, self.session.dialect)
         if not verdict.clean:
             known = self.learning.known_to(lease.api, lease.shown)
-            self.keep(self.plan.test(lease.api, index, known), verdict, outcome)
+            self.keep(self.plan.test(lease.api, index, known, lease.focus), verdict, outcome)
         self.schedule.died(lease, index, spent)
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:

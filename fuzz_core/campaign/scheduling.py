@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
+from fuzz_core.campaign.foci import Foci
 from fuzz_core.campaign.ranking import ranking_of
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.rng import Rng
+from fuzz_core.mutation.focus import EVEN
 
 MAX_SLICE = 0.25
 MIN_SLICE = 0.02
@@ -19,7 +21,8 @@ class Schedule:
     """Leases in the order of a ranking; ties in an order drawn from the seed.
 
     With `slice_seconds`, a lease ends when its slice does (a nightly time-box). Without, nothing depends on the clock:
-    `budget` tests are handed out in all, and a slice is 50 tests.
+    `budget` tests are handed out in all, and a slice is 50 tests. foci: who chooses the kind of mutation of a lease;
+    where there is nobody, all are mixed evenly.
     """
 
     def __init__(
@@ -30,12 +33,14 @@ class Schedule:
         slice_seconds: float | None = None,
         budget: int | None = None,
         ranking: str = "bandit",
+        foci: Foci | None = None,
     ) -> None:
         rng = Rng(seed)
         drawn = {api: rng.random() for api in sorted(counts)}
         self.ranking = ranking_of(ranking, sorted(drawn, key=lambda api: drawn[api]))
         # The first tests of an api are its invocations unmutated: tracing has re-run those already.
         self.position = dict(counts)
+        self.foci = foci
         self.clock = clock
         self.slice = slice_seconds
         self.budget = budget
@@ -56,7 +61,8 @@ class Schedule:
         tests = MAX_TESTS if self.slice is not None else min(COUNTED_TESTS, self.budget or COUNTED_TESTS)
         if self.budget is not None:
             self.budget -= tests
-        return self._numbered(Lease(0, api, self.position[api], self.position[api] + tests))
+        focus = EVEN if self.foci is None else self.foci.choose()
+        return self._numbered(Lease(0, api, self.position[api], self.position[api] + tests, focus=focus))
 
     def _numbered(self, lease: Lease) -> Lease:
         self.numbers += 1
@@ -89,11 +95,14 @@ class Schedule:
         self.position[api] = following
         if self.slice is None and following < lease.last:
             self.begun[api] += tests
-            self.rest.append(Lease(0, api, following, lease.last))
+            self.rest.append(Lease(0, api, following, lease.last, focus=lease.focus))
             return
         tests += self.begun.pop(api, 0)
         slices = tests / COUNTED_TESTS if self.slice is None else seconds / self.slice
-        self.ranking.give(api, slices, tests, self.rewards.pop(api, 0.0))
+        reward = self.rewards.pop(api, 0.0)
+        self.ranking.give(api, slices, tests, reward)
+        if self.foci is not None:
+            self.foci.learn(lease.focus, slices, reward)
 
 
 def slice_for(seconds: float, workers: int, apis: int) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.mutation.focus import EVEN
 
 # A pipe holds 65,536 bytes.
 MAX_NEWS = 48_000
@@ -19,6 +20,7 @@ class Lease:
 
     timeout: seconds per test, the pool's own where None. news: what the api's tests have shown so far, in order, only
     ever appended to; a process is told each item once. shown: how many items the worker knows during this lease.
+    focus: the kind of rule that mostly makes its tests.
     """
 
     number: int
@@ -30,13 +32,14 @@ class Lease:
     timeout: float | None = None
     news: Sequence[Any] = ()
     shown: int = 0
+    focus: str = EVEN
 
     def message(self, told: int = 0) -> dict[str, Any]:
         """What a worker is told that knows the first `told` items of the news; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
         fresh = list(_within(self.news[told:], MAX_NEWS))
         self.shown = told + len(fresh)
-        return {**fields, "until": self.until, "log": self.log, "news": fresh}
+        return {**fields, "until": self.until, "log": self.log, "news": fresh, "focus": self.focus}
 
 
 def _within(items: Sequence[Any], characters: int) -> Iterator[Any]:

@@ -11,16 +11,11 @@ from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.mutation.book import Choices, RuleBook, try_rules
 from fuzz_core.mutation.changed import Changed
 from fuzz_core.mutation.contract import Context, ValueSource
+from fuzz_core.mutation.focus import EVEN, FOCI
 from fuzz_core.mutation.rules.calls import tensors_of
 from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 from fuzz_core.mutation.space import EmptySpace
 
-# doTypeMutation of line 11 and selectRandOverDB of line 13, which the paper leaves open: few type mutants are valid.
-TYPE_SHARE = 0.25
-RANDOM_SHARE = 0.5
-# The share of mutations that come from a rule beyond the paper, and of cases that end with one for the whole call.
-BEYOND_SHARE = 0.4
-CALL_SHARE = 0.2
 # Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.
 UNIFORM_SHARE = 0.1
 CONTINUE_SHARE = 0.4
@@ -31,7 +26,7 @@ EARLY_PER_SLOT = 15
 # The least share of mutants with new elements in one tensor: invocations of one api often share theirs.
 REDRAWN_SHARE = 0.5
 # A call without tensors can only lose an argument as a whole.
-CALL_SHARE_WITHOUT_TENSORS = 0.06
+SHARE_WITHOUT_TENSORS = 0.3
 MAX_PLANS = 1 << 15
 
 Wrapped = tuple[Changed, ...]
@@ -74,19 +69,23 @@ class Algorithm1:
         self._space = EmptySpace() if "database" in off else space
         self._book = RuleBook(params, off)
         self._uniform_count = uniform_count
+        self._shares = FOCI[EVEN]
         self._plans: dict[int, Plan] = {}
 
-    def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0) -> TestCase:
+    def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0, focus: str = EVEN) -> TestCase:
         """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
 
-        earlier: how many mutants of it were made before; the more, the more mutations.
+        earlier: how many mutants of it were made before; the more, the more mutations. focus: a name of FOCI.
         """
+        self._shares = FOCI[focus]
         plan = self._plan(invocation, origin)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
         rng = Rng(seed)
         applied: list[str] = []
-        whole = bool(self._book.calls) and rng.random() < (CALL_SHARE if plan.tensors else CALL_SHARE_WITHOUT_TENSORS)
+        whole = bool(self._book.calls) and rng.random() < self._shares.call * (
+            1 if plan.tensors else SHARE_WITHOUT_TENSORS
+        )
         age = earlier / (earlier + EARLY_PER_SLOT * (len(plan.slots) + 1))
         made = self._mutate_arguments(plan, rng, applied, int(whole), age)
         if whole:
@@ -161,20 +160,21 @@ class Algorithm1:
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
         of_type, of_random, of_database, of_beyond = choices
-        if of_beyond and (rng.random() < BEYOND_SHARE or not (of_type or of_random or of_database)):
+        if of_beyond and (rng.random() < self._shares.beyond or not (of_type or of_random or of_database)):
             values[slot.place] = _tried(of_beyond, value, ctx, applied)
             return len(applied) > before
-        if of_type and (rng.random() < TYPE_SHARE or not (of_random or of_database)):
+        if of_type and (rng.random() < self._shares.type or not (of_random or of_database)):
             value = _tried(of_type, value, ctx, applied)
             if len(applied) > before:
                 _, of_random, of_database, _ = self._book.choices(value)
-        values[slot.place] = _value_rule(of_random, of_database, value, ctx, applied)
+        randomly = rng.random() < self._shares.random
+        first, second = (of_random, of_database) if randomly else (of_database, of_random)
+        values[slot.place] = _value_rule(first, second, value, ctx, applied)
         return len(applied) > before
 
 
-def _value_rule(of_random: Wrapped, of_database: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
-    """A random or a database rule, and the other where the first finds nothing."""
-    first, second = (of_random, of_database) if ctx.rng.random() < RANDOM_SHARE else (of_database, of_random)
+def _value_rule(first: Wrapped, second: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
+    """One of the first rules, and of the second where that finds nothing."""
     before = len(applied)
     value = _tried(first, value, ctx, applied)
     return value if len(applied) > before else _tried(second, value, ctx, applied)

@@ -77,7 +77,7 @@ class Worker:
         index = lease["first"]
         began, inside = time.monotonic(), self.execution.inside()
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
-            test = self.plan.test(api, index, grown)
+            test = self.plan.test(api, index, grown, lease["focus"])
             key = hash(test.invocation)
             if log or key not in self.executed:
                 self.executed.add(key)

@@ -16,6 +16,7 @@ from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.mutation.algorithm import Algorithm1
+from fuzz_core.mutation.focus import EVEN
 from fuzz_core.mutation.space import ArgumentSpace
 from fuzz_core.worker.corpus import Grown
 
@@ -68,11 +69,12 @@ class Plan:
         """How many invocations an api has."""
         return len(self.lines[api])
 
-    def test(self, api: str, index: int, grown: Sequence[Grown] = ()) -> TestCase:
+    def test(self, api: str, index: int, grown: Sequence[Grown] = (), focus: str = EVEN) -> TestCase:
         """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn.
 
-        Where the corpus has grown, a share of the mutants are mutants of its members, which keep the traced
-        invocation that they go back to as their origin.
+        focus: the kind of rule that mostly makes them, a name of `mutation.focus.FOCI`. Where the corpus has grown, a
+        share of the mutants are mutants of its members, which keep the traced invocation that they go back to as their
+        origin.
         """
         entries = self.invocations(api)
         seed = derive(self.header.seed, api, index)
@@ -80,13 +82,13 @@ class Plan:
         if index < len(entries):
             return TestCase(invocation, seed, number)
         if not grown or seed % GROWN_PERIOD:
-            made = self.algorithm.case(invocation, number, seed, index // len(entries))
+            made = self.algorithm.case(invocation, number, seed, index // len(entries), focus)
             if made.rules or len(entries) == 1:
                 return made
             # Nothing in it could be mutated: the next one has its turn.
             number, invocation = entries[(index + 1) % len(entries)]
-            return self.algorithm.case(invocation, number, seed, index // len(entries))
+            return self.algorithm.case(invocation, number, seed, index // len(entries), focus)
         member = grown[seed // GROWN_PERIOD % len(grown)]
-        made = self.algorithm.case(member.test.invocation, member.number, seed)
+        made = self.algorithm.case(member.test.invocation, member.number, seed, focus=focus)
         rules = (*member.test.rules, *made.rules)[-MAX_RULES:]
         return made._replace(origin=member.test.origin, rules=rules)

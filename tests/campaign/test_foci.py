@@ -1,0 +1,41 @@
+"""The bandit over kinds of mutation."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fuzz_core.campaign.foci import EVEN_PERIOD, Foci
+from fuzz_core.mutation.focus import EVEN, FOCI
+
+
+def chosen(rates: dict[str, float], count: int, foci: Foci) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for _ in range(count):
+        focus = foci.choose()
+        found[focus] += 1
+        foci.learn(focus, 1.0, rates.get(focus, 0.0))
+    return found
+
+
+def test_every_focus_is_tried_and_the_even_mix_keeps_its_share() -> None:
+    found = chosen({}, 300, Foci())
+    assert set(found) == set(FOCI)
+    assert found[EVEN] >= 300 / EVEN_PERIOD
+
+
+def test_the_kind_that_brings_most_is_chosen_most_and_no_other_is_dropped() -> None:
+    found = chosen(dict.fromkeys(FOCI, 1.0) | {"database": 5.0}, 900, Foci())
+    others = [found[name] for name in FOCI if name not in ("database", EVEN)]
+    assert found["database"] > 2 * max(others)
+    assert min(others) > 5
+
+
+def test_it_follows_where_the_news_moves() -> None:
+    foci = Foci()
+    chosen({"type": 5.0}, 900, foci)
+    found = chosen({"beyond": 5.0}, 1800, foci)
+    assert found["beyond"] > found["type"]
+
+
+def test_kinds_that_are_off_are_no_focus() -> None:
+    assert set(chosen({}, 100, Foci(["type", "Random List"]))) == set(FOCI) - {"type"}
