@@ -195,7 +195,7 @@ class Pool:
         slot.held = seen.resident
         if seen.resident - slot.resident > self.limits.growth or self._litters(slot):
             return True
-        return self.recruits.fresh is not None and seen.differs(self.recruits.fresh)
+        return slot.lease is not None and self.recruits.changed(seen, slot.lease.api)
 
     def _watch(self, listener: Listener) -> None:
         """Ends workers that are in one test for longer than the time-out, silent without being in any, or too big."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import defaultdict
 
 from fuzz_core.execution.health import Health, health
 from fuzz_core.execution.scratch import NoSpace
@@ -11,6 +12,8 @@ from fuzz_core.execution.zygote import Child, Zygote, kill
 
 # By then a new process has done what the library does first.
 SETTLED_SECONDS = 1.0
+# What the tests of so many apis leave behind is no doing of theirs: so the library is once it has begun to work.
+NORMAL_APIS = 3
 
 
 class Recruits:
@@ -24,6 +27,7 @@ class Recruits:
         # At first the zygote, then a spare process.
         self.fresh: Health | None = health(zygote.pid, zygote.root)
         self.settled = False
+        self.blamed: dict[str, set[str]] = defaultdict(set)
 
     def keep(self) -> None:
         """Forked while the others work: a fork and what the library does first take longer than most tests."""
@@ -43,6 +47,14 @@ class Recruits:
         if child is not None and self.zygote.delivers(child):
             return child
         return self.zygote.fork("fuzz", self.memory)
+
+    def changed(self, seen: Health, api: str) -> bool:
+        """Whether a process differs from a fresh one, after tests of an api, in what they alone can have done."""
+        changes = seen.changes(self.fresh) if self.fresh is not None else set()
+        unusual = [change for change in changes if len(self.blamed[change]) < NORMAL_APIS]
+        for change in unusual:
+            self.blamed[change].add(api)
+        return bool(unusual)
 
     def close(self) -> None:
         """Ends the spare process."""

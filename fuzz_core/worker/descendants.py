@@ -13,7 +13,6 @@ import signal
 import time
 from collections.abc import Collection
 from contextlib import suppress
-from pathlib import Path
 
 END_SECONDS = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -27,10 +26,14 @@ def adopt() -> None:
 def children(pid: int | str = "self") -> list[int]:
     """The children of a process, those that have ended and were not waited for among them."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - names alone
+    except OSError:
+        return found
+    for task in tasks:
         # A thread may end between the listing and the reading.
-        with suppress(OSError):
-            found += map(int, task.read_text().split())
+        with suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb", buffering=0) as file:  # noqa: PTH123
+            found += map(int, file.read().split())
     return found
 
 
