@@ -20,11 +20,11 @@ from fuzz_core.mutation.space import EmptySpace
 UNIFORM_SHARE = 0.1
 CONTINUE_SHARE = 0.4
 # What an invocation has to give with few mutations runs out: later mutants of it get more, also of one argument.
-LATER_CONTINUE_SHARE = 0.8
+LATER_CONTINUE_SHARE = 0.85
 LATER_EXTRA = 3
-EARLY_PER_SLOT = 15
+EARLY_PER_SLOT = 10
 # The least share of mutants with new elements in one tensor: invocations of one api often share theirs.
-REDRAWN_SHARE = 0.5
+REDRAWN_SHARE = 0.8
 # A call without tensors can only lose an argument as a whole.
 SHARE_WITHOUT_TENSORS = 0.3
 MAX_PLANS = 1 << 15

@@ -68,8 +68,9 @@ class Builder:
         return self._timed(method, then)
 
     def _timed(self, function: Callable[..., Any], call: Invocation | Then) -> Any:
-        args = [self.build(value) for value in call.args]
-        keywords = {name: self.build(value) for name, value in call.kwargs}
+        makers = self.makers
+        args = [makers[type(value)](value) for value in call.args]
+        keywords = {name: makers[type(value)](value) for name, value in call.kwargs}
         began = self.clock()
         try:
             return function(*args, **keywords)
