@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.watching import watched
+from bench.watching import FORKING, watched
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session
@@ -34,8 +34,8 @@ def run(options: dict[str, Any]) -> dict[str, Any]:
     return {
         **figures(report, workers),
         "start_up": round(wall - report.seconds, 2),
-        "restarts": watcher.counts["fork"],
-        "forking": round(watcher.seconds["fork"] + watcher.seconds["reap"], 2),
+        "restarts": watcher.counts["order"],
+        "forking": round(sum(watcher.seconds[method] for method in FORKING), 2),
         "hangs": watcher.counts["timeout"],
         "hanging": round(watcher.seconds["timeout"], 2),
         "worker_memory": watcher.memory["worker"],

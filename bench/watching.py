@@ -18,6 +18,7 @@ from fuzz_core.ir.outcome import Outcome
 
 PERIOD = 0.1
 PROC = Path("/proc")
+FORKING = ("order", "deliver", "reap")
 
 
 def peak(pid: int) -> int:
@@ -105,7 +106,7 @@ class Watcher(threading.Thread):
 def watched(workers: int) -> Iterator[Watcher]:
     """Watches everything that this process does, once per process."""
     watcher = Watcher(workers)
-    for method in ("fork", "reap"):
+    for method in FORKING:
         watcher.clock(Zygote, method)
     watcher.deaths()
     watcher.start()
