@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayed, Replayer
+from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -191,8 +190,8 @@ class Examiner:
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
 
     def _frames(self, script: str) -> tuple[str, ...]:
-        with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
-            path = Path(folder) / "repro.py"
+        with scratch() as folder:
+            path = folder / "repro.py"
             path.write_text(script, encoding="utf-8")
             return frames(self.python, str(path), GDB_SECONDS, self.dialect, processes=self.processes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from fuzz_core.campaign.examiner import HANG_FACTOR, Examination, Examiner
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
+from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.cost import cost
@@ -82,8 +82,8 @@ def _expense(group: list[FindingRow]) -> tuple[int, int]:
 @contextmanager
 def _plan(session: Session) -> Iterator[Path]:
     """A plan without invocations: examiners replay given test cases."""
-    with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
-        path = Path(folder) / "plan.jsonl"
+    with scratch() as folder:
+        path = folder / "plan.jsonl"
         make_plan(session, path, (), seed=0, mutating=False)
         yield path
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from rapidfuzz import process as nearest
 
@@ -18,6 +16,7 @@ from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.scheduling import Schedule, slice_for
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Limits, Pool
+from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import Body
@@ -31,8 +30,9 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
     rows = _choose(session, options.patterns)
     report = FuzzReport()
     began = session.clock()
-    with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
-        path = Path(folder) / "plan.jsonl"
+    sweep()
+    with scratch() as folder:
+        path = folder / "plan.jsonl"
         session.watch.phase("preparing")
         make_plan(session, path, rows, seed=options.seed, oracles=options.oracles, disabled=options.disabled)
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:

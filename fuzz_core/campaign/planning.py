@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.session import Session
+from fuzz_core.execution.scratch import explained
 from fuzz_core.mutation.registry import STRIDED_ONLY
 from fuzz_core.store.records import Body
 from fuzz_core.worker.plan import Header, write_plan
@@ -29,7 +30,8 @@ def make_plan(
     space = _space(session) if mutating else {"values": {}, "apis": [], "similarity": {}, "tensors": {}}
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     header = Header(session.target.library, seed, list(oracles), off, params, space)
-    write_plan(path, header, ((row.id, row.api, row.body) for row in rows))
+    with explained(path.parent):
+        write_plan(path, header, ((row.id, row.api, row.body) for row in rows))
 
 
 def _space(session: Session) -> dict[str, Any]:

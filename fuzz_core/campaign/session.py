@@ -53,7 +53,24 @@ class Session:
     stopped: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.monotonic
 
+    def __post_init__(self) -> None:
+        self.clock = steady(self.clock)
+
     @property
     def dialect(self) -> Dialect:
         """The dialect of the target's library."""
         return dialect_of(self.target.library)
+
+
+def steady(clock: Callable[[], float]) -> Callable[[], float]:
+    """The same clock, which goes on from where it was when it is set back: else a time-box would last that longer."""
+    last, lost = clock(), 0.0
+
+    def reading() -> float:
+        nonlocal last, lost
+        now = clock()
+        lost += max(0.0, last - now)
+        last = now
+        return now + lost
+
+    return reading

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any, Protocol
 
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease, Limits, Pool
+from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome
@@ -30,8 +29,8 @@ def validate(session: Session, report: Counts) -> None:
     if not rows:
         return
     session.watch.phase("re-running invocations", len(rows))
-    with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
-        plan = Path(folder) / "plan.jsonl"
+    with scratch() as folder:
+        plan = folder / "plan.jsonl"
         make_plan(session, plan, rows, seed=0, mutating=False)
         with Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped) as zygote:
             listener = _Validation(session, rows)

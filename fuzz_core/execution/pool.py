@@ -25,6 +25,7 @@ __all__ = ["Lease", "Limits", "Listener", "Pool"]
 MAX_LINE = 8 << 20
 TICK = 0.05
 FUTILE_STARTS = 5
+KILLED_WEIGHT = 0.05
 LOOK_SECONDS = 1.0
 # How long a worker may live on after its pipe was closed.
 CLOSED_SECONDS = 1.0
@@ -66,7 +67,7 @@ class Pool:
         self.selector = selectors.DefaultSelector()
         self.deaths = 0
         self.restarts = 0
-        self.futile = 0
+        self.futile = 0.0
         self.looked = 0.0
 
     def run(self, listener: Listener, stop: Callable[[], bool], tick: Callable[[], None]) -> None:
@@ -271,8 +272,12 @@ class Pool:
         return True
 
     def _check_start(self, began: bool, outcome: Outcome) -> None:
-        """Workers that die one after the other before their first test will never work: that is no finding."""
-        self.futile = 0 if began else self.futile + 1
+        """Workers that die one after the other before their first test will never work: that is no finding.
+
+        Those that were killed from outside may, once whoever does it lets them.
+        """
+        from_outside = outcome.name == "SIGKILL"
+        self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if from_outside else 1.0)
         if self.futile > FUTILE_STARTS:
             raise ZygoteError(f"workers end before their first test: {outcome.kind} {outcome.name}\n{outcome.text}")
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 from sqlite_utils import Database
 
 from fuzz_core.store.faults import user_errors
+from fuzz_core.store.rescue import gone, place_of, rescue
 
 
 class Base:
@@ -28,6 +29,8 @@ class Base:
         self._db = db
         self._clock = clock
         self._on_close = on_close
+        self._inode = place_of(path)
+        self._rescued = False
         # Names of parameters by target: read for every seed, changed by `save_apis` alone.
         self._known_params: dict[str, dict[str, list[str]]] = {}
 
@@ -49,6 +52,13 @@ class Base:
     def _transaction(self) -> Iterator[None]:
         with user_errors(self.path), self._db.atomic():
             yield
+        self._check_still_there()
+
+    def _check_still_there(self) -> None:
+        """SQLite writes on into a file that was deleted, and nobody would ever see what. Raises UserError."""
+        if not self._rescued and place_of(self.path) != self._inode:
+            self._rescued = True
+            raise gone(self.path, rescue(self.path, self._db))
 
     def _rows(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
         with user_errors(self.path):

@@ -33,7 +33,7 @@ HANGS = call("pool", np.ones(6, np.float32), 6, True)
 
 
 def counted(tests: int, seed: int = 1, **options: object) -> FuzzOptions:
-    return FuzzOptions(seconds=None, tests=tests, seed=seed, timeout=3.0, **options)  # type: ignore[arg-type]
+    return FuzzOptions(seconds=None, tests=tests, seed=seed, timeout=1.0, **options)  # type: ignore[arg-type]
 
 
 def shown(session: Session) -> str:
