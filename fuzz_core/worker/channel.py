@@ -1,10 +1,14 @@
-"""What the zygote has loaded, and how its children talk to the controller."""
+"""What the zygote has loaded, and how its children talk to the controller.
+
+Functions are bound at import: a test may put others in their place.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
+from json import dumps, loads
+from os import _exit, write
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.base import Adapter, Listed
@@ -39,16 +43,16 @@ class Channel(NamedTuple):
         data = b"\n" + line.encode("utf-8", "replace")
         try:
             while data:
-                data = data[os.write(self.outgoing, data) :]
+                data = data[write(self.outgoing, data) :]
         except OSError:
-            os._exit(0)
+            _exit(0)
 
     def send(self, message: dict[str, Any]) -> None:
         """Sends a message."""
-        self.write(json.dumps(message) + "\n")
+        self.write(dumps(message) + "\n")
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Messages from the controller until it closes the pipe."""
         with os.fdopen(self.incoming, "rb", buffering=1 << 16, closefd=False) as file:
             for line in file:
-                yield json.loads(line)
+                yield loads(line)

@@ -16,6 +16,11 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.seen = seen
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here: what keeps the compiler off this mode would import it, a second per process."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
