@@ -6,7 +6,7 @@ TARGET ?= torch==2.13.0
 # A minute of fuzzing, and two thirds of one to confirm and minimise what it finds.
 TIME ?= 105s
 
-.PHONY: fuzz bench test check clean
+.PHONY: fuzz bench ablation soak test check clean
 
 $(BIN)/nightfuzz: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,15 @@ fuzz: $(BIN)/nightfuzz
 # How fast the engine is here: see docs/performance.md. Half an hour; options go into BENCH.
 bench: $(BIN)/nightfuzz
 	$(BIN)/python -m bench $(BENCH)
+
+# What each part of the engine is worth, on a state with traced invocations; options go into ABLATION.
+ablation: $(BIN)/nightfuzz
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m bench.ablation $(ABLATION)
+
+# A long run watched from outside, as `make soak SOAK='--target torch==2.13.0 --state .nightfuzz'`.
+soak: $(BIN)/nightfuzz
+	$(BIN)/python -m bench.soak $(SOAK)
 
 check: $(BIN)/nightfuzz
 	$(BIN)/ruff check .
