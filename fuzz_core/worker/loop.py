@@ -21,7 +21,7 @@ REPEATS_REPORTED = 2
 OPERATORS_PERIOD = 256
 WATCHED_SECONDS = 0.05
 # So many tests in a row that were executed before: the rest of the slice is better spent on another api.
-EXHAUSTED_AFTER = 50
+EXHAUSTED_AFTER = 20
 # The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
 COLLECTED_AFTER = (5000, 20, 50)
 
