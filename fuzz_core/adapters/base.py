@@ -13,6 +13,8 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
 
 MAX_ELEMENTS = 1 << 22
+# What one process may have of each GPU: room for any test below the element cap, and for several workers beside it.
+GPU_MEMORY_BYTES = 4 << 30
 
 Describe = Callable[[Any], Value]
 
@@ -56,7 +58,7 @@ class Adapter(Protocol):
         """Installs what tells of api calls that wrapping cannot see: `seen(api, keyword arguments)` after a success."""
 
     def prepare(self) -> None:
-        """Once in every forked process before the first test: one thread, quiet warnings."""
+        """Once in every forked process before the first test: one thread, quiet warnings, a bound on GPU memory."""
 
     def reset(self, seed: int) -> None:
         """Before each test: random streams from the seed."""

@@ -63,6 +63,41 @@ def interpreter(request: pytest.FixtureRequest) -> str:
     return python
 
 
+BOUNDED = """
+import json
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, adapter_of
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, TestCase, prim
+from fuzz_core.worker.execution import Execution
+
+adapter = adapter_of("torch")
+adapter.load()
+adapter.prepare()
+execution = Execution(adapter, dialect_of("torch"), ["crash", "differential"])
+for oracle in execution.oracles:
+    oracle.share = 1.0
+size = (prim(GPU_MEMORY_BYTES + 1),)
+device = (("dtype", Ref("dtype", "int8")), ("device", Ref("device", "cpu")))
+found = {"beyond": execution.run(TestCase(Invocation("torch.zeros", size, device), 1), "cuda")[0].kind}
+table, index = Tensor("float32", (4, 2)), Tensor("int64", (1,), Fill("constant", 9.0, 9.0))
+call = Invocation("torch.nn.functional.embedding", (index, table))
+outcome = execution.run(TestCase(call, 1), "cuda")[0]
+found["lost"] = [outcome.kind, execution.poisoned]
+found["after"] = [execution._outcome(TestCase(call, 1), mode, {}).kind for mode in ("cuda", "cuda-nocudnn")]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.real
+def test_gpu_memory_is_bounded_and_nothing_is_judged_in_a_poisoned_process(request: pytest.FixtureRequest) -> None:
+    env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([interpreter(request), "-c", BOUNDED], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found == {"beyond": "oom", "lost": ["exception", True], "after": ["skipped", "skipped"]}
+
+
 @pytest.mark.gpu
 @pytest.mark.real
 def test_modes_on_a_cuda_device(request: pytest.FixtureRequest) -> None:

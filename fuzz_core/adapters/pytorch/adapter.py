@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import Describe, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Listed, resolve
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 
@@ -84,9 +84,13 @@ class TorchAdapter:
         """Nothing: every public function of torch can be wrapped."""
 
     def prepare(self) -> None:
-        """One thread, no warnings: their text would cost more than most tests."""
+        """One thread, no warnings (their text would cost more than most tests), a bounded share of each GPU."""
         warnings.simplefilter("ignore")
         self.torch.set_num_threads(1)
+        cuda = self.torch.cuda
+        for device in range(cuda.device_count() if cuda.is_available() else 0):
+            total = cuda.get_device_properties(device).total_memory
+            cuda.set_per_process_memory_fraction(min(1.0, GPU_MEMORY_BYTES / total), device)
 
     def reset(self, seed: int) -> None:
         """Reseeds the global generator."""

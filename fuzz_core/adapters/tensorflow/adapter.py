@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import Describe, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Listed, resolve
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 
@@ -142,7 +142,8 @@ class TensorFlowAdapter:
             threading.set_inter_op_parallelism_threads(1)
             if "cuda" in self.modes():
                 for gpu in self.tf.config.list_physical_devices("GPU"):
-                    self.tf.config.experimental.set_memory_growth(gpu, True)
+                    bounded = self.tf.config.LogicalDeviceConfiguration(memory_limit=GPU_MEMORY_BYTES >> 20)
+                    self.tf.config.set_logical_device_configuration(gpu, [bounded])
 
     def reset(self, seed: int) -> None:
         """Undoes what an earlier test may have switched globally and reseeds all random streams.
