@@ -177,7 +177,7 @@ def _replace(functions: dict[int, Any], prefixes: tuple[str, ...]) -> None:
 
 
 def _register(table: Any, functions: dict[int, Any]) -> None:
-    """Puts wrappers into a library's own tables, of functions by name and of names by function alike."""
+    """Puts wrappers into a library's own tables: of functions by name, of names by function or by a function's id."""
     if isinstance(table, set):
         table.update([functions[id(item)] for item in table if id(item) in functions])
         return
@@ -186,3 +186,5 @@ def _register(table: Any, functions: dict[int, Any]) -> None:
             table[key] = functions[id(item)]
         if id(key) in functions:
             table[functions[id(key)]] = table[key]
+        if type(key) is int and key in functions:
+            table[id(functions[key])] = item
