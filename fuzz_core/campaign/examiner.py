@@ -34,6 +34,7 @@ EXPECTED = {
     "hang": "a result or a Python exception within seconds",
     "wrong-result": "the same result in every mode",
     "slow": "less precision costs no more time",
+    "leak": "memory that does not grow with every call",
 }
 
 
@@ -88,6 +89,8 @@ class Examiner:
             if finding.verdict.kind == "hang" and not self._fails_alone(finding):
                 return Examination(finding, reason="ends within five times the limit", runs=1)
             small = self._minimised(finding, wanted)
+            if finding.verdict.kind == "leak":
+                return self._by_growth(finding, small)
             if finding.verdict.oracle != "crash":
                 return self._by_replay(finding, small, wanted)
             return self._by_script(finding, small)
@@ -115,7 +118,7 @@ class Examiner:
         )
 
     def _reproduces(self, test: TestCase, finding: FindingRow, wanted: str) -> bool:
-        return self._seen(self.replayer.run(test), finding, wanted) is not None
+        return self._seen(self.replayer.run(test, weigh=finding.verdict.kind == "leak"), finding, wanted) is not None
 
     def _seen(self, replayed: Replayed, finding: FindingRow, wanted: str) -> Outcome | None:
         """The evidence in a replay for the finding's own signature."""
@@ -133,6 +136,17 @@ class Examiner:
         hits = [outcome for outcome in seen if outcome is not None]
         outcome = hits[0] if hits else finding.outcome
         return self._decided(finding, small, Confirmation(len(hits), self.runs, outcome))
+
+    def _by_growth(self, finding: FindingRow, small: TestCase) -> Examination:
+        """A leak is confirmed by a script that repeats the call and ends with an assertion on its own memory."""
+
+        def grown(outcome: Outcome) -> bool:
+            return (outcome.kind, outcome.name) == ("exception", "AssertionError")
+
+        limits = (self.runs, self.timeout * HANG_FACTOR + IMPORT_SECONDS)
+        script = self._script(small, finding)
+        seen = confirm(self.python, script, grown, self.dialect, *limits, processes=self.processes)
+        return self._decided(finding, small, seen._replace(outcome=finding.outcome))
 
     def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
         """Confirms the smallest script; where that fails, with seeded streams, then the test case as it was found."""
@@ -198,7 +212,7 @@ class Examiner:
     def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
         kind = finding.verdict.kind
         observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
-        return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded)
+        return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded, kind == "leak")
 
 
 def _decisive(examinations: Iterable[Examination]) -> Examination | None:

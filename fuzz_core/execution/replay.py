@@ -39,14 +39,14 @@ class Replayer:
         self.child: Child | None = None
         self.numbers = 0
 
-    def run(self, test: TestCase, *, fresh: bool = False) -> Replayed:
-        """Executes a test case; `fresh` in a process that has run nothing else."""
+    def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False) -> Replayed:
+        """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too."""
         if fresh:
             self.close()
         if self.child is None:
             self.child = self.zygote.fork("fuzz", self.memory)
         self.numbers += 1
-        request = json.dumps({"lease": self.numbers, "test": encode_test(test)}) + "\n"
+        request = json.dumps({"lease": self.numbers, "test": encode_test(test), "weigh": weigh}) + "\n"
         try:
             _send(self.child, request.encode(), self.timeout)
         except OSError:

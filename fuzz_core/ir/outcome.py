@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An oracle's judgement: kind is clean, crash, internal-error, hang, wrong-result or slow."""
+    """An oracle's judgement: kind is clean, crash, internal-error, hang, wrong-result, slow or leak."""
 
     oracle: str
     kind: str

@@ -39,6 +39,7 @@ ORACLES: dict[str, str] = {
     "crash": "fuzz_core.oracles.crash:Crash",
     "differential": "fuzz_core.oracles.differential:Differential",
     "performance": "fuzz_core.oracles.performance:Performance",
+    "leak": "fuzz_core.oracles.leak:Leak",
 }
 
 

@@ -37,17 +37,40 @@ class Argument(NamedTuple):
         return f"{self.keyword}={self.source}"
 
 
-def render(test: TestCase, dialect: Dialect, expected: str = "", observed: str = "", seeded: bool = False) -> str:
+def render(
+    test: TestCase,
+    dialect: Dialect,
+    expected: str = "",
+    observed: str = "",
+    seeded: bool = False,
+    repeated: bool = False,
+) -> str:
     """A standalone script that makes the call; `expected` and `observed` become comments of one line each.
 
-    `seeded` also seeds the library's random streams from the test case. Raises CodecError for a name that is none,
-    and BuildError for a dtype that the library does not have.
+    `seeded` also seeds the library's random streams from the test case; `repeated` calls again and again and asserts
+    that memory does not grow. Raises CodecError for a name that is none, and BuildError for a dtype that the library
+    does not have.
     """
-    lines = [*dialect.imports, *(["import numpy as np"] if _needs_numpy(test.invocation) else []), ""]
+    numpy = ["import numpy as np"] if _needs_numpy(test.invocation) else []
+    lines = [*(["import resource"] if repeated else []), *dialect.imports, *numpy, ""]
     lines += [dialect.seed(test.seed)] if seeded else []
-    lines += _Writer(dialect).statements(test.invocation)
+    statements = _Writer(dialect).statements(test.invocation)
+    lines += _repeated(statements) if repeated else statements
     lines += [comment(f"{label}: {text}") for label, text in (("expected", expected), ("observed", observed)) if text]
     return "\n".join(lines) + "\n"
+
+
+def _repeated(statements: list[str]) -> list[str]:
+    """A loop around the statements; from the 500th call on, 2,000 further ones may cost a mebibyte at most."""
+    held = "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss"
+    inside = [f"    {line}" for statement in statements for line in statement.splitlines()]
+    return [
+        "for i in range(2500):",
+        *inside,
+        "    if i == 500:",
+        f"        before = {held}",
+        f"assert {held} - before < 1024",
+    ]
 
 
 def comment(text: str) -> str:

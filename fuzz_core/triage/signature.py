@@ -49,6 +49,8 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
     if verdict.kind in ("wrong-result", "slow"):
         return f"{verdict.kind}: {normalised(verdict.detail)}"
+    if verdict.kind == "leak":
+        return "leak"
     if outcome.kind == "exception":
         return f"{outcome.name}: {normalised(outcome.text)}"
     if outcome.kind == "signal":

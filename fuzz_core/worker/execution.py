@@ -17,11 +17,15 @@ from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Then, Va
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.performance import PRECISIONS
 from fuzz_core.worker.building import Builder
+from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
 from fuzz_core.worker.reading import reading
 
 MAX_MESSAGE = 2000
 REPEATS = 7
+# What takes longer is not weighed; a glance at so many repetitions tells most suspects from leaks.
+WEIGHED_SECONDS = 0.002
+GLANCE = 30
 
 
 class Execution:
@@ -68,6 +72,29 @@ class Execution:
             if not verdict.clean:
                 verdicts.append((verdict, outcomes.get(verdict.detail.split(":")[0], results[first][0])))
         return results[first][0], verdicts + self._failures(results)
+
+    def weigh(self, test: TestCase, alive: Callable[[], None]) -> list[tuple[Verdict, Outcome]]:
+        """What the leak oracle thinks of a suspect; `alive` is called before each repetition."""
+        oracle = oracle_of("leak")
+        outcomes = {mode: self._repeated(test, mode.rstrip("*"), alive) for mode in oracle.plan(test, self.modes)}
+        verdict = oracle.judge(outcomes, self.dialect)
+        return [] if verdict.clean else [(verdict, next(iter(outcomes.values())))]
+
+    def _repeated(self, test: TestCase, mode: str, alive: Callable[[], None]) -> Outcome:
+        """The outcome of a quick call that returns, with the bytes that each repetition leaves in its text."""
+        outcome = self.run(test, mode)[0]
+        if outcome.kind != "ok" or outcome.seconds > WEIGHED_SECONDS:
+            return outcome
+
+        def call() -> None:
+            alive()
+            self.run(test, mode)
+
+        held = resident()
+        for _ in range(GLANCE):
+            call()
+        left = left_behind(call) if resident() - held >= GLANCE * LEAST_BYTES else 0
+        return outcome._replace(text=f"every call leaves {left} bytes" if left else "")
 
     def _failures(self, results: dict[str, tuple[Outcome, Any]]) -> list[tuple[Verdict, Outcome]]:
         """What the crash oracle thinks of the other modes, where they have been executed for another oracle."""

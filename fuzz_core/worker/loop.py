@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.corpus import Corpus
 from fuzz_core.worker.execution import Execution
+from fuzz_core.worker.memory import Growth
 from fuzz_core.worker.novelty import VARIABLE, Novelty
 
 REPEATS_REPORTED = 2
@@ -24,6 +26,9 @@ WATCHED_SECONDS = 0.05
 EXHAUSTED_AFTER = 20
 # The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
 COLLECTED_AFTER = (5000, 20, 50)
+
+# Warming up takes some; what leaks comes here again and again.
+SUSPICIOUS_BYTES = 8 << 20
 
 
 @dataclass
@@ -63,6 +68,7 @@ class Worker:
         self.novelty = Novelty()
         self.corpus = Corpus()
         self.operators: set[str] = set()
+        self.grew: Counter[str] = Counter()
         gc.set_threshold(*COLLECTED_AFTER)
 
     def work(self, lease: dict[str, Any]) -> None:
@@ -76,7 +82,9 @@ class Worker:
         turn = Turn(lease["lease"], log)
         index = lease["first"]
         began, inside = time.monotonic(), self.execution.inside()
+        growth = Growth()
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
+            growth.before(index)
             test = self.plan.test(api, index, grown, lease["focus"])
             key = hash(test.invocation)
             if log or key not in self.executed:
@@ -87,6 +95,9 @@ class Worker:
                 turn.counts["duplicate"] += 1
                 turn.repeated += 1
             index += 1
+        if until is not None and not turn.spoilt:
+            more, block = growth.end(index)
+            self._weigh(turn, api, more, (self.plan.test(api, each, grown, lease["focus"]) for each in block), block)
         times = {"seconds": time.monotonic() - began, "inside": self.execution.inside() - inside}
         counts = {"counts": dict(turn.counts), "longest": turn.longest}
         self.channel.send({"done": turn.lease, "next": index, **counts, **times, "retire": turn.spoilt})
@@ -115,6 +126,20 @@ class Worker:
             self.channel.send({"news": turn.lease, **entry})
         for verdict, evidence in verdicts:
             self._report(turn.lease, index, test, verdict, evidence)
+
+    def _weigh(self, turn: Turn, api: str, more: int, tests: Iterable[TestCase], indices: Iterable[int]) -> None:
+        """Looks for a leak among the tests in which memory grew most, once an api's leases have made it grow enough."""
+        self.grew[api] += more
+        if self.grew[api] < SUSPICIOUS_BYTES or "leak" not in self.plan.header.oracles:
+            return
+        self.grew[api] = 0
+        for index, test in zip(indices, tests, strict=True):
+            found = self.execution.weigh(test, lambda index=index: self.journal.begin(turn.lease, index))  # type: ignore[misc]
+            self.journal.end()
+            for verdict, evidence in found:
+                self._report(turn.lease, index, test, verdict, evidence)
+            if found:
+                return
 
     def _operators(self, test: TestCase, outcome: Outcome) -> list[str]:
         """Operators that no test of this process has dispatched to: the test once more, watched."""
@@ -146,6 +171,8 @@ class Worker:
         test = decode_test(lease["test"])
         self.journal.begin(lease["lease"], 0)
         outcome, verdicts = self.execution.judge(test)
+        if lease.get("weigh"):
+            verdicts += self.execution.weigh(test, lambda: self.journal.begin(lease["lease"], 0))
         self.journal.end()
         found = [[list(verdict), evidence.to_json()] for verdict, evidence in verdicts]
         spoilt = self.execution.poisoned or self.adapter.state() != self.state

@@ -124,6 +124,23 @@ def test_a_time_out_whose_script_dies_is_that_death(traced_session: Session) -> 
     assert [bug.kind for bug in store.bugs()] == ["crash"]
 
 
+@pytest.mark.parametrize(("how", "status"), [(-3, "confirmed"), (3, "rejected")])
+def test_a_leak_is_confirmed_by_a_script_that_watches_its_memory(
+    how: int, status: str, traced_session: Session
+) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    leak = (
+        Verdict("leak", "leak", "cpu*: every call leaves 65536 bytes"),
+        Outcome("ok", text="every call leaves 65536"),
+    )
+    store.add_finding("fakelib-1", run, TestCase(call("hoard", how), 0), *leak)
+    assert examine(traced_session, QUICK).settled == {status: 1}
+    for bug in store.bugs():
+        assert (bug.signature_text, bug.kind) == ("fakelib.hoard: leak", "leak")
+        assert "    fakelib.hoard(-1)\n" in bug.script
+
+
 def test_what_is_under_way_when_the_time_box_is_over_waits_for_the_next_run(traced_session: Session) -> None:
     store = traced_session.store
     run = store.start_run("fakelib-1", 0, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,16 @@ def _described(value: Any) -> Value:
     return describe_array(value, "tensor") if isinstance(value, np.ndarray) else prim(value)
 
 
-def plan_of(path: Path, invocations: Iterable[Invocation], seed: int = 0, library: str = "fakelib") -> Path:
+def plan_of(
+    path: Path,
+    invocations: Iterable[Invocation],
+    seed: int = 0,
+    library: str = "fakelib",
+    oracles: Sequence[str] = ("crash",),
+) -> Path:
     """A plan file of these invocations, numbered from 1."""
     rows = [(number, each.api, dumps(each)) for number, each in enumerate(invocations, 1)]
-    write_plan(path, Header(library, seed, ["crash"], [], {}, NO_SPACE), rows)
+    write_plan(path, Header(library, seed, list(oracles), [], {}, NO_SPACE), rows)
     return path
 
 

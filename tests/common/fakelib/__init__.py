@@ -15,6 +15,7 @@
 | `scribble` | `how` is negative | writes garbage on every descriptor from 3 to 300 |
 | `chatter` | `how` is negative | prints 4 MB |
 | `switch` | always | changes a global switch of the library |
+| `hoard` | `how` is negative | keeps 64 KB for good: a leak (undocumented: only some tests meet it) |
 | `interrupt` | `how` is negative | KeyboardInterrupt |
 | `mute` | `how` is negative | an exception that cannot be printed |
 | `add`, `concat` | bad input | ValueError, as it should be: no bug |
@@ -55,6 +56,7 @@ __all__ = [
 
 LARGEST = 2**31
 switched = False
+hoarded: list[bytearray] = []
 
 
 def row_sum(x: Any) -> Any:
@@ -195,6 +197,12 @@ def switch(how: int) -> int:
     """
     global switched
     switched = not switched
+    return how
+
+
+def hoard(how: int) -> int:
+    if how < 0:
+        hoarded.append(bytearray(b"x" * 65536))
     return how
 
 
