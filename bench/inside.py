@@ -139,7 +139,7 @@ class Profile:
     def __init__(self, world: World, seconds: float) -> None:
         assert world.plan is not None
         self.world = world
-        self.apis = sorted(world.plan.lines)
+        self.apis = sorted(world.plan.places)
         self.positions = {api: world.plan.count(api) for api in self.apis}
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.counts: Counter[str] = Counter()

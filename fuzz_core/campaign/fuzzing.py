@@ -72,7 +72,7 @@ def _choose(session: Session, patterns: Sequence[str]) -> list[Body]:
 
 
 def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, report: FuzzReport, began: float) -> None:
-    counts = {api: plan.count(api) for api in plan.lines}
+    counts = {api: plan.count(api) for api in plan.places}
     report.apis = len(counts)
     seconds = None if options.tests is not None else options.seconds
     part = None if seconds is None else slice_for(seconds, session.workers, len(counts))

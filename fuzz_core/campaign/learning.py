@@ -69,8 +69,9 @@ class Learning:
             self.corpus.add(case or decode_test(news.test))
 
     def _operators(self, api: str, operators: list[Any]) -> float:
-        fresh = {(str(name), str(dtype)) for name, _, dtype in (str(text).rpartition(" ") for text in operators)}
-        fresh -= self.operators
+        parted = (str(text).rpartition(" ") for text in operators)
+        # One by one: a set difference would walk through all that is known.
+        fresh = {(name, dtype) for name, _, dtype in parted if (name, dtype) not in self.operators}
         self.operators |= fresh
         self.unsaved[1].extend(Operator(name, dtype, api) for name, dtype in sorted(fresh))
         return OPERATOR_REWARD * len(fresh)

@@ -166,7 +166,7 @@ class Pool:
     def _whole_lines(self, slot: Slot) -> Iterator[bytes]:
         *lines, rest = bytes(slot.buffer).split(b"\n")
         slot.buffer[:] = rest
-        yield from lines
+        yield from filter(None, lines)
 
     def _take(self, slot: Slot, line: bytes, listener: Listener) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""

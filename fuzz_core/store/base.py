@@ -60,6 +60,11 @@ class Base:
             self._rescued = True
             raise gone(self.path, rescue(self.path, self._db))
 
+    def _each(self, sql: str, *parameters: Any) -> Iterator[dict[str, Any]]:
+        """Rows one by one, for results that are larger than what is made of them."""
+        with user_errors(self.path):
+            yield from self._db.query(sql, parameters)
+
     def _rows(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
         with user_errors(self.path):
             return list(self._db.query(sql, parameters))

@@ -138,7 +138,7 @@ class TraceTables(Base):
         """
         sql = "SELECT argument, type, api, value FROM argument_values WHERE target = ? ORDER BY 1, 2, 3, digest"
         space: dict[str, dict[str, dict[str, list[Any]]]] = {}
-        for row in self._rows(sql, target):
+        for row in self._each(sql, target):
             values = space.setdefault(row["argument"], {}).setdefault(row["type"], {}).setdefault(row["api"], [])
             if len(values) < cap:
                 values.append(json.loads(row["value"]))
@@ -148,7 +148,7 @@ class TraceTables(Base):
         """The tensors of the argument value space as JSON data: {"rank,dtype": [encoded tensor, …]}, `cap` of each."""
         sql = "SELECT type, value FROM argument_values WHERE target = ? AND type LIKE '%>' ORDER BY digest, argument"
         space: dict[str, dict[str, None]] = {}
-        for row in self._rows(sql, target):
+        for row in self._each(sql, target):
             found = _TENSOR.fullmatch(row["type"])
             values = space.setdefault(found[1], {}) if found else None
             if values is not None and len(values) < cap:

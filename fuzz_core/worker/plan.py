@@ -7,6 +7,7 @@ The first line holds the options, apis and argument value space; each further li
 from __future__ import annotations
 
 import json
+import mmap
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -45,14 +46,21 @@ def write_plan(path: Path, header: Header, invocations: Iterable[tuple[int, str,
 
 
 class Plan:
-    """The parsed plan: `test(api, index)` is a pure function of the file and the index."""
+    """The parsed plan: `test(api, index)` is a pure function of the file and the index.
+
+    places: where the invocations of each api stand in the file, which is mapped, not read: few are used at a time.
+    """
 
     def __init__(self, path: Path) -> None:
-        with path.open(encoding="utf-8") as file:
-            self.header = Header(**json.loads(file.readline()))
-            self.lines: dict[str, list[str]] = defaultdict(list)
-            for line in file:
-                self.lines[json.loads(line[line.index(",") + 1 : line.index(",[")])].append(line)
+        with path.open("rb") as file:
+            self.text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        end = self.text.find(b"\n")
+        self.header = Header(**json.loads(self.text[:end]))
+        self.places: dict[str, list[slice]] = defaultdict(list)
+        while end + 1 < len(self.text):
+            begin, end = end + 1, self.text.find(b"\n", end + 1)
+            name = slice(self.text.find(b",", begin) + 1, self.text.find(b",[", begin))
+            self.places[json.loads(self.text[name])].append(slice(begin, end))
         space = ArgumentSpace.from_json(self.header.space)
         params = {api: tuple(names) for api, names in self.header.params.items()}
         self.algorithm = Algorithm1(params, space, off=self.header.disabled)
@@ -61,13 +69,13 @@ class Plan:
     def invocations(self, api: str) -> list[tuple[int, Invocation]]:
         """(id, invocation) of an api's value space, decoded once per process."""
         if api not in self.decoded:
-            rows = [json.loads(line) for line in self.lines[api]]
+            rows = [json.loads(self.text[place]) for place in self.places[api]]
             self.decoded[api] = [(row[0], decode_invocation(row[2])) for row in rows]
         return self.decoded[api]
 
     def count(self, api: str) -> int:
         """How many invocations an api has."""
-        return len(self.lines[api])
+        return len(self.places[api])
 
     def test(self, api: str, index: int, grown: Sequence[Grown] = (), focus: str = EVEN) -> TestCase:
         """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn.

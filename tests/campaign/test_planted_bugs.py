@@ -165,7 +165,7 @@ def test_an_ablation_switches_its_rules_off(
     for disabled in ([], [kind]):
         fuzz(traced_session, counted(1, disabled=disabled))
     rules = {m.name for m in (*load_mutators(MUTATORS), *load_mutators(CALL_MUTATORS)) if m.kind == kind}
-    used = [{rule for api in plan.lines for n in range(200) for rule in plan.test(api, n).rules} for plan in plans]
+    used = [{rule for api in plan.places for n in range(200) for rule in plan.test(api, n).rules} for plan in plans]
     assert used[0] & rules
     assert used[1] and not used[1] & rules
 
