@@ -1,4 +1,4 @@
-"""Which kind of mutation next: a bandit over the foci of Algorithm 1."""
+"""Which mutation next: a bandit over the rules of Algorithm 1 and their kinds."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from math import log, sqrt
 
 from fuzz_core.mutation.contract import KINDS
 from fuzz_core.mutation.focus import EVEN, FOCI
+from fuzz_core.mutation.registry import MUTATORS, load_mutators
 
-# Every so many leases keep the even mix: a kind that has brought nothing for long may be what the next bug needs.
-EVEN_PERIOD = 3
-DISCOUNT = 0.998
+# Every so many leases keep the even mix: a rule that has brought nothing for long may be what the next bug needs.
+EVEN_PERIOD = 2
+DISCOUNT = 0.999
+CURIOSITY = 0.3
 
 
 class Foci:
-    """UCB1 on news per slice, relative to the mean of all, with what is long past discounted.
+    """UCB1 on rewards per slice, relative to the mean of all, with what is long past discounted.
 
-    disabled: kinds of rules that are off; their foci are out.
+    disabled: rules, or kinds of rules, that are off; their foci are out.
     """
 
     def __init__(self, disabled: Collection[str] = ()) -> None:
-        self.names = [name for name in FOCI if name not in KINDS or name not in disabled]
+        kinds = [name for name in FOCI if name not in KINDS or name not in disabled]
+        self.names = [*kinds, *(rule.name for rule in load_mutators(MUTATORS, disabled))]
         self.gain = dict.fromkeys(self.names, 0.0)
         self.slices = dict.fromkeys(self.names, 0.0)
         self.turns = 0
@@ -28,15 +31,16 @@ class Foci:
     def choose(self) -> str:
         """The focus of the next lease."""
         self.turns += 1
-        return EVEN if self.turns % EVEN_PERIOD == 0 else max(self.names, key=self._score)
+        if self.turns % EVEN_PERIOD == 0:
+            return EVEN
+        total, gain = sum(self.slices.values()), sum(self.gain.values())
+        mean = gain / total if gain else 1.0
 
-    def _score(self, name: str) -> float:
-        spent = self.slices[name]
-        if not spent:
-            return float("inf")
-        total = sum(self.slices.values())
-        mean = sum(self.gain.values()) / total
-        return (self.gain[name] / spent / mean if mean else 0.0) + sqrt(log(1 + total) / spent)
+        def score(name: str) -> float:
+            spent = self.slices[name] + 1.0
+            return self.gain[name] / spent / mean + CURIOSITY * sqrt(len(self.names) * log(2 + total) / spent)
+
+        return max(self.names, key=score)
 
     def learn(self, name: str, slices: float, reward: float) -> None:
         """A lease with this focus has cost so many slices and brought so much."""

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import Any
 
 from fuzz_core.campaign.figures import FuzzReport
-from fuzz_core.campaign.learning import FINDING_REWARD, Learning
+from fuzz_core.campaign.kin import Kin
+from fuzz_core.campaign.learning import FINDING_REWARD, KIN_REWARD, Learning
 from fuzz_core.campaign.patience import Patience
 from fuzz_core.campaign.scheduling import Schedule
 from fuzz_core.campaign.session import Session
@@ -44,6 +45,7 @@ class FuzzWork:
         self.patience = patience
         self.report = report
         self.crash = oracle_of("crash")
+        self.kin = Kin(session.store.similarity(session.target.key))
         self.kept: Counter[str] = Counter()
         self.started: dict[int, float] = {}
         self.touched: set[str] = set()
@@ -112,6 +114,7 @@ class FuzzWork:
         self.kept[text] += 1
         if self.kept[text] == 1:
             self.schedule.credit(test.invocation.api, FINDING_REWARD)
+            self.schedule.encourage(self.kin.of(test.invocation.api), KIN_REWARD)
         if self.kept[text] <= KEPT_PER_SIGNATURE:
             added = self.session.store.add_finding(self.session.target.key, report.run, test, verdict, outcome)
             report.kept += added is not None

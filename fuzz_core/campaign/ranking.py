@@ -29,6 +29,9 @@ class Ranking(Protocol):
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
         """An api comes back: what its turn cost, in slices of time, how many tests it ran, and what they brought."""
 
+    def encourage(self, api: str, reward: float) -> None:
+        """Something was found near an api."""
+
 
 class Fair:
     """The api that has cost least so far, so that slow apis and hangs pay for themselves."""
@@ -46,6 +49,9 @@ class Fair:
         """See `Ranking`."""
         self.cost[api] += slices
         heapq.heappush(self.heap, (self.cost[api], self.order[api], api))
+
+    def encourage(self, api: str, reward: float) -> None:
+        """Cost alone counts."""
 
 
 class Uniform(Fair):
@@ -115,6 +121,15 @@ class Bandit:
         heapq.heappush(self.least, self._by_cost(api))
         if len(self.best) + len(self.least) > STALE_FACTOR * len(self.cost):
             self._rebuild()
+
+    def encourage(self, api: str, reward: float) -> None:
+        """See `Ranking`."""
+        if api not in self.recent:
+            return
+        gain, cost = self.recent[api]
+        self.recent[api] = (gain + reward, cost)
+        if api in self.free:
+            heapq.heappush(self.best, self._by_news(api))
 
     def _by_news(self, api: str) -> Entry:
         return self._score(api), self.order[api], api

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from fuzz_core.campaign.foci import Foci
 from fuzz_core.campaign.ranking import ranking_of
@@ -73,6 +73,11 @@ class Schedule:
     def credit(self, api: str, reward: float) -> None:
         """A test of the api, which is under way, has shown something new."""
         self.rewards[api] += reward
+
+    def encourage(self, apis: Iterable[str], reward: float) -> None:
+        """Something was found near these apis."""
+        for api in apis:
+            self.ranking.encourage(api, reward)
 
     def done(self, lease: Lease, following: int, seconds: float) -> None:
         """A lease came back: `following` is the first test that was not run.

@@ -20,7 +20,7 @@ class Lease:
 
     timeout: seconds per test, the pool's own where None. news: what the api's tests have shown so far, in order, only
     ever appended to; a process is told each item once. shown: how many items the worker knows during this lease.
-    focus: the kind of rule that mostly makes its tests.
+    focus: the rule, or kind of rule, that mostly makes its tests.
     """
 
     number: int

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from fuzz_core.ir.fuzztype import arguments
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
-from fuzz_core.mutation.book import Choices, RuleBook, try_rules
+from fuzz_core.mutation.book import Choices, Favourite, RuleBook, try_rules
 from fuzz_core.mutation.changed import Changed
 from fuzz_core.mutation.contract import Context, ValueSource
-from fuzz_core.mutation.focus import EVEN, FOCI
+from fuzz_core.mutation.focus import EVEN, FAVOURED_SHARE, FOCI, shares_of
 from fuzz_core.mutation.rules.calls import tensors_of
 from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 from fuzz_core.mutation.space import EmptySpace
@@ -70,14 +70,16 @@ class Algorithm1:
         self._book = RuleBook(params, off)
         self._uniform_count = uniform_count
         self._shares = FOCI[EVEN]
+        self._favourite: Favourite | None = None
         self._plans: dict[int, Plan] = {}
 
     def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0, focus: str = EVEN) -> TestCase:
         """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
 
-        earlier: how many mutants of it were made before; the more, the more mutations. focus: a name of FOCI.
+        earlier: how many mutants of it were made before; the more, the more mutations. focus: see `focus.shares_of`.
         """
-        self._shares = FOCI[focus]
+        self._shares = shares_of(focus)
+        self._favourite = self._book.rule(focus)
         plan = self._plan(invocation, origin)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
@@ -159,6 +161,11 @@ class Algorithm1:
         value, before = values[slot.place], len(applied)
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
+        favourite = self._favourite
+        if favourite is not None and rng.random() < FAVOURED_SHARE and favourite.rule in choices[favourite.kind]:
+            values[slot.place] = _tried((favourite.rule,), value, ctx, applied)
+            if len(applied) > before:
+                return True
         of_type, of_random, of_database, of_beyond = choices
         if of_beyond and (rng.random() < self._shares.beyond or not (of_type or of_random or of_database)):
             values[slot.place] = _tried(of_beyond, value, ctx, applied)

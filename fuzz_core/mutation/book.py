@@ -27,6 +27,13 @@ class Choices(NamedTuple):
     beyond: tuple[Changed, ...]
 
 
+class Favourite(NamedTuple):
+    """One rule, and the place of its kind in `Choices`."""
+
+    rule: Changed
+    kind: int
+
+
 def try_rules(rules: Sequence[Changed], value: Value, ctx: Context) -> tuple[Value, str] | None:
     """A rule at random, or one of the two behind it where it finds nothing: the new value and the rule's name."""
     count = len(rules)
@@ -55,6 +62,11 @@ class RuleBook:
         self._rules = [Changed(mutator) for mutator in load_mutators(MUTATORS, off)]
         self.redraw = next((rule for rule in self._rules if rule.name == REDRAW), None)
         self._choices: dict[str, Choices] = {}
+        self._favourites = {rule.name: Favourite(rule, KINDS.index(rule.kind)) for rule in self._rules}
+
+    def rule(self, name: str) -> Favourite | None:
+        """A rule for arguments by name; None for any other name."""
+        return self._favourites.get(name)
 
     def choices(self, value: Value) -> Choices:
         """The rules that apply to values of this FuzzType."""

@@ -1,4 +1,4 @@
-"""Which kind of rule a mutant is mostly made by: a choice per lease, so that a bandit can learn what pays."""
+"""Which rule, or kind of rule, mostly makes a mutant: a choice per lease, so that a bandit can learn what pays."""
 
 from __future__ import annotations
 
@@ -27,3 +27,10 @@ FOCI: dict[str, Shares] = {
     "call": Shares(call=0.7),
 }
 EVEN = "even"
+# Where the focus is one rule: it makes so many of the mutations that it can make.
+FAVOURED_SHARE = 0.6
+
+
+def shares_of(focus: str) -> Shares:
+    """The shares of a focus, which is a name of FOCI or of a rule."""
+    return FOCI.get(focus, FOCI[EVEN])

@@ -22,7 +22,7 @@ from fuzz_core.mutation.space import ArgumentSpace
 from fuzz_core.worker.corpus import Grown
 
 # One mutant of so many is one of a member of the corpus.
-GROWN_PERIOD = 2
+GROWN_PERIOD = 3
 MAX_RULES = 12
 
 
@@ -80,7 +80,7 @@ class Plan:
     def test(self, api: str, index: int, grown: Sequence[Grown] = (), focus: str = EVEN) -> TestCase:
         """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn.
 
-        focus: the kind of rule that mostly makes them, a name of `mutation.focus.FOCI`. Where the corpus has grown, a
+        focus: the rule, or kind of rule, that mostly makes them, see `mutation.focus`. Where the corpus has grown, a
         share of the mutants are mutants of its members, which keep the traced invocation that they go back to as their
         origin.
         """
