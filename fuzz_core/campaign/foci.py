@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import log, sqrt
 
 from fuzz_core.mutation.contract import KINDS
 from fuzz_core.mutation.focus import EVEN, FOCI
-from fuzz_core.mutation.registry import MUTATORS, load_mutators
+from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
 
 # Every so many leases keep the even mix: a rule that has brought nothing for long may be what the next bug needs.
 EVEN_PERIOD = 2
@@ -41,6 +41,11 @@ class Foci:
             return self.gain[name] / spent / mean + CURIOSITY * sqrt(len(self.names) * log(2 + total) / spent)
 
         return max(self.names, key=score)
+
+    def named(self, rules: Sequence[str]) -> list[str]:
+        """The foci of these rules; rules for whole calls share one. Names that are none are left out."""
+        known = ["call" if rule in CALL_MUTATORS else rule for rule in rules]
+        return [rule for rule in known if rule in self.gain]
 
     def learn(self, name: str, slices: float, reward: float) -> None:
         """A lease with this focus has cost so many slices and brought so much."""

@@ -114,7 +114,7 @@ class FuzzWork:
         self.kept[text] += 1
         if self.kept[text] == 1:
             self.schedule.credit(test.invocation.api, FINDING_REWARD)
-            self.schedule.encourage(self.kin.of(test.invocation.api), KIN_REWARD)
+            self.schedule.encourage(self.kin.of(test.invocation.api), KIN_REWARD, test.rules)
         if self.kept[text] <= KEPT_PER_SIGNATURE:
             added = self.session.store.add_finding(self.session.target.key, report.run, test, verdict, outcome)
             report.kept += added is not None

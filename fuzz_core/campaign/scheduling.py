@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fuzz_core.campaign.foci import Foci
 from fuzz_core.campaign.ranking import ranking_of
@@ -15,6 +15,7 @@ MAX_SLICE = 0.25
 MIN_SLICE = 0.02
 MAX_TESTS = 2000
 COUNTED_TESTS = 50
+MAX_HINTS = 8
 
 
 class Schedule:
@@ -47,6 +48,7 @@ class Schedule:
         self.numbers = 0
         self.rewards: defaultdict[str, float] = defaultdict(float)
         self.begun: Counter[str] = Counter()
+        self.hints: defaultdict[str, list[str]] = defaultdict(list)
         self.rest: list[Lease] = []
 
     def next(self) -> Lease | None:
@@ -61,8 +63,13 @@ class Schedule:
         tests = MAX_TESTS if self.slice is not None else min(COUNTED_TESTS, self.budget or COUNTED_TESTS)
         if self.budget is not None:
             self.budget -= tests
-        focus = EVEN if self.foci is None else self.foci.choose()
+        focus = self._focus(api)
         return self._numbered(Lease(0, api, self.position[api], self.position[api] + tests, focus=focus))
+
+    def _focus(self, api: str) -> str:
+        if self.hints.get(api):
+            return self.hints[api].pop(0)
+        return EVEN if self.foci is None else self.foci.choose()
 
     def _numbered(self, lease: Lease) -> Lease:
         self.numbers += 1
@@ -74,10 +81,12 @@ class Schedule:
         """A test of the api, which is under way, has shown something new."""
         self.rewards[api] += reward
 
-    def encourage(self, apis: Iterable[str], reward: float) -> None:
-        """Something was found near these apis."""
+    def encourage(self, apis: Iterable[str], reward: float, rules: Sequence[str]) -> None:
+        """Something was found near these apis, by these rules, of which their next turns favour one each."""
         for api in apis:
             self.ranking.encourage(api, reward)
+            if self.foci is not None:
+                self.hints[api] = [*self.hints[api], *self.foci.named(rules)][-MAX_HINTS:]
 
     def done(self, lease: Lease, following: int, seconds: float) -> None:
         """A lease came back: `following` is the first test that was not run.

@@ -42,3 +42,8 @@ def test_kinds_that_are_off_are_no_focus() -> None:
     names = set(chosen({}, 300, Foci(["type", "Random List"])))
     assert not names & {"type", "Random List", "Primitive Mutation"}
     assert {"random", "Random Tuple"} <= names
+
+
+def test_rules_that_a_worker_names_are_foci_or_nothing() -> None:
+    assert Foci().named(["Random List", "Joint Dtype", "Made Up"]) == ["Random List", "call"]
+    assert Foci(["Random List"]).named(["Random List"]) == []

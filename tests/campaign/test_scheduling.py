@@ -7,6 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzz_core.campaign.foci import Foci
 from fuzz_core.campaign.ranking import RANKINGS
 from fuzz_core.campaign.scheduling import MAX_SLICE, MIN_SLICE, Schedule, slice_for
 from fuzz_core.execution.pool import Lease
@@ -113,3 +114,13 @@ def test_slices_lie_within_bounds() -> None:
     assert slice_for(1.0, 1, 10_000) == MIN_SLICE
     assert slice_for(3600.0, 8, 10) == MAX_SLICE
     assert slice_for(60.0, 2, 300) == 0.1
+
+
+def test_what_found_something_is_tried_on_its_kin_next() -> None:
+    schedule = Schedule({"a": 1, "b": 1}, 0, Clock(), None, 500, "bandit", Foci())
+    schedule.encourage(["b", "unknown"], 1.5, ["Random List", "Made Up"])
+    leases = {lease.api: lease for lease in (schedule.next(), schedule.next()) if lease is not None}
+    assert leases["b"].focus == "Random List"
+    schedule.done(leases["b"], leases["b"].last, 0.0)
+    again = schedule.next()
+    assert again is not None and again.api == "b" and again.focus != "Random List"
