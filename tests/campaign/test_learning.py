@@ -62,6 +62,12 @@ def test_without_growth_news_is_counted_and_nothing_joins(fakelib_session: Sessi
     assert learning.corpus.count == 0
 
 
+def test_what_was_refused_is_news_but_no_start_for_mutants(learning: Learning) -> None:
+    refused = news("exception ValueError bad size", case(1))
+    assert learning.take("fakelib.add", refused, timed=True) == CLASS_REWARD
+    assert learning.corpus.count == 0
+
+
 def test_the_corpus_of_an_api_is_bounded_in_members_and_in_their_size(learning: Learning) -> None:
     large = TestCase(Invocation("fakelib.add", (prim("x" * MAX_TEST),)), 1)
     learning.take("fakelib.add", news("ok large", large), timed=True)
