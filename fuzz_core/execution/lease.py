@@ -76,7 +76,7 @@ class Limits:
 
     timeout: float = 3.0
     memory: int = 1 << 30
-    recycle: int = 20_000
+    recycle: int = 200_000
     disk: int = 256 << 20
     litter: int = 1 << 20
     growth: int = 512 << 20

@@ -24,6 +24,7 @@ from fuzz_core.worker.corpus import Grown
 # One mutant of so many is one of a member of the corpus.
 GROWN_PERIOD = 3
 MAX_RULES = 12
+MAX_DECODED = 1 << 15
 
 
 class Header(NamedTuple):
@@ -64,14 +65,17 @@ class Plan:
         space = ArgumentSpace.from_json(self.header.space)
         params = {api: tuple(names) for api, names in self.header.params.items()}
         self.algorithm = Algorithm1(params, space, off=self.header.disabled)
-        self.decoded: dict[str, list[tuple[int, Invocation]]] = {}
+        self.decoded: dict[tuple[str, int], tuple[int, Invocation]] = {}
 
-    def invocations(self, api: str) -> list[tuple[int, Invocation]]:
-        """(id, invocation) of an api's value space, decoded once per process."""
-        if api not in self.decoded:
-            rows = [json.loads(self.text[place]) for place in self.places[api]]
-            self.decoded[api] = [(row[0], decode_invocation(row[2])) for row in rows]
-        return self.decoded[api]
+    def invocation(self, api: str, place: int) -> tuple[int, Invocation]:
+        """The (id, invocation) at a place of an api's value space, decoded when it is first asked for."""
+        found = self.decoded.get((api, place))
+        if found is None:
+            if len(self.decoded) >= MAX_DECODED:
+                self.decoded.clear()
+            row = json.loads(self.text[self.places[api][place]])
+            found = self.decoded[api, place] = (row[0], decode_invocation(row[2]))
+        return found
 
     def count(self, api: str) -> int:
         """How many invocations an api has."""
@@ -84,18 +88,18 @@ class Plan:
         share of the mutants are mutants of its members, which keep the traced invocation that they go back to as their
         origin.
         """
-        entries = self.invocations(api)
+        count = len(self.places[api])
         seed = derive(self.header.seed, api, index)
-        number, invocation = entries[index % len(entries)]
-        if index < len(entries):
+        number, invocation = self.invocation(api, index % count)
+        if index < count:
             return TestCase(invocation, seed, number)
         if not grown or seed % GROWN_PERIOD:
-            made = self.algorithm.case(invocation, number, seed, index // len(entries), focus)
-            if made.rules or len(entries) == 1:
+            made = self.algorithm.case(invocation, number, seed, index // count, focus)
+            if made.rules or count == 1:
                 return made
             # Nothing in it could be mutated: the next one has its turn.
-            number, invocation = entries[(index + 1) % len(entries)]
-            return self.algorithm.case(invocation, number, seed, index // len(entries), focus)
+            number, invocation = self.invocation(api, (index + 1) % count)
+            return self.algorithm.case(invocation, number, seed, index // count, focus)
         member = grown[seed // GROWN_PERIOD % len(grown)]
         made = self.algorithm.case(member.test.invocation, member.number, seed, focus=focus)
         rules = (*member.test.rules, *made.rules)[-MAX_RULES:]
