@@ -141,13 +141,12 @@ def _integers(number: int) -> Proposals:
 
 
 def _floats(number: float) -> Proposals:
+    whole = [int(number)] if math.isfinite(number) else []
     simple = [0.0, 1.0]
     if math.isfinite(number):
-        if number.is_integer() and (yield Prim("int", int(number))):
-            return
         simple += [float(int(number)), abs(number), float(f"{number:.1g}"), float(f"{number:.2g}")]
-    for candidate in simple:
-        if (yield Prim("float", candidate)):
+    for candidate in (*(Prim("int", n) for n in (0, 1, -1, *whole)), *(Prim("float", x) for x in simple)):
+        if (yield candidate):
             return
     if math.isfinite(number) and number.is_integer():
         sign = math.copysign(1, number)
