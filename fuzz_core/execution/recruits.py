@@ -45,7 +45,9 @@ class Recruits:
         """The spare process, or a new one. Raises ZygoteError, NoSpace."""
         child, self.spare = self.spare, None
         if child is not None and self.zygote.delivers(child):
-            return child
+            if child.generation == self.zygote.generation:
+                return child
+            self._end(child)
         return self.zygote.fork("fuzz", self.memory)
 
     def changed(self, seen: Health, api: str) -> bool:
@@ -60,6 +62,9 @@ class Recruits:
         """Ends the spare process."""
         child, self.spare = self.spare, None
         if child is not None and self.zygote.delivers(child):
-            kill(child)
-            self.zygote.reap(child)
-            child.close()
+            self._end(child)
+
+    def _end(self, child: Child) -> None:
+        kill(child)
+        self.zygote.reap(child)
+        child.close()

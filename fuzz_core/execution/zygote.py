@@ -38,7 +38,8 @@ class ZygoteError(NightfuzzError):
 class Child:
     """A forked process: its pipes (nonblocking read end), its journal, what it prints, and a directory of its own.
 
-    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has told of it.
+    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has told of it. generation: which of
+    the processes that took each other's place as the zygote forks it; they take their children with them.
     """
 
     to_child: int
@@ -46,6 +47,7 @@ class Child:
     journal: Journal
     output: Output
     directory: Path
+    generation: int
     pid: int = 0
     pidfd: int = -1
 
@@ -93,6 +95,7 @@ class Zygote:
         self.command = [python, "-m", "fuzz_core.worker", str(self.root), library, role]
         self.plan = plan
         self.children = 0
+        self.generation = 0
         self.ordered: deque[Child] = deque()
         self.closed = False
         self.process: subprocess.Popen[bytes] | None = None
@@ -166,6 +169,7 @@ class Zygote:
             if self.closed:
                 raise
             self._stop()
+            self.generation += 1
             self._start()
             return self._fork(job, memory, request)
 
@@ -187,7 +191,7 @@ class Zygote:
         message = {"fork": job, "memory": memory, "directory": str(directory), **request}
         theirs = [child_reads, child_writes, output.descriptor, journal_fd]
         os.set_blocking(we_read, False)
-        child = Child(we_write, we_read, Journal(journal_fd, reading=True), output, directory)
+        child = Child(we_write, we_read, Journal(journal_fd, reading=True), output, directory, self.generation)
         try:
             self.control.settimeout(ANSWER_SECONDS)
             socket.send_fds(self.control, [json.dumps(message).encode()], theirs)
@@ -234,6 +238,7 @@ class Zygote:
             self.control.send(json.dumps(request).encode())
             return int(self._answer(ANSWER_SECONDS + seconds)["status"])
         except (OSError, ZygoteError):
+            self.generation += child.generation == self.generation
             kill(child)
             return signal.SIGKILL
 

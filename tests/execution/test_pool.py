@@ -154,6 +154,8 @@ def test_the_run_survives_the_death_of_the_zygote(generation: str, plan: Path) -
 
         def shoot() -> None:
             if victims:
+                # With the zygote dies the process that stands ready to take a dead one's place.
+                zygote.deliver()
                 os.kill(victims.pop(), signal.SIGKILL)
 
         listening = Listening(("fakelib.vanish", 0, 3), ("fakelib.row_sum", 0, 3), on_message=shoot)
