@@ -101,7 +101,7 @@ def clocked_worker(world: World, parts: Parts) -> tuple[Worker, Quiet]:
         (world.adapter, "reset", "reseeding"),
         (execution, "judge", "judging"),
         (execution, "run", "catching exceptions"),
-        (execution.builder(world.adapter.enter(execution.modes[0])), "call", CALLS),
+        (execution.mode(execution.modes[0]).builder, "call", CALLS),
         (channel, "send", "reporting"),
     ):
         parts.clock(owner, method, part)

@@ -32,6 +32,8 @@ class Adapter(Protocol):
 
     library: str
     prefixes: tuple[str, ...]
+    # Modes beyond the devices, as `name -> "module:attr"`, see `adapters.modes`.
+    ways: dict[str, str]
 
     def load(self) -> ModuleType:
         """Imports the library, starting no threads, device or eager context, and returns its root module."""
@@ -67,16 +69,28 @@ class Adapter(Protocol):
         """The library's global switches, cheap to read: a test that leaves them changed ends its process."""
 
     def modes(self) -> tuple[str, ...]:
-        """The execution modes this machine offers; `cpu` comes first."""
+        """The devices this machine offers; `cpu` comes first."""
 
     def enter(self, mode: str) -> str:
-        """Switches the library to a mode and returns the device name to build arguments on."""
+        """Switches the library to a device's mode and returns the device name to build arguments on."""
 
     def synchronise(self, mode: str) -> None:
         """Waits for a device's work, so that an error belongs to its call."""
 
-    def differences(self, reference: Any, other: Any) -> str:
-        """How two results differ beyond the library's default tolerances; empty where they agree."""
+    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
+        """How two results differ; empty where they agree.
+
+        relation: `values` beyond the library's default tolerances, `metadata`, or `finite`, see `adapters.modes`.
+        """
+
+    def error(self, reference: Any, other: Any) -> float:
+        """The largest error of a result, by a reference of higher precision, in units of the default tolerance.
+
+        Infinite where shapes, integers, or where NaN and infinity stand, differ.
+        """
+
+    def whole(self, result: Any) -> bool:
+        """Whether a result has integers or booleans in it."""
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """Within it, every operator that the library executes is told as `name dtype`."""

@@ -8,16 +8,38 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Ref, Tensor
 
 
+def as_it_is(source: str, tensor: Tensor) -> str:
+    """The tensor of the plain call."""
+    return source
+
+
+class Way(NamedTuple):
+    """A mode as text: how the plain call becomes the mode's own, and what must hold of the two results.
+
+    tensor: an expression for the changed tensor, from that of the plain one. actual: the mode's call of a function `f`
+    of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its construction `{m}` and
+    the name `{x}` of the first tensor, in both calls. check: statements
+    that raise AssertionError where it does not hold, with `{actual}` and `{expected}`.
+    """
+
+    check: str
+    tensor: Callable[[str, Tensor], str] = as_it_is
+    actual: str = "f({x})"
+    instance: str = "{m}"
+
+
 class Dialect(Protocol):
     """The textual half of a library's adapter. `strided`: whether its tensors have strides and requires_grad.
 
-    poisons: errors of a device after which no call of the same process can be judged.
+    ways: the modes that a script can show, by name. poisons: errors of a device after which no call of the same process
+    can be judged.
     """
 
     library: str
@@ -28,6 +50,7 @@ class Dialect(Protocol):
     poisons: re.Pattern[str]
     native_modules: re.Pattern[str]
     strided: bool
+    ways: Mapping[str, Way]
 
     def tensor(self, tensor: Tensor) -> str:
         """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""

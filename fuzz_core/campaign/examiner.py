@@ -15,6 +15,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.records import FindingRow, NewBug
+from fuzz_core.triage.comparison import render_comparison
 from fuzz_core.triage.confirm import Confirmation, confirm
 from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.native import frames
@@ -33,6 +34,8 @@ EXPECTED = {
     "internal-error": "a result, or an exception that says what is wrong with the arguments",
     "hang": "a result or a Python exception within seconds",
     "wrong-result": "the same result in every mode",
+    "wrong-metadata": "the shape, dtype and strides of the real result",
+    "nonfinite": "finite numbers, as in double precision",
     "slow": "less precision costs no more time",
     "leak": "memory that does not grow with every call",
 }
@@ -91,6 +94,8 @@ class Examiner:
             small = self._minimised(finding, wanted)
             if finding.verdict.kind == "leak":
                 return self._by_growth(finding, small)
+            if _mode(finding.verdict) in self.dialect.ways and finding.verdict.oracle != "crash":
+                return self._by_comparison(finding, small)
             if finding.verdict.oracle != "crash":
                 return self._by_replay(finding, small, wanted)
             return self._by_script(finding, small)
@@ -130,8 +135,21 @@ class Examiner:
                 return outcome
         return None
 
+    def _by_comparison(self, finding: FindingRow, small: TestCase) -> Examination:
+        """Modes that disagree are confirmed by a script that calls in both ways and asserts that they agree."""
+        tries = [(small, False), (small, True), (finding.test, True)]
+        found = _decisive(self._compared(finding, *each) for each in dict.fromkeys(tries))
+        assert found is not None
+        return found
+
+    def _compared(self, finding: FindingRow, test: TestCase, seeded: bool) -> Examination:
+        limits = (self.runs, self.timeout * HANG_FACTOR + IMPORT_SECONDS)
+        script = self._script(test, finding, seeded)
+        seen = confirm(self.python, script, _asserts, self.dialect, *limits, processes=self.processes)
+        return self._decided(finding, test, seen._replace(outcome=finding.outcome), seeded)
+
     def _by_replay(self, finding: FindingRow, small: TestCase, wanted: str) -> Examination:
-        """Findings between modes are confirmed in fresh workers: a plain script runs in one mode only."""
+        """What no script can show (the cost of a call) is confirmed in fresh workers."""
         seen = [self._seen(self.replayer.run(small, fresh=True), finding, wanted) for _ in range(self.runs)]
         hits = [outcome for outcome in seen if outcome is not None]
         outcome = hits[0] if hits else finding.outcome
@@ -139,13 +157,9 @@ class Examiner:
 
     def _by_growth(self, finding: FindingRow, small: TestCase) -> Examination:
         """A leak is confirmed by a script that repeats the call and ends with an assertion on its own memory."""
-
-        def grown(outcome: Outcome) -> bool:
-            return (outcome.kind, outcome.name) == ("exception", "AssertionError")
-
         limits = (self.runs, self.timeout * HANG_FACTOR + IMPORT_SECONDS)
         script = self._script(small, finding)
-        seen = confirm(self.python, script, grown, self.dialect, *limits, processes=self.processes)
+        seen = confirm(self.python, script, _asserts, self.dialect, *limits, processes=self.processes)
         return self._decided(finding, small, seen._replace(outcome=finding.outcome))
 
     def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
@@ -212,6 +226,10 @@ class Examiner:
     def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
         kind = finding.verdict.kind
         observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
+        mode = _mode(finding.verdict)
+        if mode in self.dialect.ways and finding.verdict.oracle != "crash":
+            said = f"{kind}: {finding.outcome.text.strip()}".splitlines()[0]
+            return render_comparison(test, mode, self.dialect, EXPECTED.get(kind, ""), said, seeded)
         return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded, kind == "leak")
 
 
@@ -224,6 +242,15 @@ def _decisive(examinations: Iterable[Examination]) -> Examination | None:
         if best is None or found.hits > best.hits:
             best = found
     return best
+
+
+def _asserts(outcome: Outcome) -> bool:
+    return (outcome.kind, outcome.name) == ("exception", "AssertionError")
+
+
+def _mode(verdict: Verdict) -> str:
+    """The mode that a verdict is about."""
+    return verdict.detail.partition(":")[0]
 
 
 def _speaks(outcome: Outcome) -> bool:

@@ -45,7 +45,7 @@ class FuzzWork:
         self.patience = patience
         self.report = report
         self.crash = oracle_of("crash")
-        self.kin = Kin(session.store.similarity(session.target.key))
+        self.kin = Kin(plan.similarity)
         self.kept: Counter[str] = Counter()
         self.started: dict[int, float] = {}
         self.touched: set[str] = set()

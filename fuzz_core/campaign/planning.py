@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,19 +26,18 @@ def make_plan(
     """Writes the plan for these invocations; `mutating` false leaves the argument value space out."""
     apis = session.store.apis(session.target.key)
     params = {api.name: list(api.params) for api in apis}
-    space = _space(session) if mutating else {"values": {}, "apis": [], "similarity": {}, "tensors": {}}
+    space = _space(session) if mutating else {"values": {}, "apis": [], "tensors": {}}
+    similarity = session.store.similarity(session.target.key) if mutating else ()
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     header = Header(session.target.library, seed, list(oracles), off, params, space)
     with explained(path.parent):
-        write_plan(path, header, ((row.id, row.api, row.body) for row in rows))
+        write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
 
 
 def _space(session: Session) -> dict[str, Any]:
     store, target = session.store, session.target.key
-    rows = store.similarity(target)
     return {
         "values": store.argument_space(target),
-        "apis": sorted(rows),
-        "similarity": {api: b64encode(row).decode() for api, row in rows.items()},
+        "apis": store.similar_apis(target),
         "tensors": store.tensor_space(target),
     }

@@ -13,7 +13,8 @@ class Outcome(NamedTuple):
     """What one execution did; never a judgement.
 
     kind: ok, exception, signal, timeout, oom, exit (the process ended by itself), skipped (the mode does not apply).
-    name: exception class, signal name or exit code. text: bounded message, or the tail of stderr for a signal.
+    name: exception class, signal name or exit code; of `ok`, why a difference is no fault.
+    text: bounded message, or the tail of stderr for a signal; of `ok`, how the result differs from another mode's.
     frames: innermost native or Python frames, outermost last. seconds: wall time of the call.
     """
 
@@ -37,7 +38,10 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An oracle's judgement: kind is clean, crash, internal-error, hang, wrong-result, slow or leak."""
+    """An oracle's judgement.
+
+    kind: clean, crash, internal-error, hang, wrong-result, wrong-metadata, wrong-gradient, nonfinite, slow or leak.
+    """
 
     oracle: str
     kind: str

@@ -6,13 +6,13 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from fuzz_core.ir.fuzztype import arguments
+from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.mutation.book import Choices, Favourite, RuleBook, try_rules
 from fuzz_core.mutation.changed import Changed
 from fuzz_core.mutation.contract import Context, ValueSource
 from fuzz_core.mutation.focus import EVEN, FAVOURED_SHARE, FOCI, shares_of
-from fuzz_core.mutation.rules.calls import tensors_of
 from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 from fuzz_core.mutation.space import EmptySpace
 

@@ -92,7 +92,7 @@ class ArgumentSpace:
         """Reads the space. Raises CodecError where a part is missing or of the wrong form."""
         try:
             values, apis, similarity, tensors = (data[key] for key in ("values", "apis", "similarity", "tensors"))
-            wrong = not all(isinstance(part, dict) for part in (values, similarity, tensors))
+            wrong = not all(isinstance(part, Mapping) for part in (values, similarity, tensors))
         except (KeyError, TypeError) as error:
             raise CodecError(f"not an argument value space: {error!r} is missing or unreadable") from error
         if wrong or not isinstance(apis, list):

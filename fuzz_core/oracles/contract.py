@@ -38,6 +38,7 @@ class Oracle(Protocol):
 ORACLES: dict[str, str] = {
     "crash": "fuzz_core.oracles.crash:Crash",
     "differential": "fuzz_core.oracles.differential:Differential",
+    "nonfinite": "fuzz_core.oracles.nonfinite:Nonfinite",
     "performance": "fuzz_core.oracles.performance:Performance",
     "leak": "fuzz_core.oracles.leak:Leak",
 }

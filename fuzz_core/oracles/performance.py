@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Value
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import TestCase, Value
 from fuzz_core.oracles.contract import Example, Outcomes
 
 PRECISIONS = ("float16", "float32", "float64")
@@ -55,20 +56,3 @@ class Performance:
 def has_float_tensor(value: Value) -> bool:
     """Whether a tensor of PRECISIONS stands anywhere in the arguments."""
     return any(part.dtype in PRECISIONS for part in tensors_of(value))
-
-
-def tensors_of(value: Value) -> list[Tensor]:
-    """All tensors in a value, nested constructions included."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, Seq):
-        parts: list[Value] = list(value.items)
-    elif isinstance(value, Map):
-        parts = [item for _, item in value.entries]
-    elif isinstance(value, Invocation):
-        parts = [*value.args, *(item for _, item in value.kwargs)]
-        if value.then is not None:
-            parts += [*value.then.args, *(item for _, item in value.then.kwargs)]
-    else:
-        return []
-    return [tensor for part in parts for tensor in tensors_of(part)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.faults import user_errors
 from fuzz_core.store.records import Coverage, TargetRecord
 
 _SAVE_TARGET = """
@@ -102,10 +103,18 @@ class ApiTables(Base):
             self._db.conn.executemany("INSERT INTO similarity VALUES (?, ?, ?)", named)
             self._db.execute("INSERT OR REPLACE INTO similarity_of VALUES (?, ?)", (target, definitions))
 
-    def similarity(self, target: str) -> dict[str, bytes]:
-        """Rows of `similarity_rows`, in the order of sorted names; empty before they were saved."""
-        rows = self._rows("SELECT api, row FROM similarity WHERE target = ? ORDER BY api", target)
-        return {row["api"]: row["row"] for row in rows}
+    def similarity(self, target: str) -> Iterator[tuple[str, bytes]]:
+        """Rows of `similarity_rows` by api, in the order of sorted names; none before they were saved.
+
+        One at a time: all of them are tens of megabytes.
+        """
+        sql = "SELECT api, row FROM similarity WHERE target = ? ORDER BY api"
+        with user_errors(self.path):
+            yield from self._db.conn.execute(sql, (target,))
+
+    def similar_apis(self, target: str) -> list[str]:
+        """The apis that have such rows, sorted."""
+        return [row["api"] for row in self._rows("SELECT api FROM similarity WHERE target = ? ORDER BY api", target)]
 
     def similarity_of(self, target: str) -> str:
         """The digest of the definitions that the saved similarity belongs to; empty where there is none."""

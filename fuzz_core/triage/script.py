@@ -51,10 +51,10 @@ def render(
     that memory does not grow. Raises CodecError for a name that is none, and BuildError for a dtype that the library
     does not have.
     """
-    numpy = ["import numpy as np"] if _needs_numpy(test.invocation) else []
+    numpy = ["import numpy as np"] if needs_numpy(test.invocation) else []
     lines = [*dialect.imports, *numpy, ""]
     lines += [dialect.seed(test.seed)] if seeded else []
-    statements = _Writer(dialect).statements(test.invocation)
+    statements = Writer(dialect).statements(test.invocation)
     lines += _repeated(statements) if repeated else statements
     lines += [comment(f"{label}: {text}") for label, text in (("expected", expected), ("observed", observed)) if text]
     return "\n".join(lines) + "\n"
@@ -85,11 +85,12 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _needs_numpy(invocation: Invocation) -> bool:
+def needs_numpy(invocation: Invocation) -> bool:
+    """Whether an argument is an array of numpy."""
     return any(isinstance(v, Tensor) and v.container == "ndarray" for _, v in positions(invocation))
 
 
-class _Writer:
+class Writer:
     """Writes one test case; `lines` collects the statements that must come before the call."""
 
     def __init__(self, dialect: Dialect) -> None:

@@ -47,7 +47,9 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 
 
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
-    if verdict.kind in ("wrong-result", "slow"):
+    if verdict.oracle in ("differential", "nonfinite"):
+        return f"{verdict.kind}: {normalised(_first_line(verdict.detail))}"
+    if verdict.kind == "slow":
         return f"{verdict.kind}: {normalised(verdict.detail)}"
     if verdict.kind == "leak":
         return "leak"
@@ -56,6 +58,11 @@ def _fault(verdict: Verdict, outcome: Outcome) -> str:
     if outcome.kind == "signal":
         return _death(outcome)
     return "hang" if outcome.kind == "timeout" else f"{outcome.kind} {outcome.name}".strip()
+
+
+def _first_line(text: str) -> str:
+    """How the results differ; what follows says where and by how much."""
+    return text.partition("\n")[0]
 
 
 def _death(outcome: Outcome) -> str:

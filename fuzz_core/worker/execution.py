@@ -10,13 +10,14 @@ from typing import Any
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.modes import Mode, mode_of
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Then, Value
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.performance import PRECISIONS
-from fuzz_core.worker.building import Builder
+from fuzz_core.worker.doubts import doubt
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
 from fuzz_core.worker.reading import reading
@@ -37,9 +38,9 @@ class Execution:
         self.clock = clock
         self.adapter = adapter
         self.dialect = reading(dialect)
-        self.modes = adapter.modes()
+        self.modes = (*adapter.modes(), *adapter.ways)
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
-        self.builders: dict[str, Builder] = {}
+        self.ways: dict[str, Mode] = {}
         # The outline of the first mode's result: no live object may outlast its test.
         self.shown: Hashable = None
         # A device has failed in a way that no later test of this process can be judged after.
@@ -47,13 +48,13 @@ class Execution:
 
     def inside(self) -> float:
         """Seconds spent in calls of the library so far."""
-        return sum(builder.inside for builder in self.builders.values())
+        return sum(way.builder.inside for way in self.ways.values())
 
-    def builder(self, device: str) -> Builder:
-        """The builder of a device."""
-        found = self.builders.get(device)
+    def mode(self, name: str) -> Mode:
+        """The mode of a name."""
+        found = self.ways.get(name)
         if found is None:
-            found = self.builders[device] = Builder(self.adapter, device, self.clock)
+            found = self.ways[name] = mode_of(self.adapter, name, self.clock)
         return found
 
     def judge(self, test: TestCase) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
@@ -105,24 +106,30 @@ class Execution:
         return [(verdict, outcome) for verdict, outcome in judged if not verdict.clean][:1]
 
     def _outcome(self, test: TestCase, mode: str, results: dict[str, tuple[Outcome, Any]]) -> Outcome:
+        """What a mode did, in the text how its result differs from the one that it is compared with."""
         if mode not in results and self.poisoned:
             return Outcome("skipped", "poisoned")
+        if "@" in mode:
+            results[mode] = self._timed(test, mode)
+            return results[mode][0]
+        way = self.mode(mode)
+        if way.against and (self._outcome(test, way.against, results).kind != "ok" or not way.applies(test)):
+            return Outcome("skipped", "nothing to compare")
         if mode not in results:
-            results[mode] = self._timed(test, mode) if "@" in mode else self.run(test, mode)
+            results[mode] = self.run(test, mode)
         outcome, result = results[mode]
-        reference, expected = results[self.modes[0]]
-        if mode == self.modes[0] or "@" in mode or (outcome.kind, reference.kind) != ("ok", "ok"):
+        if outcome.kind != "ok" or not way.against:
             return outcome
-        return outcome._replace(text=self.adapter.differences(expected, result))
+        expected = results[way.against][1]
+        text = self.adapter.differences(expected, result, way.relation)
+        return outcome._replace(text=text, name=doubt(self, test, mode, expected, result)) if text else outcome
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
         """Outcome and live result of one execution; whatever the library raises is an outcome."""
-        builder = self.builder(self.adapter.enter(mode.split("@")[0]))
         began = self.clock()
         try:
             self.adapter.reset(test.seed)
-            result = builder.call(test.invocation)
-            self.adapter.synchronise(mode.split("@")[0])
+            result = self.mode(mode.split("@")[0]).run(test)
             return Outcome("ok", seconds=self.clock() - began), result
         except BuildError as error:
             return Outcome("skipped", "BuildError", str(error)), None

@@ -1,15 +1,17 @@
 """What is to be fuzzed, as one file that the controller writes and every process of the target reads.
 
-The first line holds the options, apis and argument value space; each further line one invocation as
-`[id, api, encoded invocation]`. The controller reads the same file to re-create a test that killed its worker.
+The first line holds the options, apis and argument value space. Then comes a line per api that has similarities to
+others, as `"api" base64`, then one per invocation, as `[id, api, encoded invocation]`. The controller reads the same
+file to re-create a test that killed its worker.
 """
 
 from __future__ import annotations
 
 import json
 import mmap
+from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,10 +27,14 @@ from fuzz_core.worker.corpus import Grown
 GROWN_PERIOD = 3
 MAX_RULES = 12
 MAX_DECODED = 1 << 15
+_QUOTE = ord('"')
 
 
 class Header(NamedTuple):
-    """seed: the run's stream seed. disabled: mutator kinds or names switched off. params: names by api."""
+    """seed: the run's stream seed. disabled: mutator kinds or names switched off. params: names by api.
+
+    space: the argument value space but for the similarities, which are many times as large as all the rest.
+    """
 
     library: str
     seed: int
@@ -38,18 +44,43 @@ class Header(NamedTuple):
     space: dict[str, Any]
 
 
-def write_plan(path: Path, header: Header, invocations: Iterable[tuple[int, str, str]]) -> None:
-    """Writes (id, api, JSON text) rows behind the header."""
+def write_plan(
+    path: Path,
+    header: Header,
+    invocations: Iterable[tuple[int, str, str]],
+    similarity: Iterable[tuple[str, bytes]] = (),
+) -> None:
+    """Writes (api, row of similarities) and (id, api, JSON text) rows behind the header."""
     with path.open("w", encoding="utf-8") as file:
         file.write(json.dumps(header._asdict()) + "\n")
+        for api, row in similarity:
+            file.write(f"{json.dumps(api)} {b64encode(row).decode()}\n")
         for number, api, body in invocations:
             file.write(f"[{number},{json.dumps(api)},{body}]\n")
+
+
+class Rows(Mapping[str, str]):
+    """Texts that stay where they are in a mapped file until they are asked for."""
+
+    def __init__(self, text: mmap.mmap) -> None:
+        self.text = text
+        self.places: dict[str, slice] = {}
+
+    def __getitem__(self, key: str) -> str:
+        return self.text[self.places[key]].decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 class Plan:
     """The parsed plan: `test(api, index)` is a pure function of the file and the index.
 
     places: where the invocations of each api stand in the file, which is mapped, not read: few are used at a time.
+    similarity: rows by api, see `ArgumentSpace`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,11 +89,16 @@ class Plan:
         end = self.text.find(b"\n")
         self.header = Header(**json.loads(self.text[:end]))
         self.places: dict[str, list[slice]] = defaultdict(list)
+        self.similarity = Rows(self.text)
         while end + 1 < len(self.text):
             begin, end = end + 1, self.text.find(b"\n", end + 1)
+            if self.text[begin] == _QUOTE:
+                blank = self.text.rfind(b" ", begin, end)
+                self.similarity.places[json.loads(self.text[begin:blank])] = slice(blank + 1, end)
+                continue
             name = slice(self.text.find(b",", begin) + 1, self.text.find(b",[", begin))
             self.places[json.loads(self.text[name])].append(slice(begin, end))
-        space = ArgumentSpace.from_json(self.header.space)
+        space = ArgumentSpace.from_json({**self.header.space, "similarity": self.similarity})
         params = {api: tuple(names) for api, names in self.header.params.items()}
         self.algorithm = Algorithm1(params, space, off=self.header.disabled)
         self.decoded: dict[tuple[str, int], tuple[int, Invocation]] = {}

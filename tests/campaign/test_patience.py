@@ -5,11 +5,13 @@ from __future__ import annotations
 from fuzz_core.campaign.patience import FACTOR, KNOWN_AFTER, LEAST_SECONDS, Patience
 
 
-def test_an_api_of_which_little_is_known_has_the_full_time() -> None:
+def test_an_api_of_which_little_is_known_has_a_third_of_the_time_and_more_where_it_is_slow() -> None:
     patience = Patience(3.0)
-    assert patience.of("a") == 3.0
+    assert patience.of("a") == 1.0
     patience.learn("a", KNOWN_AFTER - 1, 0.001)
-    assert patience.of("a") == 3.0
+    assert patience.of("a") == 1.0
+    patience.learn("slow", 1, 0.1)
+    assert patience.of("slow") == FACTOR * 0.1
 
 
 def test_a_quick_api_has_little_and_a_slow_one_no_more_than_all() -> None:

@@ -15,7 +15,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Value, prim
 from fuzz_core.worker.plan import Header, write_plan
 
-NO_SPACE: dict[str, Any] = {"values": {}, "apis": [], "similarity": {}, "tensors": {}}
+NO_SPACE: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
 
 
 def call(name: str, *args: Any) -> Invocation:

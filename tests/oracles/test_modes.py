@@ -12,7 +12,7 @@ from strategies import kept
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase, prim
-from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.oracles.differential import DEVICE_SHARE, Differential
 from fuzz_core.oracles.performance import PRECISIONS
 from fuzz_core.worker.execution import Execution, with_precision
 
@@ -53,15 +53,22 @@ class Planted(Adapter):
     def reset(self, seed: int) -> None:
         np.random.seed(seed & 0xFFFFFFFF)
 
-    def differences(self, reference: Any, other: Any) -> str:
+    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
         return "" if np.array_equal(reference, other) else f"{(reference != other).sum()} elements differ"
+
+
+def every_test(execution: Execution) -> None:
+    """The oracles judge every test, in every mode."""
+    for oracle in execution.oracles:
+        oracle.share = 1.0
+        if isinstance(oracle, Differential):
+            oracle.shares = dict.fromkeys(MODES, 1.0)
 
 
 def judged(adapter: Planted, *oracles: str, dtype: str = "float32") -> list[tuple[Verdict, Outcome]]:
     """The verdicts over a test that the oracles' share takes in."""
     execution = Execution(adapter, Dialect(), oracles, clock=adapter.clock)
-    for oracle in execution.oracles:
-        oracle.share = 1.0
+    every_test(execution)
     return execution.judge(TestCase(Invocation("lib.f", (Tensor(dtype, (2, 2)),)), 7))[1]
 
 
@@ -97,8 +104,7 @@ def test_an_internal_error_in_one_mode_is_seen_by_the_crash_oracle_alone() -> No
 def test_a_device_that_is_lost_is_one_finding_and_nothing_after_it_is_judged() -> None:
     adapter = Planted({"cuda": RuntimeError("the device is lost")})
     execution = Execution(adapter, Dialect(), ["crash", "differential", "performance"], clock=adapter.clock)
-    for oracle in execution.oracles:
-        oracle.share = 1.0
+    every_test(execution)
     [(verdict, evidence)] = execution.judge(TestCase(Invocation("lib.f", (Tensor("float32", (2, 2)),)), 7))[1]
     assert (verdict.oracle, verdict.kind, evidence.text) == ("crash", "crash", "the device is lost")
     assert [mode for mode, _ in adapter.calls] == ["cpu", "cuda"]
@@ -159,7 +165,7 @@ def test_tests_are_sampled_by_their_own_seed() -> None:
     call = Invocation("lib.f", (Tensor("float32", (1,)),))
     found = [bool(execution.judge(TestCase(call, seed))[1]) for seed in range(800)]
     assert found == [bool(execution.judge(TestCase(call, seed))[1]) for seed in range(800)]
-    assert abs(sum(found) / len(found) - oracle_of("differential").share) < 0.05
+    assert abs(sum(found) / len(found) - DEVICE_SHARE) < 0.05
 
 
 def test_casting_keeps_what_is_no_float() -> None:

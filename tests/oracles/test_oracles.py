@@ -13,7 +13,7 @@ from fuzz_core.oracles.performance import NOISE_SECONDS, PRECISIONS, RATIO, has_
 
 MODES = ("cpu", "cuda", "cuda-nocudnn")
 TEST = TestCase(Invocation("lib.f", (Tensor("float32", (2, 3)),)), 1)
-VERDICTS = {"clean", "crash", "internal-error", "hang", "wrong-result", "slow", "leak"}
+VERDICTS = {"clean", "crash", "internal-error", "hang", "wrong-result", "wrong-metadata", "nonfinite", "slow", "leak"}
 
 
 @pytest.fixture(params=sorted(DIALECTS))
@@ -54,7 +54,7 @@ def test_one_device_leaves_nothing_to_compare() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_results_are_compared(kind: str, dialect: Dialect) -> None:
-    outcomes = {"cpu": Outcome("ok"), "cuda": Outcome(kind, "X", "some text")}
+    outcomes = {"cpu": Outcome("ok"), "cuda": Outcome(kind, "" if kind == "ok" else "X", "some text")}
     assert oracle_of("differential").judge(outcomes, dialect).clean == (kind != "ok")
 
 
@@ -111,5 +111,7 @@ def test_precision_is_compared_where_there_is_a_tensor_that_has_one(dtype: str) 
 
 
 def test_an_unknown_oracle_is_the_users_error() -> None:
-    with pytest.raises(UserError, match=r"(?s)unknown oracle 'crush'.*crash, differential, leak, performance"):
+    with pytest.raises(
+        UserError, match=r"(?s)unknown oracle 'crush'.*crash, differential, leak, nonfinite, performance"
+    ):
         oracle_of("crush")

@@ -58,16 +58,16 @@ class DescribeRefresh:
         store.save_apis(KEY, [Api("b", "function", (), "b(x)"), Api("a", "function", (), "a(x)")])
         assert refresh_similarity(store, KEY)
         assert not refresh_similarity(store, KEY)
-        assert store.similarity(KEY) == compute({"a": "a(x)", "b": "b(x)"})
+        assert dict(store.similarity(KEY)) == compute({"a": "a(x)", "b": "b(x)"})
         store.save_apis(KEY, [Api("a", "function", (), "a(x)")])
         assert refresh_similarity(store, KEY)
-        assert list(store.similarity(KEY)) == ["a"]
+        assert store.similar_apis(KEY) == ["a"]
         assert asked == [2, 1]
 
     def test_without_a_definition_the_name_is_compared(self, store: Store) -> None:
         store.save_apis(KEY, [Api("torch.aa", "function"), Api("torch.ab", "function")])
         refresh_similarity(store, KEY)
-        assert store.similarity(KEY) == similarity_rows({"torch.aa": "torch.aa", "torch.ab": "torch.ab"})
+        assert dict(store.similarity(KEY)) == similarity_rows({"torch.aa": "torch.aa", "torch.ab": "torch.ab"})
 
     def test_nothing_is_saved_at_first(self, store: Store) -> None:
-        assert store.similarity(KEY) == {} and store.similarity_of(KEY) == ""
+        assert store.similar_apis(KEY) == [] and store.similarity_of(KEY) == ""

@@ -13,12 +13,19 @@ from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Listed, resolve
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 
+WAYS = {
+    "cpu-fp64": "fuzz_core.adapters.pytorch.modes.precision:Precise",
+    "cpu-fp64-nudged": "fuzz_core.adapters.pytorch.modes.precision:Nudged",
+    "strided": "fuzz_core.adapters.pytorch.modes.strided:Strided",
+}
+
 
 class TorchAdapter:
     """PyTorch on the CPU and, where there is one, on a CUDA device with and without cuDNN."""
 
     library = "torch"
     prefixes = ("torch",)
+    ways = WAYS
 
     def load(self) -> ModuleType:
         """Imports torch; no thread pool and no CUDA context is started by it."""
@@ -26,6 +33,7 @@ class TorchAdapter:
         # Many calls import it on first use: 1.4 s, paid here once instead of in every forked process.
         importlib.import_module("torch._dynamo")
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
+        self.comparing = importlib.import_module("fuzz_core.adapters.pytorch.comparing")
         self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")
         return self.torch
 
@@ -127,15 +135,19 @@ class TorchAdapter:
         if mode != "cpu":
             self.torch.cuda.synchronize()
 
-    def differences(self, reference: Any, other: Any) -> str:
-        """By `torch.testing.assert_close` with its default tolerances; NaN equals NaN."""
-        try:
-            self.torch.testing.assert_close(other, reference, equal_nan=True, check_device=False, check_stride=False)
-        except AssertionError as error:
-            return str(error)[:500]
-        except (TypeError, ValueError):
-            return ""
-        return ""
+    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
+        """See `pytorch.comparing`."""
+        text: str = self.comparing.differences(reference, other, relation)
+        return text
+
+    def error(self, reference: Any, other: Any) -> float:
+        """See `pytorch.comparing`."""
+        units: float = self.comparing.error(reference, other)
+        return units
+
+    def whole(self, result: Any) -> bool:
+        """Whether a tensor of it has an integral dtype."""
+        return any(not (t.is_floating_point() or t.is_complex()) for t in self.comparing.tensors(result))
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """ATen overloads, by a dispatch mode."""

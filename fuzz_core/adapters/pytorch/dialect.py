@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from fuzz_core.adapters import layout, spelling
+from fuzz_core.adapters.pytorch.ways import WAYS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -37,6 +38,7 @@ class TorchDialect:
     distributions = ("torch",)
     imports = ("import torch",)
     strided = True
+    ways = WAYS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY})).*(?:{_INTERNAL})")
     poisons = re.compile(r"(?:CUDA|HIP) error: (?!out of memory|invalid argument|no kernel image)|device-side assert")

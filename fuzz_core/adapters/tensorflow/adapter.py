@@ -22,6 +22,7 @@ from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 CLEAR_EVERY = 4096
+WAYS: dict[str, str] = {}
 
 
 class Stream:
@@ -44,6 +45,7 @@ class TensorFlowAdapter:
 
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
+    ways = WAYS
 
     def load(self) -> ModuleType:
         """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
@@ -203,10 +205,18 @@ class TensorFlowAdapter:
         if mode != "cpu":
             self.tf.test.experimental.sync_devices()
 
-    def differences(self, reference: Any, other: Any) -> str:
+    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
         """By `tf.test`'s tolerances; empty where two results agree."""
         text: str = self.tensors.difference(reference, other)
         return text
+
+    def error(self, reference: Any, other: Any) -> float:
+        """See `tensorflow.tensors`."""
+        return 0.0 if not self.tensors.difference(reference, other) else float("inf")
+
+    def whole(self, result: Any) -> bool:
+        """Whether a tensor of it has an integral dtype."""
+        return any(t.dtype.is_integer or t.dtype.is_bool for t in self.tf.nest.flatten(result) if self.tf.is_tensor(t))
 
     @contextlib.contextmanager
     def operators(self, seen: Callable[[str], None]) -> Iterator[None]:

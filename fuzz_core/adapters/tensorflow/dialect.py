@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from fuzz_core.adapters import spelling
+from fuzz_core.adapters.dialect import Way
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -25,6 +26,8 @@ _INTERNAL = (
     r"|\b(?:unordered_)?map::at|_Map_base::at|[Uu]nknown (?:C\+\+ )?exception"
 )
 
+WAYS: dict[str, Way] = {}
+
 
 class TensorFlowDialect:
     """How TensorFlow is written and how it complains."""
@@ -33,6 +36,7 @@ class TensorFlowDialect:
     distributions = ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu")
     imports = ("import tensorflow as tf",)
     strided = False
+    ways = WAYS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")
     poisons = re.compile(r"CUDA_ERROR_(?!OUT_OF_MEMORY|INVALID_VALUE)|illegal memory access|device-side assert")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.fuzztype import arguments
+from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Tensor, Value
 from fuzz_core.mutation.contract import Context
 from fuzz_core.mutation.rules.bases import InvocationRule
@@ -16,21 +17,6 @@ SAME_KIND_SHARE = 0.6
 POSITIONAL_SHARE = 0.25
 
 Pairs = tuple[tuple[str, Value], ...]
-
-
-def tensors_of(value: Value) -> Iterator[Tensor]:
-    """The tensors in a value, from left to right, also inside sequences, dictionaries and objects."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (Seq, Map, Invocation)):
-        for part in _parts(value):
-            yield from tensors_of(part)
-
-
-def _parts(value: Seq | Map | Invocation) -> list[Value]:
-    if isinstance(value, Seq):
-        return list(value.items)
-    return [item for _, item in value.entries] if isinstance(value, Map) else [item for *_, item in arguments(value)]
 
 
 def rewritten(value: Value, leaf: Callable[[Value], Value]) -> Value:

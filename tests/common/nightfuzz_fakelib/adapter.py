@@ -19,12 +19,15 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
 
+WAYS: dict[str, str] = {}
+
 
 class Adapter:
     """One mode, no devices."""
 
     library = "fakelib"
     prefixes = ("fakelib",)
+    ways = WAYS
 
     def load(self) -> ModuleType:
         """Imports fakelib."""
@@ -83,9 +86,17 @@ class Adapter:
     def synchronise(self, mode: str) -> None:
         """There is nothing to wait for."""
 
-    def differences(self, reference: Any, other: Any) -> str:
+    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
         """There are no modes to differ."""
         return ""
+
+    def error(self, reference: Any, other: Any) -> float:
+        """There are no modes to differ."""
+        return 0.0
+
+    def whole(self, result: Any) -> bool:
+        """Whether it has integers."""
+        return isinstance(result, np.ndarray) and result.dtype.kind in "biu"
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """It has none."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from fuzz_core.adapters import spelling
+from fuzz_core.adapters.dialect import Way
 from fuzz_core.ir.values import Ref, Tensor
+
+WAYS: dict[str, Way] = {}
 
 
 class Dialect:
@@ -15,6 +18,7 @@ class Dialect:
     distributions = ("fakelib",)
     imports = ("import numpy as np", "import fakelib")
     strided = False
+    ways = WAYS
     internal_error = re.compile(r"INTERNAL ASSERT FAILED|SystemError: ")
     out_of_memory = re.compile(r"MemoryError|Unable to allocate")
     poisons = re.compile(r"device is lost")

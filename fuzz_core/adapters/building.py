@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.ir.errors import BuildError
@@ -15,16 +15,36 @@ _SEQUENCES: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "se
 _BUILTINS = ("bool", "int", "float", "complex", "str")
 
 
+class Change(Protocol):
+    """What a mode makes of the parts of a call, so that it means the same and is executed otherwise."""
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """A tensor argument."""
+
+    def instance(self, live: Any) -> Any:
+        """An object with state (a module), before it is called."""
+
+    def ref(self, ref: Ref) -> Ref:
+        """Something known by name: a dtype, a device."""
+
+
 class Builder:
-    """Makes values for one device; public names are resolved once.
+    """Makes values for one device, as `change` has them; public names are resolved once.
 
     inside: seconds spent in the library's own calls so far, those that raised and those that made arguments included;
     `clock` gives seconds.
     """
 
-    def __init__(self, adapter: Adapter, device: str = "cpu", clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(
+        self,
+        adapter: Adapter,
+        device: str = "cpu",
+        clock: Callable[[], float] = perf_counter,
+        change: Change | None = None,
+    ) -> None:
         self.adapter = adapter
         self.device = device
+        self.change = change
         self.clock = clock
         self.inside = 0.0
         self.names: dict[str, Any] = {}
@@ -37,6 +57,9 @@ class Builder:
             Tensor: lambda value: adapter.build(value, self.device),
             Invocation: self.call,
         }
+        if change is not None:
+            self.makers[Tensor] = lambda value: change.tensor(adapter.build(value, self.device), value)
+            self.makers[Ref] = lambda value: self._ref(change.ref(value))
 
     def build(self, value: Value) -> Any:
         """A live object. Raises BuildError, or whatever the library raises while constructing an object."""
@@ -56,21 +79,31 @@ class Builder:
 
     def call(self, invocation: Invocation) -> Any:
         """Calls the api, then what is to be done with the instance; returns the last result."""
-        function = self.resolve(invocation.api)
-        result = self._timed(function, invocation)
+        function, args, keywords = self.parts(invocation)
+        return self.timed(function, args, keywords)
+
+    def parts(self, invocation: Invocation) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+        """The last call of an invocation: what is called, and its live arguments; an instance is made by now."""
         then = invocation.then
+        function = self.resolve(invocation.api)
         if then is None:
-            return result
+            return function, *self._arguments(invocation)
+        instance = self.timed(function, *self._arguments(invocation))
+        if self.change is not None:
+            instance = self.change.instance(instance)
         try:
-            method = getattr(result, then.method)
+            method = getattr(instance, then.method)
         except AttributeError as error:
             raise BuildError(f"no {invocation.api}.{then.method} in this target") from error
-        return self._timed(method, then)
+        return method, *self._arguments(then)
 
-    def _timed(self, function: Callable[..., Any], call: Invocation | Then) -> Any:
+    def _arguments(self, call: Invocation | Then) -> tuple[list[Any], dict[str, Any]]:
         makers = self.makers
         args = [makers[type(value)](value) for value in call.args]
-        keywords = {name: makers[type(value)](value) for name, value in call.kwargs}
+        return args, {name: makers[type(value)](value) for name, value in call.kwargs}
+
+    def timed(self, function: Callable[..., Any], args: list[Any], keywords: dict[str, Any]) -> Any:
+        """A call of the library's, on the clock."""
         began = self.clock()
         try:
             return function(*args, **keywords)

@@ -1,0 +1,64 @@
+"""Modes: ways to execute a test case, and what of their results must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Protocol
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.building import Builder
+from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.ir.values import TestCase
+
+Clock = Callable[[], float]
+
+
+class Mode(Protocol):
+    """One way to execute a test case.
+
+    relation: what of its result must agree with the result of the mode `against`, one of `values`, `metadata` (shape,
+    dtype, strides of dimensions that have any), `finite` (no NaN or infinity where the other has one), or empty where
+    it is not compared. builder: makes its arguments. reference: whether it is the one that others are judged by.
+    """
+
+    against: str
+    relation: str
+    builder: Builder
+
+    def applies(self, test: TestCase) -> bool:
+        """Whether it differs from the plain mode for this test case; cheap."""
+
+    def run(self, test: TestCase) -> Any:
+        """The result of the call. Raises what the library raises, and BuildError where the mode has no such call."""
+
+
+class Plain:
+    """The call as it is, on a device that the adapter enters by the mode's name."""
+
+    relation = "values"
+
+    def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
+        self.adapter = adapter
+        self.name = name
+        self.against = "" if name == "cpu" else "cpu"
+        self.builder = Builder(adapter, adapter.enter(name), clock)
+
+    def applies(self, test: TestCase) -> bool:
+        """Always."""
+        return True
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`; an error of the device belongs to the call that it waits for."""
+        self.adapter.enter(self.name)
+        result = self.builder.call(test.invocation)
+        self.adapter.synchronise(self.name)
+        return result
+
+
+def mode_of(adapter: Adapter, name: str, clock: Clock = perf_counter) -> Mode:
+    """A mode by name: one of the adapter's own ways, or a device."""
+    if name in adapter.ways:
+        made: Mode = load_plugin(adapter.ways, name, "mode")(adapter, clock)
+        return made
+    return Plain(adapter, name, clock)

@@ -1,0 +1,94 @@
+"""The same call in double precision, on exactly the same numbers: what other modes are judged by."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.building import Builder
+from fuzz_core.adapters.modes import Clock
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import Ref, Tensor, TestCase
+
+_WIDE = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex32: torch.complex128,
+    torch.complex64: torch.complex128,
+}
+_NAMES = {str(narrow).removeprefix("torch."): str(wide).removeprefix("torch.") for narrow, wide in _WIDE.items()}
+
+
+class _Widened:
+    """Tensors, modules and dtypes as doubles. noise: largest relative change of an element, in its dtype's epsilons."""
+
+    noise = 0.0
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        if not isinstance(live, torch.Tensor) or not (live.dtype in _WIDE or (self.noise and _rounds(live))):
+            return live
+        made = live.detach().to(_WIDE.get(live.dtype, live.dtype))
+        if self.noise:
+            made = self._nudged(made, live.dtype)
+        if isinstance(live, torch.nn.Parameter):
+            return torch.nn.Parameter(made, requires_grad=live.requires_grad)
+        return made.requires_grad_(live.requires_grad)
+
+    def _nudged(self, made: torch.Tensor, narrow: torch.dtype) -> torch.Tensor:
+        """Every element a little off, by an amount that depends on where it stands: equal ones differ afterwards."""
+        places = torch.arange(made.numel(), dtype=torch.float64).view(made.shape)
+        return made * (1 + self.noise * torch.finfo(narrow).eps * torch.cos(1 + 2.4 * places))
+
+    def instance(self, live: Any) -> Any:
+        """See `Change`: parameters were drawn in the precision that they have in the plain call."""
+        return live.double() if isinstance(live, torch.nn.Module) else live
+
+    def ref(self, ref: Ref) -> Ref:
+        """See `Change`."""
+        if ref.kind == "dtype":
+            return Ref("dtype", _NAMES.get(ref.name, ref.name))
+        plain = ref.name.removeprefix("torch.")
+        return Ref("name", f"torch.{_NAMES[plain]}") if ref.kind == "name" and plain in _NAMES else ref
+
+
+def _rounds(live: torch.Tensor) -> bool:
+    return live.dtype in (torch.float64, torch.complex128)
+
+
+class _Noisy(_Widened):
+    noise = 4.0
+
+
+class Precise:
+    """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
+
+    against = "cpu"
+    relation = "finite"
+    change: _Widened = _Widened()
+
+    def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
+        self.builder = Builder(adapter, "cpu", clock, self.change)
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a tensor of a narrower floating-point dtype."""
+        return any(tensor.dtype in _NAMES for tensor in tensors_of(test.invocation))
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`."""
+        return self.builder.call(test.invocation)
+
+
+class Nudged(Precise):
+    """Double precision on numbers that differ from the test case's by a few roundings: how much that changes.
+
+    Compared with nothing by itself.
+    """
+
+    against = ""
+    relation = ""
+    change = _Noisy()

@@ -1,0 +1,123 @@
+"""Why two results may differ although nothing is wrong. Asked only once they do, so it may cost several executions.
+
+The rules are the libraries' own: the same random state, no comparing of indices on ties, and by a reference of higher
+precision, from which a mode must be further away than the plain mode is (PyTorch's form for fuzzers' reports).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from typing import Any, Protocol
+
+import numpy as np
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.modes import Mode
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import TestCase
+
+REFERENCE = "cpu-fp64"
+NUDGED = "cpu-fp64-nudged"
+# A change of the input by a few roundings may be amplified by as much before a difference means something.
+AMPLIFIED = 10.0
+REPEATS = 3
+LITTER = tuple(1 << power for power in range(5, 20))
+LARGEST_WHOLE = 2.0**31
+LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
+
+
+class Executing(Protocol):
+    """What is needed of the execution."""
+
+    adapter: Adapter
+
+    def mode(self, name: str) -> Mode:
+        """The mode of a name."""
+
+    def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
+        """Outcome and live result of one execution."""
+
+
+def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual: Any) -> str:
+    """Why the difference between a mode's result and the one that it is compared with is no fault; empty if it is."""
+    way = execution.mode(mode)
+    if not _repeats(execution, test, way, expected):
+        return "random"
+    if way.relation == "metadata":
+        return ""
+    if way.relation == "finite":
+        return _about_finite(execution, test, expected)
+    return _about_values(execution, test, expected, actual)
+
+
+def _repeats(execution: Executing, test: TestCase, way: Mode, expected: Any) -> bool:
+    """Whether the plain mode gives the same again, also with other random streams and other garbage in memory."""
+    for seed in range(REPEATS):
+        _litter()
+        outcome, again = execution.run(test._replace(seed=test.seed + seed), way.against)
+        relation = way.relation if way.relation == "metadata" else "values"
+        if outcome.kind != "ok" or execution.adapter.differences(expected, again, relation):
+            return False
+    return True
+
+
+def _litter() -> None:
+    """Freed memory is full of the same byte: what a library never wrote differs from run to run."""
+    held = [np.full(size, 0x5A, np.uint8) for size in LITTER for _ in range(4)]
+    del held
+
+
+def _about_values(execution: Executing, test: TestCase, expected: Any, actual: Any) -> str:
+    scales = list(_scales(test))
+    if any(0 < low < tiny for low, _, tiny in scales):
+        return "denormal"
+    if any(not high < LARGEST_WHOLE for _, high, _ in scales) and execution.adapter.whole(expected):
+        return "undefined conversion"
+    if REFERENCE not in execution.adapter.ways:
+        return ""
+    reference: tuple[Any] | None = (expected,)
+    if execution.mode(REFERENCE).applies(test):
+        reference = _result(execution, test, REFERENCE)
+    if reference is None:
+        return "no reference"
+    far, near = (execution.adapter.error(reference[0], result) for result in (actual, expected))
+    if not far > near + 1.0:
+        return "no further from the reference than the plain result"
+    nudged = _result(execution, test, NUDGED)
+    moved = inf if nudged is None else execution.adapter.error(reference[0], nudged[0])
+    return "ill-conditioned" if moved * AMPLIFIED >= far else ""
+
+
+def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:
+    if any(not high < LARGEST_SCALE or 0 < low < LEAST_SCALE for low, high, _ in _scales(test)):
+        return "badly scaled"
+    nudged = _result(execution, test, NUDGED)
+    finite = nudged is not None and execution.adapter.differences(expected, nudged[0], "finite")
+    return "" if finite else "ill-conditioned"
+
+
+def _result(execution: Executing, test: TestCase, mode: str) -> tuple[Any] | None:
+    outcome, result = execution.run(test, mode)
+    return (result,) if outcome.kind == "ok" else None
+
+
+def _scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
+    """The least magnitude that is not zero, the largest, and the least normal one, of each floating-point tensor."""
+    for tensor in tensors_of(test.invocation):
+        if DTYPES[tensor.dtype].kind not in ("float", "complex") or not tensor.size:
+            continue
+        sizes = np.abs(elements(tensor).astype(np.complex128))
+        least = sizes[sizes > 0].min(initial=inf)
+        yield float(least), float(np.nan_to_num(sizes, nan=inf).max()), _tiny(tensor.dtype)
+
+
+def _tiny(dtype: str) -> float:
+    """The least normal magnitude, of a dtype that numpy knows; of float32 otherwise."""
+    try:
+        return float(np.finfo(dtype).tiny)
+    except (TypeError, ValueError):
+        return float(np.finfo(np.float32).tiny)
