@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz_core.campaign.examiner import HANG_FACTOR, Examination, Examiner
+from fuzz_core.campaign.knowing import consult, review
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
+from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.cost import cost
+from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
 
@@ -33,20 +36,22 @@ class TriageOptions:
     bug_seconds: float = 20.0
     runs: int = 3
     timeout: float = 3.0
+    known: Registry = field(default_factory=Registry)
 
 
 @dataclass
 class TriageReport:
-    """Findings settled by status, new bugs by id, and what waits for the next time."""
+    """Findings settled by status, bugs to report by id, findings of known bugs, and what waits for the next time."""
 
     settled: Counter[str] = field(default_factory=Counter)
     bugs: list[int] = field(default_factory=list)
+    known: int = 0
     left: int = 0
 
 
 def examine(session: Session, options: TriageOptions) -> TriageReport:
     """Settles pending findings, simplest first; what the deadline leaves stays pending."""
-    report = TriageReport()
+    report = TriageReport(bugs=review(session.store, options.known, session.target.key))
     groups = _groups(session.store.pending_findings(session.target.key))
     total = sum(map(len, groups))
     if not groups:
@@ -56,7 +61,7 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
         examiners = _Examiners(session, options, plan)
         try:
             for group, examination in _results(session, options, examiners, threads, groups):
-                _settle(session, group, examination, report)
+                _settle(session, options.known, group, examination, report)
                 session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
         finally:
             examiners.close()
@@ -151,7 +156,9 @@ def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
     return (options.runs + 1) * options.timeout * HANG_FACTOR + options.bug_seconds
 
 
-def _settle(session: Session, group: list[FindingRow], found: Examination, report: TriageReport) -> None:
+def _settle(
+    session: Session, registry: Registry, group: list[FindingRow], found: Examination, report: TriageReport
+) -> None:
     """The examined finding carries the bug; its look-alikes join it, or share its rejection."""
     if found.postponed:
         return
@@ -164,11 +171,19 @@ def _settle(session: Session, group: list[FindingRow], found: Examination, repor
     new = number is not None and len(known) == 1
     # A finding of a bug on record is a duplicate, whatever its examination showed.
     report.settled[found.status if new or number is None else "duplicate"] += 1
-    if number is not None and new:
-        report.bugs.append(number)
-        session.watch.note(f"bug {number}: {found.bug.signature if found.bug else ''}")
     for other in group:
         if other.id != chosen.id:
             status = "duplicate" if number is not None else found.status
             store.settle_finding(other.id, status, reason=f"like finding {chosen.id}", bug=number)
             report.settled[status] += 1
+    if number is not None:
+        _tell(session, registry, number, len(group), new, report)
+
+
+def _tell(session: Session, registry: Registry, number: int, findings: int, new: bool, report: TriageReport) -> None:
+    """What is new is reported, what is known is counted."""
+    if consult(session.store, registry, number, findings, new):
+        report.bugs.append(number)
+        session.watch.note(f"bug {number}: {session.store.bug(number).signature_text}")
+    elif session.store.bug(number).status == KNOWN:
+        report.known += findings

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 
 DEFAULT_FILE = "nightfuzz.toml"
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -55,6 +56,7 @@ class Settings(BaseModel):
     schedule: str = "bandit"
     grow: bool = True
     fail_on_bugs: bool = False
+    known: Path = Path(KNOWN_FILE)
 
 
 def load(path: Path | None, flags: dict[str, Any]) -> Settings:
@@ -70,7 +72,7 @@ def load(path: Path | None, flags: dict[str, Any]) -> Settings:
             raise UserError(f"{file}: unknown key {key!r}", f"did you mean {close[0]!r}?")
     given = {key: value for key, value in flags.items() if value is not None and value != []}
     try:
-        return Settings(**{**data, **given})
+        return Settings(**{"known": file.with_name(KNOWN_FILE), **data, **given})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

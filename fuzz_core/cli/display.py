@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 
 PLAIN_SECONDS = 10.0
 
@@ -97,3 +99,11 @@ def watch(console: Console) -> Live | Plain:
     if console.is_terminal:
         return Live(console)
     return Plain(lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True))
+
+
+def table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
+    """Prints rows; every cell is text from untrusted code."""
+    made = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        made.add_row(*(Text(printable(cell)) for cell in row))
+    console.print(made)

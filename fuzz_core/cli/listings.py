@@ -8,11 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable
+from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
@@ -23,13 +21,6 @@ from fuzz_core.store.store import Store
 from fuzz_core.targets.doctor import checks
 
 
-def _table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    console.print(table)
-
-
 def doctor(console: Console, as_json: bool) -> int:
     """Checks; exit code 2 where something that every run needs is missing."""
     found = checks()
@@ -37,7 +28,7 @@ def doctor(console: Console, as_json: bool) -> int:
         console.print_json(json.dumps([asdict(check) for check in found]))
     else:
         rows: list[list[object]] = [["ok" if c.ok else "missing", c.name, c.detail, c.remedy] for c in found]
-        _table(console, ["", "what", "found", "remedy"], rows)
+        table(console, ["", "what", "found", "remedy"], rows)
     return 2 if any(check.required and not check.ok for check in found) else 0
 
 
@@ -64,7 +55,7 @@ def apis(settings: Settings, console: Console, gaps: bool, as_json: bool) -> int
     if as_json:
         console.print_json(json.dumps([{**row._asdict(), "gap": row.gap} for row in rows]))
         return 0
-    _table(console, ["api", "invocations", "valid", "seeds", "gap"], [_api_row(row) for row in rows])
+    table(console, ["api", "invocations", "valid", "seeds", "gap"], [_api_row(row) for row in rows])
     valid = sum(1 for row in rows if row.valid)
     console.print(
         f"{valid} of {len(rows)} apis have a valid invocation; {sum(r.invocations for r in rows)} invocations"
@@ -93,7 +84,7 @@ def operators(settings: Settings, console: Console, as_json: bool) -> int:
     shown: list[list[object]] = [
         [name, len(found), " ".join(row.dtype for row in found), found[0].api] for name, found in by_name.items()
     ]
-    _table(console, ["operator", "dtypes", "of the first tensor", "reached by"], shown)
+    table(console, ["operator", "dtypes", "of the first tensor", "reached by"], shown)
     console.print(f"{len(by_name)} operators, {len(rows)} with their dtypes")
     return 0
 
@@ -109,7 +100,7 @@ def bugs(settings: Settings, console: Console, target: str | None, as_json: bool
     found: list[list[object]] = [
         [row.id, row.target, row.kind, row.api, f"{row.hits}/{row.runs}", row.findings, _short(row)] for row in rows
     ]
-    _table(console, ["bug", "target", "kind", "api", "rate", "findings", "what happened"], found)
+    table(console, ["bug", "target", "kind", "api", "rate", "findings", "what happened"], found)
     console.print(f"{len(rows)} bugs")
     return 0
 

@@ -8,13 +8,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fuzz_core.cli import listings, options, working
+from fuzz_core.cli import known, listings, options, working
 from fuzz_core.cli.boundary import guarded
 from fuzz_core.cli.config import Settings, load
 
 app = typer.Typer(
     help="A continuous fuzzing bot for deep-learning libraries.", no_args_is_help=True, add_completion=False
 )
+known_app = typer.Typer(help="Known findings: reported already, or declared by the library.", no_args_is_help=True)
+app.add_typer(known_app, name="known")
 Work = Callable[[Settings, Console], int]
 
 
@@ -209,6 +211,37 @@ def repro(
 ) -> None:
     """Print a bug's standalone script; --run runs it and exits with 1 when it reproduces."""
     perform(lambda settings, console: working.repro(settings, console, bug, run_now), config, state=state)
+
+
+@known_app.command("add")
+def known_add(
+    bug: int,
+    issue: Annotated[str | None, typer.Option("--issue", help="URL of the issue that reports it")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why it is not to be reported")] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", help="The day on which it speaks again: 2027-03-31")
+    ] = None,
+    config: options.Config = None,
+    state: options.State = None,
+) -> None:
+    """Write a bug into the file of known findings: from then on it is counted, not reported."""
+    perform(lambda settings, console: known.add(settings, console, bug, issue, reason, expires), config, state=state)
+
+
+@known_app.command("list")
+def known_list(config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
+    """List the entries, what each has matched, and when it expires."""
+    perform(lambda settings, console: known.listing(settings, console, as_json), config, state=state)
+
+
+@known_app.command("remove")
+def known_remove(
+    name: Annotated[str, typer.Argument(help="Name of the entry")],
+    config: options.Config = None,
+    state: options.State = None,
+) -> None:
+    """Take an entry out of the file: what only it matched is reported again."""
+    perform(lambda settings, console: known.remove(settings, console, name), config, state=state)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,6 +30,7 @@ from fuzz_core.store.store import Store
 from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.spec import parse_spec
+from fuzz_core.triage.known import load_registry
 
 STATE_FILE = "state.db"
 TRACE_SHARE = 0.4
@@ -82,6 +84,12 @@ def _check_names(settings: Settings) -> None:
         oracle_of(oracle)
     check_off(settings.disable)
     check_ranking(settings.schedule)
+    load_registry(settings.known, today())
+
+
+def today() -> date:
+    """The day by which known findings expire, in UTC."""
+    return datetime.now(UTC).date()
 
 
 def trace_phase(session: Session, settings: Settings, **extra: Any) -> TraceReport:
@@ -115,7 +123,8 @@ def fuzz_phase(session: Session, settings: Settings, seconds: float | None) -> F
 
 def triage_phase(session: Session, settings: Settings, deadline: float | None) -> TriageReport:
     """Examines what is pending."""
-    return examine(session, TriageOptions(deadline, runs=settings.confirm_runs, timeout=settings.timeout))
+    known = load_registry(settings.known, today())
+    return examine(session, TriageOptions(deadline, runs=settings.confirm_runs, timeout=settings.timeout, known=known))
 
 
 def fuzz_and_triage(session: Session, settings: Settings, end: float | None) -> tuple[FuzzReport, TriageReport]:

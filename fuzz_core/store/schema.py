@@ -89,6 +89,13 @@ CREATE TABLE operators (
 ) WITHOUT ROWID;
 """
 
+_KNOWN = """
+CREATE TABLE known_matches (
+    entry TEXT NOT NULL, bug INTEGER NOT NULL REFERENCES bugs(id), findings INTEGER NOT NULL, last_seen TEXT NOT NULL,
+    PRIMARY KEY (entry, bug)
+) WITHOUT ROWID;
+"""
+
 
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
@@ -108,9 +115,15 @@ def m0003_news(db: Database) -> None:
     db.executescript(_NEWS)
 
 
-NEWEST = 3
+@MIGRATIONS()
+def m0004_known(db: Database) -> None:
+    """What entries of the registry of known findings have matched."""
+    db.executescript(_KNOWN)
+
+
+NEWEST = 4
 # What fuzzing leaves, children first; everything else is what tracing has left.
-RESULT_TABLES = ("findings", "bugs", "runs", "news", "operators")
+RESULT_TABLES = ("known_matches", "findings", "bugs", "runs", "news", "operators")
 
 
 def version_of(db: Database) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fuzz_core.store.apis import ApiTables
 from fuzz_core.store.findings import FindingTables
+from fuzz_core.store.known import KnownTables
 from fuzz_core.store.news import NewsTables
 from fuzz_core.store.runs import RunTables
 from fuzz_core.store.traces import TraceTables
 
 
-class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables):
+class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables, KnownTables):
     """One open state file; a context manager. Made by `open_store`; used by one thread."""

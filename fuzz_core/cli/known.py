@@ -1,0 +1,128 @@
+"""`nightfuzz known`: what is reported already, or declared by the library, and how often it was met again."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+from rich.console import Console
+
+from fuzz_core.campaign.knowing import match, review
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import table
+from fuzz_core.cli.work import state_file, today
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.known import KnownCount
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import BugRow, TargetRecord
+from fuzz_core.triage.known import Known, Registry, add_entry, entry_of, load_registry, remove_entry
+
+SHOWN_KEYS = ("signature", "pattern", "api", "oracle", "kind", "mode", "library", "versions")
+
+
+def add(
+    settings: Settings, console: Console, number: int, issue: str | None, reason: str | None, expires: str | None
+) -> int:
+    """Writes a bug into the user's file; from then on it is counted, not reported."""
+    file = settings.known
+    with open_store(state_file(settings)) as store:
+        bug = store.bug(number)
+        registry = load_registry(file, today())
+        already = match(store, registry, bug)
+        if already is not None:
+            raise UserError(f"bug {number} is known already, by the entry {already.name!r}", _remedy(registry, already))
+        told = {"issue": issue, "reason": reason, "expires": _day(expires)}
+        entry = _entry_for(bug, store.target(bug.target), registry, told)
+        add_entry(file, entry)
+        review(store, load_registry(file, today()))
+    console.print(f"{entry.name}: added to {file}; bug {number} is counted from now on", markup=False, soft_wrap=True)
+    return 0
+
+
+def _remedy(registry: Registry, entry: Known) -> str:
+    if entry.name in registry.own:
+        return f"`nightfuzz known remove {entry.name}` first"
+    return "it is shipped with nightfuzz; an entry of that name in your file takes its place"
+
+
+def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, told: dict[str, Any]) -> Known:
+    """An entry for the bug's own signature, under a name that nobody has."""
+    stem, taken = f"{bug.api}-{bug.kind}", {entry.name for entry in registry.entries}
+    names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
+    name = next(name for name in names if name not in taken)
+    row = {"name": name, "signature": bug.signature_text, "library": target.library, **told}
+    return entry_of({key: value for key, value in row.items() if value is not None}, f"bug {bug.id}")
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError as error:
+        raise UserError(f"--expires {text!r} is no day", "write 2027-03-31, say") from error
+
+
+def listing(settings: Settings, console: Console, as_json: bool) -> int:
+    """All entries, what each has matched and when it expires."""
+    registry = load_registry(settings.known, today())
+    counts = _counts(settings)
+    rows = [_row(registry, entry, counts.get(entry.name)) for entry in registry.entries]
+    if as_json:
+        console.print_json(json.dumps(rows))
+        return 0
+    shown: list[list[object]] = [
+        [row["name"], row["origin"], _what(row), row["issue"] or row["documentation"] or "", _until(row), row["bugs"],
+         row["findings"], (row["last_seen"] or "never")[:10]] for row in rows
+    ]  # fmt: skip
+    table(console, ["entry", "from", "matches", "see", "expires", "bugs", "findings", "last"], shown)
+    console.print(f"{len(rows)} entries; yours are in {settings.known}", markup=False, soft_wrap=True)
+    return 0
+
+
+def _counts(settings: Settings) -> dict[str, KnownCount]:
+    """Without a state nothing was matched yet, and the entries can be listed all the same."""
+    file = state_file(settings)
+    if not file.exists():
+        return {}
+    with open_store(file, read_only=True) as store:
+        return store.known_counts()
+
+
+def _row(registry: Registry, entry: Known, count: KnownCount | None) -> dict[str, Any]:
+    seen = count or KnownCount(entry.name, 0, 0, "")
+    return {
+        **entry.model_dump(mode="json"),
+        "origin": "yours" if entry.name in registry.own else "shipped",
+        "expired": entry.expired(registry.today),
+        "bugs": seen.bugs,
+        "findings": seen.findings,
+        "last_seen": seen.last_seen or None,
+    }
+
+
+def _what(row: dict[str, Any]) -> str:
+    said = ((key, row[key]) for key in SHOWN_KEYS if row[key])
+    return "; ".join(f"{key} {' '.join(value) if isinstance(value, list) else value}" for key, value in said)
+
+
+def _until(row: dict[str, Any]) -> str:
+    return f"{row['expires'] or 'never'}{' (expired)' if row['expired'] else ''}"
+
+
+def remove(settings: Settings, console: Console, name: str) -> int:
+    """Takes an entry out of the user's file; what only it matched is reported again."""
+    if name in load_registry(settings.known, today()).shipped:
+        raise UserError(
+            f"the entry {name!r} is shipped with nightfuzz", "an entry of that name in your file takes its place"
+        )
+    file = state_file(settings)
+    if not file.exists():
+        remove_entry(settings.known, name)
+        speaking = []
+    else:
+        with open_store(file) as store:
+            remove_entry(settings.known, name)
+            speaking = review(store, load_registry(settings.known, today()))
+    again = f"; reported again: bug {', '.join(map(str, speaking))}" if speaking else ""
+    console.print(f"{name}: removed from {settings.known}{again}", markup=False, soft_wrap=True)
+    return 0

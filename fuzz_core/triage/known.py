@@ -1,0 +1,252 @@
+"""The registry of known findings: what is reported already, and what a library declares. A match is counted alone.
+
+Entries come from a TOML file that people review, and from the one shipped with nightfuzz. See docs/known-findings.md.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from datetime import date
+from fnmatch import fnmatchcase
+from importlib import resources
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Annotated, Any, NamedTuple, Self
+
+import tomlkit
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from rapidfuzz import process as nearest
+
+from fuzz_core.ir.errors import UserError
+
+DEFAULT_FILE = "nightfuzz-known.toml"
+SHIPPED = "known.toml"
+_GUIDE = "see docs/known-findings.md for the form of an entry"
+
+
+class Sighting(NamedTuple):
+    """A bug as the registry is asked about it. signature: its text; modes: those in which it has shown itself."""
+
+    signature: str
+    api: str
+    oracle: str
+    kind: str
+    modes: frozenset[str]
+    library: str
+    version: str
+
+
+def _several(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Text = Annotated[str, Field(min_length=1)]
+Link = Annotated[str, Field(pattern=r"^https?://\S+$")]
+Globs = Annotated[tuple[Text, ...], BeforeValidator(_several)]
+
+
+class Known(BaseModel):
+    """One entry: it matches where everything that it says holds.
+
+    signature: the whole text. pattern: a regular expression, found anywhere in it. api: names with wildcards. mode: a
+    wildcard that every mode must fit in which the bug shows itself. versions: a range such as `>=2.9,<2.14`. expires:
+    the first day on which it matches no longer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Text
+    signature: Text | None = None
+    pattern: Text | None = None
+    api: Globs = ()
+    oracle: Text | None = None
+    kind: Text | None = None
+    mode: Text | None = None
+    library: Text | None = None
+    versions: Text | None = None
+    reason: str = ""
+    issue: Link | None = None
+    documentation: Link | None = None
+    expires: date | None = None
+
+    @field_validator("pattern")
+    @classmethod
+    def _is_expression(cls, value: str | None) -> str | None:
+        try:
+            re.compile(value or "")
+        except re.error as error:
+            raise ValueError(f"{value!r} is no regular expression: {error}") from error
+        return value
+
+    @field_validator("versions")
+    @classmethod
+    def _is_range(cls, value: str | None) -> str | None:
+        try:
+            SpecifierSet(value or "")
+        except InvalidSpecifier as error:
+            raise ValueError(f"{value!r} is no range of versions: write '>=2.9,<2.14', say") from error
+        return value
+
+    @model_validator(mode="after")
+    def _says_enough(self) -> Self:
+        if not (self.signature or self.pattern or self.api):
+            raise ValueError("it says of no bug that it is known: give a signature, a pattern or an api")
+        if not self.issue and not (self.reason and self.expires):
+            raise ValueError("it would silence for ever: give an issue, or a reason and the day on which it expires")
+        return self
+
+    def matches(self, seen: Sighting) -> bool:
+        """Whether everything that the entry says holds; whatever the day."""
+        named = ((self.oracle, seen.oracle), (self.kind, seen.kind), (self.library, seen.library))
+        return (
+            all(wanted in (None, there) for wanted, there in (*named, (self.signature, seen.signature)))
+            and (self.pattern is None or re.search(self.pattern, seen.signature) is not None)
+            and (not self.api or any(fnmatchcase(seen.api, glob) for glob in self.api))
+            and (self.mode is None or self._in_mode(seen.modes, self.mode))
+            and (self.versions is None or _contains(self.versions, seen.version))
+        )
+
+    def _in_mode(self, modes: frozenset[str], wanted: str) -> bool:
+        """A bug that another mode shows too is none of that mode's."""
+        return bool(modes) and all(fnmatchcase(mode, wanted) for mode in modes)
+
+    def expired(self, today: date) -> bool:
+        """Whether it matches nothing any more."""
+        return self.expires is not None and self.expires <= today
+
+
+def _contains(versions: str, version: str) -> bool:
+    try:
+        return SpecifierSet(versions).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+class Registry:
+    """Entries by name, as of one day; an entry of the user's takes the place of a shipped one with the same name."""
+
+    def __init__(self, own: Iterable[Known] = (), shipped: Iterable[Known] = (), today: date = date.min) -> None:
+        self.own = {entry.name: entry for entry in own}
+        self.shipped = {entry.name: entry for entry in shipped if entry.name not in self.own}
+        self.today = today
+
+    @property
+    def entries(self) -> tuple[Known, ...]:
+        """All of them, the user's own first."""
+        return (*self.own.values(), *self.shipped.values())
+
+    def match(self, seen: Sighting) -> Known | None:
+        """The first entry that matches and has not expired."""
+        return next((each for each in self.entries if not each.expired(self.today) and each.matches(seen)), None)
+
+
+def load_registry(file: Path, today: date) -> Registry:
+    """The entries of the user's file, where there is one, and the shipped ones.
+
+    Raises UserError that names file, entry and key of whatever does not fit.
+    """
+    own = read_entries(file.read_bytes(), str(file)) if _is_there(file) else []
+    return Registry(own, shipped_entries(), today)
+
+
+def shipped_entries() -> list[Known]:
+    """What libraries declare in their documentation, as shipped with nightfuzz."""
+    return read_entries(resources.files(__package__).joinpath(SHIPPED).read_bytes(), SHIPPED)
+
+
+def _is_there(file: Path) -> bool:
+    if file.is_dir():
+        raise UserError(f"{file} is a directory, not a file of known findings", "name a file with `known`")
+    return file.exists()
+
+
+def read_entries(content: bytes, origin: str) -> list[Known]:
+    """The entries of a TOML file. Raises UserError that names origin, entry and key."""
+    try:
+        data = tomllib.loads(content.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{origin} is not valid TOML: {error}", _GUIDE) from error
+    strange = [key for key in data if key != "known"]
+    rows = data.get("known", [])
+    if strange or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        what = f"unknown key {strange[0]!r}" if strange else "`known` is no list of tables"
+        raise UserError(f"{origin}: {what}", f"each entry begins with [[known]]; {_GUIDE}")
+    entries = [entry_of(row, f"{origin}, entry {place}") for place, row in enumerate(rows, 1)]
+    _refuse_twins(entries, origin)
+    return entries
+
+
+def entry_of(row: dict[str, Any], where: str) -> Known:
+    """An entry from its keys and values. Raises UserError that begins with `where` and names the key."""
+    name = row.get("name")
+    at = f"{where} ({name!r})" if isinstance(name, str) else where
+    for key in row:
+        if key not in Known.model_fields:
+            close = nearest.extractOne(key, list(Known.model_fields))
+            raise UserError(f"{at}: unknown key {key!r}", f"did you mean {close[0]!r}?")
+    try:
+        return Known(**row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = ".".join(map(str, first["loc"]))
+        said = first["msg"].removeprefix("Value error, ")
+        raise UserError(f"{at}: {keys + ': ' if keys else ''}{said}", _GUIDE) from error
+
+
+def _refuse_twins(entries: list[Known], origin: str) -> None:
+    names: set[str] = set()
+    for entry in entries:
+        if entry.name in names:
+            raise UserError(f"{origin}: two entries are named {entry.name!r}", "give one of them another name")
+        names.add(entry.name)
+
+
+def add_entry(file: Path, entry: Known) -> None:
+    """Appends an entry to the user's file, which is made where there is none; comments and order stay.
+
+    Raises UserError where the name is taken, or the file is not valid or not writable.
+    """
+    document = _document(file)
+    rows = document.setdefault("known", tomlkit.aot())
+    if any(row.get("name") == entry.name for row in rows):
+        raise UserError(f"{file}: an entry is named {entry.name!r} already", "remove it first, or edit the file")
+    rows.append(tomlkit.item(_written(entry)))
+    _write(file, document)
+
+
+def _written(entry: Known) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in entry if value}
+
+
+def remove_entry(file: Path, name: str) -> None:
+    """Takes an entry out of the user's file; the rest stays as it is. Raises UserError for an unknown name."""
+    document = _document(file)
+    rows = document.get("known", [])
+    place = next((place for place, row in enumerate(rows) if row.get("name") == name), None)
+    if place is None:
+        raise UserError(f"{file}: no entry {name!r}", "`nightfuzz known list` names those that are there")
+    del rows[place]
+    _write(file, document)
+
+
+def _document(file: Path) -> tomlkit.TOMLDocument:
+    """The user's file for editing, checked first: an edit never builds on what would be refused."""
+    content = file.read_bytes() if _is_there(file) else b""
+    read_entries(content, str(file))
+    return tomlkit.parse(content)
+
+
+def _write(file: Path, document: tomlkit.TOMLDocument) -> None:
+    """All or nothing: the old file stays until the new one is complete. Raises UserError where it cannot be written."""
+    text = tomlkit.dumps(document)
+    read_entries(text.encode(), str(file))
+    try:
+        with NamedTemporaryFile("w", dir=file.parent, prefix=file.name, delete=False, encoding="utf-8") as made:
+            made.write(text)
+        Path(made.name).replace(file)
+    except OSError as error:
+        raise UserError(f"cannot write {file}: {error.strerror}", "make its directory writable") from error
