@@ -17,7 +17,8 @@ GROUP BY entry ORDER BY entry
 """
 _MODES = """
 SELECT DISTINCT substr(detail, 1, instr(detail, ':') - 1) AS mode
-FROM (SELECT json_extract(verdict, '$[2]') AS detail FROM findings WHERE bug = ?) WHERE detail GLOB '?*:*' AND mode NOT GLOB '* *'
+FROM (SELECT json_extract(verdict, '$[2]') AS detail FROM findings WHERE bug = ?)
+WHERE detail GLOB '?*:*' AND mode NOT GLOB '* *'
 """
 
 
