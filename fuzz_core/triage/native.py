@@ -88,9 +88,11 @@ def parse(output: str, dialect: Dialect) -> tuple[str, ...]:
 
 
 def _inside(told: Iterable[tuple[str, str]], dialect: Dialect) -> tuple[str, ...]:
-    inside = (function for function, module in told if dialect.native_modules.search(module))
-    names = (clean(function) for function in inside if not _ALARM.search(function))
-    return tuple(name for name in names if name and name != "??")[:MAX_FRAMES]
+    pairs = list(told)
+    inside = (function for function, module in pairs if dialect.native_modules.search(module))
+    names = [name for function in inside if not _ALARM.search(function) and (name := clean(function)) not in ("", "??")]
+    fault = tuple(function for function, module in pairs[-1:] if not module and function in stack.FAULTS)
+    return (*names[: MAX_FRAMES - len(fault)], *fault)
 
 
 def stack_trace(stderr: str) -> tuple[str, ...]:
@@ -106,7 +108,7 @@ def clean(name: str) -> str:
         return _demangled(name)
     name = _SUFFIX.sub("", name.replace("(anonymous namespace)::", ""))
     name = _without_brackets(_OPERATOR.sub("operator", name.replace("operator()", "")))
-    name = re.sub(r"\s(?:const|volatile|&+)(?=\s|$)|0x[0-9a-f]+|lts_\d+", "", name).strip()
+    name = re.sub(r"\s(?:const|volatile|&+)(?=\s|$|::)|0x[0-9a-f]+|lts_\d+", "", name).strip()
     parts = [part for part in name.split("::") if part.strip(" '#$_0123456789")]
     return "::".join(parts).rpartition(" ")[2][:MAX_NAME]
 

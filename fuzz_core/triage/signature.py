@@ -7,13 +7,14 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.triage.stack import FAULTS
 
 TOP_FRAMES = 3
 MAX_TEXT = 200
 
 _HEAP = re.compile(
     r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
-    r"|heap corruption|smashing detected"
+    r"|heap corruption|smashing detected|invalid (?:fastbin entry|next size|chunk size|old size)"
 )
 _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
 # Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
@@ -72,8 +73,10 @@ def _death(outcome: Outcome) -> str:
     check = _CHECK.search(outcome.text)
     if check:
         return f"{outcome.name}: {normalised(check.group(1))}"
-    where = " < ".join(outcome.frames[:TOP_FRAMES])
-    return f"{outcome.name} in {where}" if where else outcome.name
+    # One fault misses memory as either, as the addresses fall.
+    name = "SIGSEGV" if outcome.name == "SIGBUS" else outcome.name
+    where = " < ".join([frame for frame in outcome.frames if frame not in FAULTS][:TOP_FRAMES])
+    return f"{name} in {where}" if where else name
 
 
 def corrupts_heap(outcome: Outcome) -> bool:

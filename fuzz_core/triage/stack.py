@@ -1,7 +1,8 @@
 """Runs a script and tells the native stack of its death; a program for the target's interpreter.
 
-`python stack.py SCRIPT` prints one JSON line: [[function, path of its module], …] from the innermost frame on, [] where
-the script does not die, null where the stack cannot be followed to its end. The script runs in a forked child whose
+`python stack.py SCRIPT` prints one JSON line: [[function, path of its module], …] from the innermost frame on, and last
+[where memory was missed, ""] where that is known; [] where the script does not die, null where the stack cannot be
+followed to its end. The script runs in a forked child whose
 handler of fatal signals collects return addresses and stops the process. The parent then looks the addresses up in the
 modules' symbol tables: a fraction of a second, where a debugger first reads every symbol of every module.
 
@@ -31,6 +32,18 @@ FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIG
 _OWN_FRAMES = 2
 _SIGNAL_STACK = 1 << 18
 _ON_SIGNAL_STACK = 0x08000000
+_WITH_INFO = 0x00000004
+# What the handler leaves behind the return addresses: siginfo's first three words, and the stack pointer.
+_TOLD = 4
+_STACK_POINTER = 160
+_SEGMENT_CODES = (1, 2)
+_PAGE = 4096
+# Guard pages are many where frames are large: what is missed this near the stack pointer is the stack's end.
+_STACK_REACH = 1 << 20
+NULL_PAGE = "(fault in the null page)"
+OVERFLOW = "(fault at the end of the stack)"
+WILD = "(fault at a wild address)"
+FAULTS = (NULL_PAGE, OVERFLOW, WILD)
 # libc starts the process and its threads.
 _ROOTS = ("libc.so", "libc-", "libpthread")
 _FUNCTIONS = (2, 10)
@@ -45,7 +58,7 @@ class Watch:
         self.libc = ctypes.CDLL(None)
         # The first call loads the unwinder, which a handler must not do.
         self.libc.backtrace((ctypes.c_void_p * 1)(), 1)
-        self.shared = mmap.mmap(-1, DEPTH * 8)
+        self.shared = mmap.mmap(-1, (DEPTH + _TOLD) * 8)
         self.code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
         self.stack = mmap.mmap(-1, _SIGNAL_STACK)
         code = handler(_address(self.shared), _of(self.libc.backtrace), _of(self.libc["raise"]))
@@ -59,23 +72,40 @@ class Watch:
     def install(self) -> None:
         """Handles the signals on a stack of its own, since that of the thread may be exhausted."""
         self.libc.sigaltstack(struct.pack("@PiN", _address(self.stack), 0, _SIGNAL_STACK), None)
-        action = struct.pack("@P128siP", _address(self.code), b"", _ON_SIGNAL_STACK, 0)
+        action = struct.pack("@P128siP", _address(self.code), b"", _ON_SIGNAL_STACK | _WITH_INFO, 0)
         for number in FATAL:
             self.libc.sigaction(int(number), action, None)
 
     def addresses(self) -> list[int]:
         """What the handler has found, innermost first; the addresses behind calls point into the calls."""
-        found = [address for address in struct.unpack(f"<{DEPTH}Q", self.shared[:]) if address][_OWN_FRAMES:]
+        found = [address for address in struct.unpack_from(f"<{DEPTH}Q", self.shared) if address][_OWN_FRAMES:]
         return [address - (place > 0) for place, address in enumerate(found)]
+
+    def fault(self) -> str:
+        """Where memory was missed: NULL_PAGE, OVERFLOW or WILD; empty where the process died of something else."""
+        number, code, address, stack = struct.unpack_from("<i4xi4xQQ", self.shared, DEPTH * 8)
+        if number not in (signal.SIGSEGV, signal.SIGBUS) or code <= 0:
+            return ""
+        # Other codes come without an address: x86 tells none that is no canonical one.
+        if number == signal.SIGBUS or code not in _SEGMENT_CODES:
+            return WILD
+        if address < _PAGE:
+            return NULL_PAGE
+        return OVERFLOW if abs(address - stack) < _STACK_REACH else WILD
 
 
 def handler(shared: int, backtrace: int, stop: int) -> bytes:
-    """Machine code of `backtrace(shared, DEPTH); raise(SIGSTOP);`, in multiples of 8 bytes.
+    """Machine code of a signal handler, in multiples of 8 bytes: what it is told, `backtrace(shared, DEPTH)`, SIGSTOP.
 
     No Python code may run in the handler, and no function of libc does this alone.
     """
     parts = (
         b"\x48\x83\xec\x08",  # sub rsp, 8
+        b"\x48\xbf" + struct.pack("<Q", shared + DEPTH * 8),  # mov rdi, the words behind the addresses
+        b"\x48\x8b\x06\x48\x89\x07",  # mov rax, [rsi]; mov [rdi], rax: the signal's number
+        b"\x48\x8b\x46\x08\x48\x89\x47\x08",  # the same at 8: its code
+        b"\x48\x8b\x46\x10\x48\x89\x47\x10",  # the same at 16: the address of a fault
+        b"\x48\x8b\x82" + struct.pack("<I", _STACK_POINTER) + b"\x48\x89\x47\x18",  # [rdx + …]: the stack pointer
         b"\x48\xbf" + struct.pack("<Q", shared),  # mov rdi, shared
         b"\xbe" + struct.pack("<I", DEPTH),  # mov esi, DEPTH
         b"\x48\xb8" + struct.pack("<Q", backtrace) + b"\xff\xd0",  # mov rax, backtrace; call rax
@@ -227,7 +257,9 @@ def watched(script: str) -> list[Frame] | None:
     if not os.WIFSTOPPED(status):
         return None if os.WIFSIGNALED(status) else []
     try:
-        return frames(watch.addresses(), mappings(Path(f"/proc/{pid}/maps").read_text()))
+        told = frames(watch.addresses(), mappings(Path(f"/proc/{pid}/maps").read_text()))
+        fault = watch.fault()
+        return [*told, (fault, "")] if told is not None and fault else told
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

@@ -1,0 +1,152 @@
+"""Where a bug falls over, as far as its outcome tells: check, frames, words and the names of what was called."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import NamedTuple
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.triage.bug import Bug
+from fuzz_core.triage.signature import corrupts_heap, normalised
+from fuzz_core.triage.stack import FAULTS, NULL_PAGE
+
+_CRASHES = ("crash", "internal-error")
+_MEMORY = "memory"
+_LOCATION = re.compile(
+    r"(?P<file>[\w+-]++(?:\.[\w+-]++)*?\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh|inc|mlir))\"?\s?[:(]\s?(?P<line>\d+)"
+)
+_WARNED = re.compile(r"\(Triggered internally at [^)\n]*\)")
+_CHECK = re.compile(r"Check failed: |Assertion .* failed|LLVM ERROR: |INTERNAL ASSERT FAILED|what\(\): ")
+# What every check of a library says, and the marks that stand for what varies.
+_BOILERPLATE = re.compile(
+    r"INTERNAL ASSERT FAILED at|,? ?please report a bug to [\w ]+\.?|Check failed:|what\(\):"
+    r"|terminate called.*?(?=what|$)|\[Op:\w+\]|name:.*$|<\w+>|\(\s*vs\.\s*\)"
+)
+# These words are the language's own: they say what went wrong, in whatever place.
+_RUNTIME = re.compile(r"\bstd::|\b_M_\w+|basic_string|\bmap::at\b|\bsto(?:i|l|ul|ll|f|d)\b|\bbad_\w+|unknown exception")
+_KERNEL = re.compile(r"\[Op:(\w+)\]|__wrapped__(\w+?)_device_")
+# Functions that run, dispatch, bind, destroy or give the alarm for any kernel.
+_MACHINERY = re.compile(
+    r"::~\w+$|^const\b|^std::|TensorIterator|^c10::|^at::(?:_ops|redispatch|internal|wrapper_\w+|\w*Dispatch\w*)(?:::|$)"
+    r"|^torch::(?:autograd|jit|ADInplaceOrView|TraceType)::|^_?THP\w+|DispatchStub|pybind11|ThreadPool|Eigen::\w*Device"
+    r"|\b(?:abort|raise|malloc|free|calloc|realloc|mem(?:cpy|move|set)|_FUN|__invoke|_start|clone\d?|start_thread)$"
+    r"|Executor\w*::|FunctionLibraryRuntime|KernelAndDevice|^TFE_|^(?:tensorflow::)?(?:Create\w*Kernel|New\w*Executor)$"
+)
+_DIMENSIONS = re.compile(r"\d+d\b|\d+d(?=_|[A-Z]|$)|[ _]v\d$", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+class Check(NamedTuple):
+    """A condition that did not hold: file and line where they are told, and what the library said."""
+
+    file: str
+    line: str
+    words: str
+
+
+class Place(NamedTuple):
+    """What can be compared of two bugs.
+
+    nature: what was wrong (memory, another signal, an exception, a hang, …): bugs of different ones are different.
+    names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
+    words: the library's; empty where only the language spoke. vague: the death came long after the fault. tame: the
+    fault was in the null page.
+    """
+
+    target: str
+    library: str
+    family: str
+    names: frozenset[str]
+    nature: str
+    check: Check | None = None
+    frames: tuple[str, ...] = ()
+    words: str = ""
+    vague: bool = False
+    tame: bool = False
+
+
+def place_of(bug: Bug) -> Place:
+    """The place of a bug, out of its outcome; the outcome of anything but a crash only repeats our own words."""
+    name, outcome = plain_name(bug.api), bug.outcome
+    told = bug.target, bug.api.partition(".")[0], name
+    if bug.kind not in _CRASHES:
+        return Place(*told, frozenset((name,)), _disagreement(bug))
+    names = frozenset((name, *_qualified(bug.api), *_kernels(outcome.text)))
+    vague = corrupts_heap(outcome)
+    place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
+    if vague or not _spoke(outcome):
+        return place._replace(tame=NULL_PAGE in outcome.frames)
+    return place._replace(check=_check(outcome), words=_words(outcome))
+
+
+def _spoke(outcome: Outcome) -> bool:
+    """Other deaths have no last words: what stands in their output is warnings."""
+    return outcome.kind == "exception" or outcome.name == "SIGABRT"
+
+
+def plain_name(api: str) -> str:
+    """The name that aliases share: `torch.nn.Conv2d`, `torch.conv2d` and `Tensor.conv2d_` are all `conv`."""
+    return _plain(api.rpartition(".")[2])
+
+
+def _plain(name: str) -> str:
+    short = _DIMENSIONS.sub("", name)
+    return "".join(_WORD.findall(short)).lower() or name.lower()
+
+
+def _qualified(api: str) -> list[str]:
+    """The name with its module's: raw operators carry in their names what modules are for (`SparseReduceSum`)."""
+    parts = api.split(".")
+    return [_plain("_".join(parts[-2:]))] if len(parts) > 2 else []
+
+
+def _kernels(text: str) -> list[str]:
+    return [_plain(found[0] or found[1]) for found in _KERNEL.findall(text[:4000])]
+
+
+def _disagreement(bug: Bug) -> str:
+    """The kind, and the mode that disagrees: `API: KIND: MODE: …`."""
+    _, _, fault = bug.signature_text.partition(f"{bug.kind}: ")
+    return f"{bug.kind} {fault.partition(':')[0]}" if ":" in fault else bug.kind
+
+
+def _nature(outcome: Outcome) -> str:
+    if corrupts_heap(outcome) or outcome.name in ("SIGSEGV", "SIGBUS"):
+        return _MEMORY
+    return outcome.name if outcome.kind == "signal" else outcome.kind
+
+
+def _frames(frames: tuple[str, ...]) -> tuple[str, ...]:
+    found = [_frame(frame) for frame in frames if frame not in FAULTS and not _MACHINERY.search(frame)]
+    return tuple(dict.fromkeys(found))
+
+
+def _frame(frame: str) -> str:
+    """The last two parts of its name in words, without dimensions, digits and single letters, which dtypes have."""
+    if ".py:" in frame:
+        return frame
+    parts = [_WORD.findall(_DIMENSIONS.sub("", part)) for part in frame.split("::")[-2:]]
+    return "::".join("_".join(w.lower() for w in words if len(w) > 1 and not w.isdigit()) for words in parts)
+
+
+def _check(outcome: Outcome) -> Check | None:
+    text = _WARNED.sub("", outcome.text)
+    where = _LOCATION.search(text)
+    if not where and not _CHECK.search(text):
+        return None
+    words = _stripped(text)
+    if _RUNTIME.search(words) and not where:
+        return None
+    return Check(where["file"] if where else "", where["line"] if where else "", words)
+
+
+def _words(outcome: Outcome) -> str:
+    """What the library said of itself; messages of the interpreter's own exceptions are the interpreter's."""
+    built_in = hasattr(builtins, outcome.name) and outcome.name != "RuntimeError"
+    words = _stripped(outcome.text)
+    return "" if built_in or _RUNTIME.search(words) else words
+
+
+def _stripped(text: str) -> str:
+    return " ".join(_BOILERPLATE.sub(" ", normalised(text)).split())

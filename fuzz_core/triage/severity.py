@@ -1,0 +1,85 @@
+"""How bad a bug is: what may be a security hole is private, everything else has a grade, and all are in one order."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.triage.bug import Bug
+from fuzz_core.triage.signature import corrupts_heap
+from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
+from fuzz_core.triage.validity import STATUSES, Validity, validity
+
+GRADES = ("private", "abort", "wrong-result", "hang", "performance", "documentation")
+
+_GRADES = {
+    "crash": "abort",
+    "internal-error": "abort",
+    "hang": "hang",
+    "slow": "performance",
+    "leak": "performance",
+    "bounds": "documentation",
+    "documentation": "documentation",
+}
+_MEMORY_SIGNALS = ("SIGSEGV", "SIGBUS")
+_SANITIZER = re.compile(
+    r"(?:Address|Memory|HWAddress|Leak|Thread)Sanitizer|heap-(?:buffer-overflow|use-after-free)|stack-buffer-overflow"
+    r"|runtime error: .*(?:out of bounds|misaligned|null pointer)|Invalid (?:read|write) of size \d"
+)
+_FOREIGN = re.compile(r"out-of-bounds|uninitiali[sz]ed|foreign memory", re.IGNORECASE)
+
+
+class Severity(NamedTuple):
+    """grade: one of GRADES. reason: why it is private; empty otherwise. regression: a baseline does not show it."""
+
+    grade: str
+    reason: str
+    validity: Validity
+    regression: bool = False
+
+    @property
+    def private(self) -> bool:
+        """Whether it may only be told in a private place."""
+        return self.grade == "private"
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """Smaller is more urgent: private, then regressions, then valid input before invalid, then the grade."""
+        place = GRADES.index(self.grade)
+        return int(not self.private), int(not self.regression), STATUSES.index(self.validity.status), place
+
+
+def severity(bug: Bug, judged: Validity | None = None, regression: bool = False) -> Severity:
+    """The severity of a bug; `judged` where its validity is known already.
+
+    A regression is what a baseline target does not show. Sort bugs by `order`, which no two of them share.
+    """
+    suspected = suspicion(bug)
+    grade = "private" if suspected else _GRADES.get(bug.kind, "wrong-result")
+    return Severity(grade, suspected, judged or validity(bug), regression or bug.kind == "regression")
+
+
+def order(bug: Bug, found: Severity) -> tuple[tuple[int, ...], int]:
+    """A total order on bugs: by severity, the oldest first among equals."""
+    return found.rank, bug.id
+
+
+def suspicion(bug: Bug) -> str:
+    """Why memory that is not the library's may have been touched; empty where nothing says so."""
+    outcome = bug.outcome
+    if _SANITIZER.search(outcome.text):
+        return "a sanitizer's report"
+    if corrupts_heap(outcome):
+        return "the heap is corrupted"
+    if outcome.kind == "signal" and outcome.name in _MEMORY_SIGNALS:
+        return _fault(outcome)
+    if bug.kind not in ("crash", "internal-error") and _FOREIGN.search(f"{bug.kind} {outcome.text}"):
+        return "the result holds memory that is not the library's"
+    return ""
+
+
+def _fault(outcome: Outcome) -> str:
+    if NULL_PAGE in outcome.frames or OVERFLOW in outcome.frames:
+        return ""
+    return f"{outcome.name} at an address that is not known to be harmless"
