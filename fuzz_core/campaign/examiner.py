@@ -14,7 +14,7 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
-from fuzz_core.store.records import FindingRow, NewBug
+from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.comparison import render_comparison
 from fuzz_core.triage.confirm import Confirmation, confirm
 from fuzz_core.triage.minimise import minimise
@@ -76,12 +76,19 @@ class Examiner:
         self.bug_seconds = bug_seconds
         self.deadline = deadline
         self.timeout = timeout
+        # What the last minimising came to, where it came to its end.
+        self.smallest: TestCase | None = None
         self.crash = oracle_of("crash")
 
     def examine(self, group: Sequence[FindingRow]) -> Examination:
         """The first finding that is confirmed decides; else the one that reproduced most often."""
         tried = (self._one(finding) for finding in itertools.takewhile(lambda _: not self._over(), group))
         return _decisive(tried) or Examination(group[0], postponed=True)
+
+    def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
+        """A bug whose minimising was cut short, minimised further from where it was; None where that brings nothing."""
+        found = self._one(finding._replace(test=bug.test)).bug
+        return found if found is not None and found.signature == bug.signature_text else None
 
     def _over(self) -> bool:
         return self.session.stopped() or (self.deadline is not None and self.session.clock() >= self.deadline)
@@ -112,15 +119,26 @@ class Examiner:
 
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
         """The smallest test case with the finding's signature; the original where it does not replay."""
+        self.smallest = None
         if not self._reproduces(finding.test, finding, wanted):
             return finding.test
-        clock = self.session.clock
-        end = clock() + self.bug_seconds
-        return minimise(
-            finding.test,
-            lambda test: self._reproduces(test, finding, wanted),
-            lambda: clock() >= end or self._over(),
-        )
+        end, late = self._end(finding.verdict), False
+
+        def over() -> bool:
+            nonlocal late
+            late = late or self.session.clock() >= end or self._over()
+            return late
+
+        small = minimise(finding.test, lambda test: self._reproduces(test, finding, wanted), over)
+        self.smallest = None if late else small
+        return small
+
+    def _end(self, verdict: Verdict) -> float:
+        """When minimising has to end: what it has found is still to be confirmed before the deadline."""
+        end = self.session.clock() + self.bug_seconds
+        if self.deadline is None:
+            return end
+        return min(end, self.deadline - self.runs * (self.timeout * HANG_FACTOR if verdict.kind == "hang" else 1.0))
 
     def _reproduces(self, test: TestCase, finding: FindingRow, wanted: str) -> bool:
         return self._seen(self.replayer.run(test, weigh=finding.verdict.kind == "leak"), finding, wanted) is not None
@@ -214,7 +232,7 @@ class Examiner:
         # Written again with what happened in the fresh process, which may say more than the first sight did.
         script = self._script(test, finding._replace(outcome=outcome), seeded)
         head = (text, finding.api, verdict.oracle, verdict.kind)
-        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test != finding.test)
+        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test == self.smallest)
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
 
     def _frames(self, script: str) -> tuple[str, ...]:

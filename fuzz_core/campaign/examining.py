@@ -17,7 +17,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.store.known import KNOWN
-from fuzz_core.store.records import FindingRow
+from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Processes
@@ -33,8 +33,8 @@ class TriageOptions:
     """deadline: clock time after which nothing new begins. bug_seconds: for minimising one. runs: fresh processes."""
 
     deadline: float | None = None
-    bug_seconds: float = 20.0
-    runs: int = 3
+    bug_seconds: float = 60.0
+    runs: int = 5
     timeout: float = 3.0
     known: Registry = field(default_factory=Registry)
 
@@ -54,7 +54,8 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
     report = TriageReport(bugs=review(session.store, options.known, session.target.key))
     groups = _groups(session.store.pending_findings(session.target.key))
     total = sum(map(len, groups))
-    if not groups:
+    unfinished = [bug for bug in session.store.bugs(session.target.key) if not bug.minimised]
+    if not groups and not unfinished:
         return report
     session.watch.phase("confirming and minimising", total)
     with _plan(session) as plan, ThreadPoolExecutor(session.workers, "triage") as threads:
@@ -63,10 +64,28 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
             for group, examination in _results(session, options, examiners, threads, groups):
                 _settle(session, options.known, group, examination, report)
                 session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
+            _improve(session, options, examiners, threads, unfinished)
         finally:
             examiners.close()
     report.left = total - sum(report.settled.values())
     return report
+
+
+def _improve(
+    session: Session,
+    options: TriageOptions,
+    examiners: _Examiners,
+    threads: ThreadPoolExecutor,
+    unfinished: Sequence[BugRow],
+) -> None:
+    """Bugs of earlier runs whose minimising was cut short are minimised further with the time that is left."""
+    for bug in unfinished:
+        if session.stopped() or (options.deadline is not None and session.clock() >= options.deadline):
+            return
+        finding = session.store.findings(session.target.key, bug=bug.id)[0]
+        better = threads.submit(examiners.improve, finding, bug).result()
+        if better is not None:
+            session.store.improve_bug(bug.id, better)
 
 
 def _groups(findings: Sequence[FindingRow]) -> list[list[FindingRow]]:
@@ -105,6 +124,14 @@ class _Examiners:
         self.processes = Processes()
 
     def __call__(self, group: list[FindingRow]) -> Examination:
+        return self._mine().examine(group[:TRIED_PER_GROUP])
+
+    def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
+        """See `Examiner`."""
+        return self._mine().improve(finding, bug)
+
+    def _mine(self) -> Examiner:
+        """The examiner of this thread."""
         if not hasattr(self.local, "examiner"):
             target = self.session.target
             zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
@@ -113,7 +140,7 @@ class _Examiners:
             limits = (options.timeout, options.runs, options.bug_seconds, options.deadline)
             self.local.examiner = Examiner(self.session, zygote, self.processes, *limits)
         examiner: Examiner = self.local.examiner
-        return examiner.examine(group[:TRIED_PER_GROUP])
+        return examiner
 
     def close(self) -> None:
         """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
@@ -153,7 +180,7 @@ def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
     """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
     if group[0].verdict.kind != "hang":
         return RESERVE_SECONDS
-    return (options.runs + 1) * options.timeout * HANG_FACTOR + options.bug_seconds
+    return (options.runs + 1) * options.timeout * HANG_FACTOR + RESERVE_SECONDS
 
 
 def _settle(

@@ -51,7 +51,7 @@ class Settings(BaseModel):
     seed_time: Seconds = 60.0
     timeout: Seconds = 3.0
     oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "leak"]
-    confirm_runs: int = Field(3, ge=1, le=100)
+    confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
     schedule: str = "bandit"
     grow: bool = True

@@ -21,6 +21,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.triage.cost import cost
 from fuzz_core.worker.plan import Plan
 
 EXPECTED = Path(__file__).parent / "planted_bugs.txt"
@@ -95,6 +96,20 @@ def test_findings_are_settled_once_and_only_new_ones_are_examined_again(traced_s
 def test_one_run_is_enough_where_one_is_asked_for(traced_session: Session) -> None:
     fuzz(traced_session, counted(100, patterns=["fakelib.scale"]))
     assert len(examine(traced_session, TriageOptions(runs=1)).bugs) == 1
+
+
+def test_what_was_not_minimised_to_its_end_is_minimised_further_the_next_time(traced_session: Session) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    large = TestCase(call("row_sum", np.ones((7, 5, 0), np.float32)), 0)
+    store.add_finding("fakelib-1", run, large, Verdict("crash", "crash", "cpu: SIGSEGV"), Outcome("signal", "SIGSEGV"))
+    examine(traced_session, TriageOptions(bug_seconds=0.0, runs=1))
+    [first] = store.bugs()
+    assert (first.minimised, first.test) == (False, large)
+    assert examine(traced_session, QUICK).bugs == []
+    [better] = store.bugs()
+    assert better.minimised and better.signature == first.signature
+    assert cost(better.test) < cost(large)
 
 
 def test_what_does_not_reproduce_is_rejected(traced_session: Session) -> None:
