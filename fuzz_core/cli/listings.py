@@ -5,18 +5,16 @@ from __future__ import annotations
 import fnmatch
 import json
 from dataclasses import asdict
-from typing import Any
 
 from rich.console import Console
 
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable, table
+from fuzz_core.cli.display import table
 from fuzz_core.cli.work import state_file
-from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.news import Operator
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import BugRow, Coverage
+from fuzz_core.store.records import Coverage
 from fuzz_core.store.store import Store
 from fuzz_core.targets.doctor import checks
 
@@ -32,7 +30,7 @@ def doctor(console: Console, as_json: bool) -> int:
     return 2 if any(check.required and not check.ok for check in found) else 0
 
 
-def _target_key(store: Store, wanted: str | None) -> str:
+def target_key(store: Store, wanted: str | None) -> str:
     known = store.targets()
     if not known:
         raise UserError("no target is on record", "run `nightfuzz trace --target torch==2.13.0`, say")
@@ -47,7 +45,7 @@ def _target_key(store: Store, wanted: str | None) -> str:
 def apis(settings: Settings, console: Console, gaps: bool, as_json: bool) -> int:
     """Coverage of a target's apis."""
     with open_store(state_file(settings), read_only=True) as store:
-        rows = store.coverage(_target_key(store, settings.target))
+        rows = store.coverage(target_key(store, settings.target))
     if settings.api:
         rows = [row for row in rows if any(fnmatch.fnmatch(row.api, pattern) for pattern in settings.api)]
     if gaps:
@@ -72,7 +70,7 @@ def _api_row(row: Coverage) -> list[object]:
 def operators(settings: Settings, console: Console, as_json: bool) -> int:
     """Operators that the target's apis have dispatched to while fuzzing, each with its dtypes."""
     with open_store(state_file(settings), read_only=True) as store:
-        rows = store.operators(_target_key(store, settings.target))
+        rows = store.operators(target_key(store, settings.target))
     if settings.api:
         rows = [row for row in rows if any(fnmatch.fnmatch(row.api, pattern) for pattern in settings.api)]
     if as_json:
@@ -86,49 +84,4 @@ def operators(settings: Settings, console: Console, as_json: bool) -> int:
     ]
     table(console, ["operator", "dtypes", "of the first tensor", "reached by"], shown)
     console.print(f"{len(by_name)} operators, {len(rows)} with their dtypes")
-    return 0
-
-
-def bugs(settings: Settings, console: Console, target: str | None, as_json: bool) -> int:
-    """All bugs on record."""
-    with open_store(state_file(settings), read_only=True) as store:
-        key = None if target is None else _target_key(store, target)
-        rows = store.bugs(key)
-    if as_json:
-        console.print_json(json.dumps([bug_json(row) for row in rows]))
-        return 0
-    found: list[list[object]] = [
-        [row.id, row.target, row.kind, row.api, f"{row.hits}/{row.runs}", row.findings, _short(row)] for row in rows
-    ]
-    table(console, ["bug", "target", "kind", "api", "rate", "findings", "what happened"], found)
-    console.print(f"{len(rows)} bugs")
-    return 0
-
-
-def _short(row: BugRow) -> str:
-    first = (row.outcome.text.strip().splitlines() or [""])[0]
-    return f"{row.outcome.name} {first}"[:100]
-
-
-def bug_json(row: BugRow) -> dict[str, Any]:
-    """A bug as JSON data."""
-    return {**row._asdict(), "test": encode_test(row.test), "outcome": row.outcome.to_json()}
-
-
-def show(settings: Settings, console: Console, number: int, as_json: bool) -> int:
-    """One bug in full."""
-    with open_store(state_file(settings), read_only=True) as store:
-        row = store.bug(number)
-    if as_json:
-        console.print_json(json.dumps(bug_json(row)))
-        return 0
-    frames = "".join(f"\n  {frame}" for frame in row.outcome.frames) or " none"
-    text = (
-        f"bug {row.id}: {row.kind} in {row.api} ({row.target})\n"
-        f"signature: {row.signature_text}\n"
-        f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
-        f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
-        f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}"
-    )
-    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from fuzz_core.cli import known, listings, options, working
+from fuzz_core.cli import bugs as listed
+from fuzz_core.cli import known, listings, options, reporting, working
 from fuzz_core.cli.boundary import guarded
 from fuzz_core.cli.config import Settings, load
 
@@ -190,16 +192,17 @@ def bugs(
     config: options.Config = None,
     state: options.State = None,
     target: Annotated[str | None, typer.Option("--target", help="Key of a target [default: all]")] = None,
+    by_cluster: Annotated[bool, typer.Option("--clusters", help="One line per cluster of one cause")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """List confirmed bugs."""
-    perform(lambda settings, console: listings.bugs(settings, console, target, as_json), config, state=state)
+    """List confirmed bugs, the most urgent first."""
+    perform(lambda settings, console: listed.bugs(settings, console, target, by_cluster, as_json), config, state=state)
 
 
 @app.command()
 def show(bug: int, config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
     """Show one bug in full."""
-    perform(lambda settings, console: listings.show(settings, console, bug, as_json), config, state=state)
+    perform(lambda settings, console: listed.show(settings, console, bug, as_json), config, state=state)
 
 
 @app.command()
@@ -211,6 +214,27 @@ def repro(
 ) -> None:
     """Print a bug's standalone script; --run runs it and exits with 1 when it reproduces."""
     perform(lambda settings, console: working.repro(settings, console, bug, run_now), config, state=state)
+
+
+@app.command()
+def report(
+    bugs: Annotated[
+        list[int] | None, typer.Argument(help="Number of the bug; several, or none, with --umbrella")
+    ] = None,
+    umbrella: Annotated[bool, typer.Option("--umbrella", help="Crashes on invalid input, a line for each")] = False,
+    regression: Annotated[bool, typer.Option("--regression", help="What a baseline does not show")] = False,
+    baseline: Annotated[str | None, typer.Option("--baseline", help="Key of the target that does not show it")] = None,
+    run_now: Annotated[bool, typer.Option("--run", help="Run the script now for its whole output")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Also what may only be told in a private place")] = False,
+    output: Annotated[Path | None, typer.Option("--output", help="File to write [default: print]")] = None,
+    target: options.TargetOption = None,
+    config: options.Config = None,
+    state: options.State = None,
+) -> None:
+    """Print a bug as the text of an issue in its library's own form. Nothing is sent anywhere."""
+    wanted = reporting.Wanted(umbrella, regression, baseline, run_now, private, output)
+    work: Work = lambda settings, console: reporting.report(settings, console, bugs or [], wanted)  # noqa: E731
+    perform(work, config, state=state, target=target)
 
 
 @known_app.command("add")

@@ -78,6 +78,10 @@ def test_every_listing_speaks_json(cli: Cli, state: Path) -> None:
     assert cli("show", bug["id"], "--state", state, "--json").json == bug
     assert {"name", "ok", "detail", "remedy"} <= set(cli("doctor", "--json").json[0])
     assert cli("bugs", "--state", state, "--target", "fakelib-1", "--json").json == [bug]
+    assert (bug["severity"]["grade"], bug["validity"]["status"], bug["cluster"]) == ("abort", "unknown", [bug["id"]])
+    [cluster] = cli("bugs", "--clusters", "--state", state, "--json").json
+    assert (cluster["bugs"], cluster["apis"]) == ([bug["id"]], ["fakelib.scale"])
+    assert (cluster["severity"], cluster["validity"]) == (bug["severity"], bug["validity"])
 
 
 def test_work_speaks_json_too(cli: Cli, traced: Path) -> None:
@@ -97,12 +101,14 @@ def test_bugs_fail_a_run_where_that_was_asked_for(cli: Cli, traced: Path) -> Non
 
 def test_tables_for_a_person(cli: Cli, state: Path) -> None:
     assert "fakelib.scale" in cli("bugs", "--state", state).out
-    assert "1 bugs" in cli("bugs", "--state", state).out
+    assert "1 bugs in 1 clusters" in cli("bugs", "--state", state).out
+    assert "fakelib.scale" in cli("bugs", "--clusters", "--state", state).out
     listing = cli("apis", "--state", state, "--api", "*.scale").out
     assert "1 of 1 apis have a valid invocation" in listing
     assert "fakelib.scale" not in cli("apis", "--state", state, "--gaps").out
     shown = cli("show", 1, "--state", state).out
-    for part in ("bug 1: internal-error in fakelib.scale", "reproduced 3 of 3 times", "import fakelib"):
+    parts = ("bug 1: internal-error in fakelib.scale", "severity: abort", "input: unknown", "reproduced 5 of 5 times")
+    for part in (*parts, "import fakelib"):
         assert part in shown
 
 
@@ -147,8 +153,9 @@ def test_ablations_are_names_to_switch_off() -> None:
 
 
 # What is no setting: it names one thing to do, or how to print.
-PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "run_now", "import_freefuzz", "no_type",
-            "no_random", "no_database", "help"}  # fmt: skip
+PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "by_cluster", "run_now", "import_freefuzz",
+            "no_type", "no_random", "no_database", "bugs", "umbrella", "regression", "baseline", "private", "output",
+            "help"}  # fmt: skip
 
 
 def test_every_flag_is_a_key_of_the_settings_file() -> None:

@@ -1,0 +1,138 @@
+"""`nightfuzz bugs` and `nightfuzz show`: what was found, the most urgent first, alone or one line per cluster."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import printable, table
+from fuzz_core.cli.listings import target_key
+from fuzz_core.cli.work import state_file
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import BugRow
+from fuzz_core.triage.cluster import Cluster, clusters
+from fuzz_core.triage.severity import Severity, order, severity
+
+SHOWN_APIS = 3
+SHORT = 100
+
+
+class Judged(NamedTuple):
+    """A bug with what triage says of it."""
+
+    row: BugRow
+    severity: Severity
+    cluster: Cluster[BugRow]
+
+
+def judged(rows: Sequence[BugRow]) -> list[Judged]:
+    """All bugs, the most urgent first; clusters are of one target."""
+    of_target: dict[str, list[BugRow]] = defaultdict(list)
+    for row in rows:
+        of_target[row.target].append(row)
+    made = [cluster for same in of_target.values() for cluster in clusters(same)]
+    found = [Judged(row, severity(row), cluster) for cluster in made for row in cluster.members]
+    return sorted(found, key=lambda each: order(each.row, each.severity))
+
+
+def bugs(settings: Settings, console: Console, target: str | None, by_cluster: bool, as_json: bool) -> int:
+    """All bugs on record, or all clusters, each as urgent as its most urgent member."""
+    with open_store(state_file(settings), read_only=True) as store:
+        wanted = None if target is None else target_key(store, target)
+        found = judged(store.bugs(wanted))
+    urgent = list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
+    if as_json:
+        data = [cluster_json(each) for each in urgent] if by_cluster else [bug_json(each) for each in found]
+        console.print_json(json.dumps(data))
+        return 0
+    _table(console, urgent if by_cluster else found, _cluster if by_cluster else _line)
+    console.print(f"{len(found)} bugs in {len(urgent)} clusters")
+    return 0
+
+
+def _table(console: Console, rows: list[Judged], line: Callable[[Judged], dict[str, object]]) -> None:
+    """The target is told where there is more than one."""
+    several = len({each.row.target for each in rows}) > 1
+    lines = [{**line(each), **({"target": each.row.target} if several else {})} for each in rows]
+    table(console, list(lines[0]) if lines else ["bug"], [list(each.values()) for each in lines])
+
+
+def _line(each: Judged) -> dict[str, object]:
+    row, rate = each.row, f"{each.row.hits}/{each.row.runs}"
+    told = {"kind": row.kind, "api": row.api, "rate": rate, "findings": row.findings, "what happened": _short(row)}
+    return {"bug": row.id, **_judgement(each), **told}
+
+
+def _cluster(each: Judged) -> dict[str, object]:
+    """What happened, and the first number, are those of the simplest member."""
+    members, apis = each.cluster
+    more = [f"and {len(apis) - SHOWN_APIS} more"] if len(apis) > SHOWN_APIS else []
+    numbers = f"{members[0].id} +{len(members) - 1}" if len(members) > 1 else str(members[0].id)
+    told = {
+        "kind": members[0].kind,
+        "apis": "\n".join([*apis[:SHOWN_APIS], *more]),
+        "what happened": _short(members[0]),
+    }
+    return {"bugs": numbers, **_judgement(each), **told}
+
+
+def _judgement(each: Judged) -> dict[str, object]:
+    found = each.severity
+    return {"severity": f"{found.grade}{', regression' * found.regression}", "input": found.validity.status}
+
+
+def _short(row: BugRow) -> str:
+    first = (row.outcome.text.strip().splitlines() or [""])[0]
+    return f"{row.outcome.name} {first}"[:SHORT]
+
+
+def bug_json(each: Judged) -> dict[str, Any]:
+    """A bug as JSON data; `cluster` has the numbers of all its members, the simplest first."""
+    row = {**each.row._asdict(), "test": encode_test(each.row.test), "outcome": each.row.outcome.to_json()}
+    return {**row, **_severity_json(each.severity), "cluster": [member.id for member in each.cluster.members]}
+
+
+def cluster_json(each: Judged) -> dict[str, Any]:
+    """A cluster as JSON data, with the judgement on its most urgent member."""
+    cluster = each.cluster
+    numbers = {"first": cluster.first.id, "bugs": [member.id for member in cluster.members]}
+    return {**numbers, "apis": list(cluster.apis), **_severity_json(each.severity)}
+
+
+def _severity_json(found: Severity) -> dict[str, Any]:
+    graded = {"grade": found.grade, "reason": found.reason, "regression": found.regression}
+    return {"severity": graded, "validity": found.validity._asdict()}
+
+
+def show(settings: Settings, console: Console, number: int, as_json: bool) -> int:
+    """One bug in full."""
+    with open_store(state_file(settings), read_only=True) as store:
+        target = store.bug(number).target
+        each = next(each for each in judged(store.bugs(target)) if each.row.id == number)
+    if as_json:
+        console.print_json(json.dumps(bug_json(each)))
+    else:
+        console.print(printable(_in_full(each)), markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _in_full(each: Judged) -> str:
+    row, found = each.row, each.severity
+    frames = "".join(f"\n  {frame}" for frame in row.outcome.frames) or " none"
+    others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
+    return (
+        f"bug {row.id}: {row.kind} in {row.api} ({row.target})\n"
+        f"signature: {row.signature_text}\n"
+        f"severity: {_judgement(each)['severity']}{': ' * bool(found.reason)}{found.reason}\n"
+        f"input: {found.validity.status}: {found.validity.reason}\n"
+        f"looks like the same cause: {', '.join(others) or 'no other bug'}\n"
+        f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
+        f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
+        f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}"
+    )
