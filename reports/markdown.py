@@ -7,8 +7,11 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
+from fuzz_core.triage.severity import severity
+from reports.text import clean, span
 
 MAX_TEXT = 1500
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~&])")
@@ -17,15 +20,16 @@ _LIST_MARK = re.compile(r"^(\d*)([-.])(?=[\s-]|$)")
 
 def escaped(text: object) -> str:
     """Text that stays text in Markdown and in a table cell: one line, bounded."""
-    line = " ".join(str(text).split())[:MAX_TEXT]
+    line = clean(" ".join(str(text).split()))[:MAX_TEXT]
     return _LIST_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", line))
 
 
 def fenced(text: str, language: str) -> str:
     """A code block whose fence is longer than any run of backticks inside."""
+    text = clean(text).strip()
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text.strip()}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def headline(text: str) -> str:
@@ -42,12 +46,12 @@ def environment() -> Environment:
     """Templates with the filters above; a missing name is an error."""
     # Markdown is no HTML: autoescape would write entities into code blocks. `md` and `code` escape instead.
     made = Environment(loader=PackageLoader("reports"), undefined=StrictUndefined, trim_blocks=True)
-    made.filters.update(md=escaped, code=fenced, headline=headline, tail=tail)
+    made.filters.update(md=escaped, code=fenced, span=span, headline=headline, tail=tail)
     return made
 
 
 def write_report(path: Path, store: Store, target: TargetRecord) -> Path:
-    """Writes the report of a target and returns its path."""
+    """Writes the report of a target and returns its path. Of private bugs it says only that they are there."""
     coverage = store.coverage(target.key)
     figures = {
         "listed": len(coverage),
@@ -55,7 +59,16 @@ def write_report(path: Path, store: Store, target: TargetRecord) -> Path:
         "invocations": sum(row.invocations for row in coverage),
     }
     template = environment().get_template("report.md.j2")
-    known = store.target(target.key)
-    text = template.render(target=known, bugs=store.bugs(target.key), runs=store.runs(target.key), figures=figures)
+    bugs = store.bugs(target.key)
+    told = [bug for bug in bugs if bug.status != KNOWN]
+    private = {bug.id for bug in told if severity(bug).private}
+    text = template.render(
+        target=store.target(target.key),
+        bugs=told,
+        private=private,
+        known=len(bugs) - len(told),
+        runs=store.runs(target.key),
+        figures=figures,
+    )
     path.write_text(text, encoding="utf-8")
     return path

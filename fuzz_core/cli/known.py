@@ -18,7 +18,7 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.triage.known import Known, Registry, add_entry, entry_of, load_registry, remove_entry
 
-SHOWN_KEYS = ("signature", "pattern", "api", "oracle", "kind", "mode", "library", "versions")
+MATCHED = 80
 
 
 def add(
@@ -71,10 +71,10 @@ def listing(settings: Settings, console: Console, as_json: bool) -> int:
         console.print_json(json.dumps(rows))
         return 0
     shown: list[list[object]] = [
-        [row["name"], row["origin"], _what(row), row["issue"] or row["documentation"] or "", _until(row), row["bugs"],
-         row["findings"], (row["last_seen"] or "never")[:10]] for row in rows
-    ]  # fmt: skip
-    table(console, ["entry", "from", "matches", "see", "expires", "bugs", "findings", "last"], shown)
+        [row["name"], row["origin"], _what(row), _until(row), row["bugs"], row["findings"], row["last_seen"] or "never"]
+        for row in rows
+    ]
+    table(console, ["entry", "from", "matches", "expires", "bugs", "findings", "last"], shown)
     console.print(f"{len(rows)} entries; yours are in {settings.known}", markup=False, soft_wrap=True)
     return 0
 
@@ -101,8 +101,12 @@ def _row(registry: Registry, entry: Known, count: KnownCount | None) -> dict[str
 
 
 def _what(row: dict[str, Any]) -> str:
-    said = ((key, row[key]) for key in SHOWN_KEYS if row[key])
-    return "; ".join(f"{key} {' '.join(value) if isinstance(value, list) else value}" for key, value in said)
+    """The first thing that it asks for, in short; the file and the JSON have all of it."""
+    key = next(key for key in ("signature", "pattern", "api") if row[key])
+    value = row[key]
+    if isinstance(value, list):
+        value = f"{value[0]} +{len(value) - 1}" if len(value) > 1 else value[0]
+    return f"{key} {value}"[:MATCHED] + (f" in mode {row['mode']}" if row["mode"] else "")
 
 
 def _until(row: dict[str, Any]) -> str:

@@ -1,0 +1,178 @@
+"""`nightfuzz report`: a bug, a regression or a batch of crashes as the text of an issue. Nothing is sent anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.cli.bugs import Judged, judged
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import printable
+from fuzz_core.cli.listings import target_key
+from fuzz_core.cli.work import state_file
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.known import KNOWN
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import BugRow, TargetRecord
+from fuzz_core.store.store import Store
+from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
+from fuzz_core.triage.confirm import SCRIPT_NAME, run_script
+from fuzz_core.triage.process import checked_python
+from fuzz_core.triage.process import run as run_process
+from reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
+from reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
+
+SCRIPT_SECONDS = 60.0
+CRASHES = ("crash", "internal-error")
+KEY = "environment"
+
+
+class Wanted(NamedTuple):
+    """What the command line asks for. baseline: key of a target. run_now: whether the script is run for its output."""
+
+    umbrella: bool = False
+    regression: bool = False
+    baseline: str | None = None
+    run_now: bool = False
+    private: bool = False
+    output: Path | None = None
+
+
+def report(settings: Settings, console: Console, numbers: Sequence[int], wanted: Wanted) -> int:
+    """Prints or writes the text. Raises UserError for a private bug without `private`, and where none is meant."""
+    with open_store(state_file(settings), read_only=True) as store:
+        chosen = _chosen(store, settings, numbers, wanted)
+        cases = [_case(store, each, wanted, settings.confirm_runs) for each in chosen]
+    if cases:
+        environment = _environment(settings, cases[0].target)
+        cases = [case._replace(environment=environment) for case in cases]
+    _write(_issue(cases, wanted), cases, wanted)
+    return 0
+
+
+def _chosen(store: Store, settings: Settings, numbers: Sequence[int], wanted: Wanted) -> list[Judged]:
+    if wanted.umbrella and not numbers:
+        return _batch(_guarded(store, target_key(store, settings.target)))
+    if len(numbers) != 1 and not wanted.umbrella:
+        raise UserError("a report is about one bug", "name its number, or batch several with --umbrella")
+    targets = {store.bug(number).target for number in numbers}
+    if len(targets) > 1:
+        raise UserError(f"the bugs are of several targets: {', '.join(sorted(targets))}", "batch those of one target")
+    by_number = {each.row.id: each for each in _guarded(store, targets.pop())}
+    return [by_number[number] for number in numbers]
+
+
+def _guarded(store: Store, target: str) -> list[Judged]:
+    """The target's bugs; what looks like the cause of a private one would give that away, so it is private too."""
+    found = judged(store.bugs(target))
+    private = {each.cluster.first.id: each.row.id for each in found if each.severity.private}
+    return [
+        each._replace(severity=each.severity._replace(grade="private", reason=f"looks like the cause of bug {number}"))
+        if (number := private.get(each.cluster.first.id)) is not None and not each.severity.private
+        else each
+        for each in found
+    ]
+
+
+def _batch(found: Sequence[Judged]) -> list[Judged]:
+    """One per cluster: its simplest public crash on input that is not known to be valid and that no entry knows."""
+    fitting = [
+        each
+        for each in found
+        if each.row.kind in CRASHES
+        and each.row.status != KNOWN
+        and each.severity.validity.status != "valid"
+        and not each.severity.private
+    ]
+    place = {id(member): rank for each in fitting for rank, member in enumerate(each.cluster.members)}
+    simplest: dict[int, Judged] = {}
+    for each in sorted(fitting, key=lambda each: place[id(each.row)]):
+        simplest.setdefault(each.cluster.first.id, each)
+    return list(simplest.values())
+
+
+def _case(store: Store, each: Judged, wanted: Wanted, runs: int) -> Case:
+    target = store.target(each.row.target)
+    baseline = _baseline(store, each.row, wanted.baseline, runs) if wanted.regression else None
+    others = [api for api in each.cluster.apis if api != each.row.api]
+    modes = _modes(each.row, target, store.modes_of(each.row.id))
+    output = _output(target, each.row) if wanted.run_now else ""
+    return Case(each.row, target, each.severity, Environment(), modes, output, baseline, also=others)
+
+
+def _modes(bug: BugRow, target: TargetRecord, shown: frozenset[str]) -> dict[str, str]:
+    """The plain call first; of what differs between modes, it is the side that is taken to be right."""
+    plain = DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED
+    known = {"cpu": plain} | dict.fromkeys(dialect_of(target.library).ways, NOT_CHECKED)
+    return known | dict.fromkeys(sorted(shown), SHOWS)
+
+
+def _output(target: TargetRecord, bug: BugRow) -> str:
+    """All that the script writes in a fresh process, without where things lie on this machine."""
+    files = {SCRIPT_NAME: bug.script}
+    done = run_process([checked_python(target.python), SCRIPT_NAME], files, SCRIPT_SECONDS)
+    end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"
+    return without_places(f"{done.stdout}{done.stderr}\n{end}", target.python)
+
+
+def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline:
+    """What the script does on the baseline. Raises UserError where it fails there too, even once."""
+    if key is None:
+        raise UserError("a regression needs a build that does not show the bug", "name its target with --baseline")
+    target = store.target(key)
+    for _ in range(runs):
+        outcome = run_script(target.python, bug.script, dialect_of(target.library), SCRIPT_SECONDS)
+        if (outcome.kind, outcome.name) == (bug.outcome.kind, bug.outcome.name) or outcome.kind != "ok":
+            raise UserError(
+                f"on {key} the script of bug {bug.id} ended with {outcome.kind} {outcome.name}",
+                "a baseline is a build on which it returns",
+            )
+    return Baseline(target.version, "ok", runs)
+
+
+def _environment(settings: Settings, target: TargetRecord) -> Environment:
+    """The versions out of the target's record, or gathered and kept there; a failure is in its `problem`."""
+    kept = environment_from_json(target.info.get(KEY))
+    if kept is not None:
+        return kept
+    made = collect_env(target.python, target.library)
+    if not made.problem:
+        _keep(settings, target, made)
+    return made
+
+
+def _keep(settings: Settings, target: TargetRecord, made: Environment) -> None:
+    try:
+        with open_store(state_file(settings)) as store:
+            store.save_target(target._replace(info={**target.info, KEY: made.to_json()}))
+    except UserError as error:
+        Console(stderr=True).print(f"the versions are not kept: {error.problem}", markup=False, soft_wrap=True)
+
+
+def _issue(cases: Sequence[Case], wanted: Wanted) -> Issue:
+    if wanted.umbrella:
+        return umbrella_report(cases)
+    if wanted.regression:
+        return regression_report(cases[0], wanted.private)
+    return bug_report(cases[0], wanted.private)
+
+
+def _write(issue: Issue, cases: Sequence[Case], wanted: Wanted) -> None:
+    notes = Console(stderr=True)
+    if any(case.severity.private for case in cases):
+        notes.print("private: for the library's security contact alone, not for a public place", markup=False)
+    missing = [] if wanted.umbrella else missing_parts(str(issue), cases[0].target.library)
+    if missing:
+        notes.print(f"not in it: {', '.join(missing)}", markup=False, soft_wrap=True)
+    if wanted.output is None:
+        print(printable(str(issue)))
+        return
+    try:
+        wanted.output.write_text(str(issue), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {wanted.output}: {error.strerror}", "choose another file") from error
+    notes.print(f"written to {wanted.output}", markup=False, soft_wrap=True)

@@ -1,0 +1,102 @@
+"""What a report of one bug is made from, and what it must say that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from fuzz_core.store.records import BugRow, TargetRecord
+from fuzz_core.targets.collect_env import Environment
+from fuzz_core.triage.severity import Severity
+from reports.text import said
+
+SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
+# For readers who do not know nightfuzz; a mode that is not here speaks for itself.
+MEANINGS = {
+    "cpu": "the plain call on the CPU",
+    "cpu-fp64": "the same call in double precision",
+    "strided": "the same values in non-contiguous tensors",
+    "out": "the result written into `out=`",
+    "inplace": "the in-place form",
+    "meta": "shapes and dtypes alone, on the meta device",
+    "vmap": "`torch.vmap` against a loop",
+    "grad-forward": "reverse-mode against forward-mode gradients",
+    "grad-numerical": "gradients against differences in double precision",
+    "grad-second": "gradients of gradients",
+    "compile": "`torch.compile` without code generation",
+    "inductor": "`torch.compile` with inductor",
+    "onednn-off": "without oneDNN",
+    "threads": "with one thread",
+    "function": "inside `tf.function`",
+    "xla": "compiled by XLA (`jit_compile=True`)",
+    "cuda": "the same call on a CUDA device",
+    "cuda-nocudnn": "on a CUDA device without cuDNN",
+}
+COMPARED = ("differential", "nonfinite", "gradient")
+
+
+class Baseline(NamedTuple):
+    """A build that does not show the bug: its version, and what the same script did there in `runs` fresh processes."""
+
+    version: str
+    did: str
+    runs: int
+
+
+class Case(NamedTuple):
+    """One bug with everything a maintainer asks about it.
+
+    modes: for each mode whether it shows the bug (`SHOWS`, `DOES_NOT`, `NOT_CHECKED`). output: all that a fresh process
+    wrote, where it was run again. first_bad: the first version known to show it. also: other apis that fail in the same
+    place.
+    """
+
+    bug: BugRow
+    target: TargetRecord
+    severity: Severity
+    environment: Environment
+    modes: Mapping[str, str] = {}
+    output: str = ""
+    baseline: Baseline | None = None
+    first_bad: str = ""
+    also: Sequence[str] = ()
+
+    @property
+    def expected(self) -> str:
+        """What should have happened, as the script says."""
+        return said(self.bug.script, "expected") or "a result or a Python exception"
+
+    @property
+    def nightly(self) -> bool:
+        """Whether the target is a nightly build."""
+        return ".dev" in self.target.version
+
+    @property
+    def devices(self) -> str:
+        """The hardware that was there."""
+        return ", ".join(map(str, self.target.info.get("devices", ("cpu",))))
+
+    @property
+    def compared(self) -> bool:
+        """Whether the verdict is about numbers, to which the libraries' rules for comparing apply."""
+        return self.bug.oracle in COMPARED
+
+    @property
+    def seen(self) -> dict[str, str]:
+        """The modes that were tried."""
+        return {mode: seen for mode, seen in self.modes.items() if seen != NOT_CHECKED}
+
+    def unchecked(self) -> list[str]:
+        """What a reader might take for checked and was not."""
+        modes = [mode for mode, seen in self.modes.items() if seen == NOT_CHECKED]
+        gaps = {
+            f"the modes {', '.join(modes)}": bool(modes),
+            "nightly builds: only this version was run": not self.nightly,
+            "the first version that shows it: no older version was run": not (self.first_bad or self.baseline),
+            f"other hardware than {self.devices}, other operating systems, other versions of Python": True,
+            f"whether the input is one that the documentation allows: {self.severity.validity.reason}": (
+                self.severity.validity.status == "unknown"
+            ),
+            "whether it is reported already: no issue tracker was searched": True,
+        }
+        return [gap for gap, there in gaps.items() if there]

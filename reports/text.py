@@ -1,0 +1,127 @@
+"""What reports are made of: the call of a script, words for what happened, text that fits. All of it is untrusted."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from fuzz_core.ir.outcome import Outcome
+
+BODY = 65_536
+TITLE = 200
+CALL = 120
+# Untrusted text can grow when it is escaped and fenced: then all of it is cut shorter.
+SHARES = (1.0, 0.5, 0.2, 0.05)
+_SOURCE_PLACE = re.compile(r'\s+at "[^"\n]*".*|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?', re.DOTALL)
+_CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|\] .*)")
+_SIGNALS = {
+    "SIGSEGV": "segmentation fault", "SIGFPE": "floating point exception", "SIGABRT": "abort", "SIGBUS": "bus error",
+    "SIGILL": "illegal instruction",
+}  # fmt: skip
+_WORDS = {
+    "wrong-result": "wrong result", "wrong-metadata": "wrong shape, dtype or strides",
+    "wrong-gradient": "wrong gradient", "nonfinite": "NaN or infinity out of finite input",
+    "slow": "slower at lower precision", "leak": "memory leak", "hang": "does not return",
+}  # fmt: skip
+
+
+def clean(text: str) -> str:
+    """The text without control signs and bidirectional marks, which a reader does not see."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
+def clipped(text: str, limit: int) -> str:
+    """Head and tail of a text that is too long; between them it says how much is left out."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[len(text) - limit // 3 :]
+    return f"{head}\n… {len(text) - len(head) - len(tail)} characters left out …\n{tail}"
+
+
+def fitting(render: Callable[[float], str]) -> str:
+    """The longest rendering that GitHub takes; `render` is given the share of its limits to use."""
+    return next((body for share in SHARES if len(body := render(share)) <= BODY), "")
+
+
+def span(text: str) -> str:
+    """A code span of one line, whatever backticks are inside."""
+    line = " ".join(clean(text).split())
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def title(script: str, api: str, kind: str, outcome: Outcome) -> str:
+    """The call, and what it does, in one line."""
+    line = " ".join(clean(f"{call_of(script, api)}: {happened(kind, outcome)}").split())
+    return line if len(line) <= TITLE else f"{line[: TITLE - 1]}…"
+
+
+def happened(kind: str, outcome: Outcome) -> str:
+    """What a maintainer calls it, in a few words."""
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if outcome.kind == "signal":
+        check = _CHECK.search(outcome.text)
+        name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
+        return f"{name}: {check.group(1).removeprefix('] ')}" if check else name
+    first = _SOURCE_PLACE.sub(" ", outcome.text.strip().partition("\n")[0]).strip(" .")
+    return f"{outcome.name}: {first}" if first else outcome.name
+
+
+def said(script: str, label: str) -> str:
+    """What a script's comment says: `expected` or `observed`."""
+    found = re.search(rf"^# {label}: (.*)$", script, re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def call_of(script: str, api: str) -> str:
+    """The call that a script is about, its arguments written in place where that is short enough."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError):
+        return f"{api}(…)"
+    body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Assert)]
+    names: dict[str, ast.expr] = {}
+    last = _walk(body, names)
+    if last is None:
+        return f"{api}(…)"
+    inlined = ast.unparse(_Inline(names).visit(last))
+    return inlined if len(inlined) <= CALL else f"{api}(…)"
+
+
+def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
+    """The last expression of a block or of the function in it; `names` gets what is assigned before."""
+    last: ast.expr | None = None
+    for node in body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            last = _Inline(names).visit(node.value)
+            # What is too long to show is not carried on: names that are used twice would double it each time.
+            names[node.targets[0].id] = last if len(ast.unparse(last)) <= CALL else ast.Constant(...)
+        elif isinstance(node, ast.FunctionDef):
+            return _walk(node.body, names)
+        elif isinstance(node, ast.For):
+            last = _walk(node.body, names) or last
+        elif isinstance(node, ast.Expr | ast.Return) and node.value is not None:
+            last = node.value
+    return last
+
+
+class _Inline(ast.NodeTransformer):
+    """Puts what was assigned to a name in the name's place."""
+
+    def __init__(self, names: dict[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.names.get(node.id, node)
+
+
+def one_line(script: str, limit: int) -> str | None:
+    """The script as one line to paste behind `python -c`; None where it has blocks or is too long."""
+    lines = [line for line in script.splitlines() if line.strip() and not line.startswith("#")]
+    line = "; ".join(lines)
+    whole = not any(text.startswith((" ", "def ", "for ", "with ")) for text in lines)
+    return line if whole and len(line) <= limit else None
