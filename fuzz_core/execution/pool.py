@@ -7,9 +7,8 @@ import json
 import os
 import selectors
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from fuzz_core.execution.deaths import killed, outcome_of
@@ -17,6 +16,7 @@ from fuzz_core.execution.health import health
 from fuzz_core.execution.lease import Lease, Limits, Listener
 from fuzz_core.execution.recruits import Recruits
 from fuzz_core.execution.scratch import NoSpace, usage
+from fuzz_core.execution.slot import Slot
 from fuzz_core.execution.zygote import Child, Zygote, ZygoteError, kill
 from fuzz_core.ir.outcome import Outcome
 
@@ -32,28 +32,6 @@ CLOSED_SECONDS = 1.0
 # Nothing that belongs to a dead worker is left in its pipe beyond this: a process that it started may go on writing.
 MAX_LEFT = 1 << 20
 TRIES = 2
-
-
-@dataclass
-class Slot:
-    """One worker's place: its process, the lease it works on and the line it is in the middle of.
-
-    spent: the process is not to be used again. since: when it got the lease. closed: when its pipe came to an end.
-    resident, held: bytes of its memory at first, and when it got the lease. tries: how often it was killed from outside
-    in which test.
-    """
-
-    child: Child | None = None
-    lease: Lease | None = None
-    buffer: bytearray = field(default_factory=bytearray)
-    tests: int = 0
-    spent: bool = False
-    since: float = 0.0
-    closed: float | None = None
-    resident: int = 0
-    held: int = 0
-    tries: Counter[tuple[int, int]] = field(default_factory=Counter)
-    told: Counter[str] = field(default_factory=Counter)
 
 
 class Pool:
@@ -154,7 +132,7 @@ class Pool:
         except OSError:
             data = b""
         slot.buffer += data
-        for line in self._whole_lines(slot):
+        for line in slot.lines():
             self._take(slot, line, listener)
         if not data:
             # It is about to end, or a library has closed what is not its own: which of the two, its end will tell.
@@ -162,11 +140,6 @@ class Pool:
             slot.closed = time.monotonic()
         elif len(slot.buffer) > MAX_LINE:
             kill(slot.child)
-
-    def _whole_lines(self, slot: Slot) -> Iterator[bytes]:
-        *lines, rest = bytes(slot.buffer).split(b"\n")
-        slot.buffer[:] = rest
-        yield from filter(None, lines)
 
     def _take(self, slot: Slot, line: bytes, listener: Listener) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
@@ -207,23 +180,11 @@ class Pool:
             if slot.child is None:
                 continue
             slot.child.output.trim()
-            outcome = self._overtime(slot, now) or (self._overuse(slot) if look else None)
+            outcome = slot.overtime(now, self.limits.timeout) or (self._overuse(slot) if look else None)
             if outcome is not None:
                 self._bury(slot, listener, outcome)
             elif slot.closed is not None and now - slot.closed > CLOSED_SECONDS:
                 self._bury(slot, listener, Outcome("exit", "closed its pipe"))
-
-    def _overtime(self, slot: Slot, now: float) -> Outcome | None:
-        if slot.child is None or slot.lease is None:
-            return None
-        entry = slot.child.journal.read()
-        inside = bool(entry.running) and entry.lease == slot.lease.number
-        # A library may have written on the journal: a time to come would never be over.
-        began = entry.clock if slot.since < entry.clock <= now else slot.since
-        timeout = self.limits.timeout if slot.lease.timeout is None else slot.lease.timeout
-        if now - began > (timeout if inside else self.limits.timeout * 4):
-            return Outcome("timeout", f"{timeout:g} s", seconds=now - began)
-        return None
 
     def _overuse(self, slot: Slot) -> Outcome | None:
         """Like memory that runs out: no fault of the library's."""
@@ -289,7 +250,7 @@ class Pool:
             while left > 0 and (data := os.read(slot.child.from_child, left)):
                 slot.buffer += data
                 left -= len(data)
-        for line in self._whole_lines(slot):
+        for line in slot.lines():
             self._take(slot, line, listener)
 
     def _reap(self, slot: Slot) -> int:

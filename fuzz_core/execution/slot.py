@@ -1,0 +1,58 @@
+"""One worker's place in the pool."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fuzz_core.execution.lease import Lease
+from fuzz_core.execution.zygote import Child
+from fuzz_core.ir.outcome import Outcome
+
+# How much longer than a test a worker may take between two tests.
+SILENT_FACTOR = 4
+
+
+@dataclass
+class Slot:
+    """One worker's place: its process, the lease it works on and the line it is in the middle of.
+
+    spent: the process is not to be used again. since: when it got the lease. closed: when its pipe came to an end.
+    resident, held: bytes of its memory at first, and when it got the lease. tries: how often it was killed from outside
+    in which test.
+    """
+
+    child: Child | None = None
+    lease: Lease | None = None
+    buffer: bytearray = field(default_factory=bytearray)
+    tests: int = 0
+    spent: bool = False
+    since: float = 0.0
+    closed: float | None = None
+    resident: int = 0
+    held: int = 0
+    tries: Counter[tuple[int, int]] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines that have come to their end."""
+        *whole, rest = bytes(self.buffer).split(b"\n")
+        self.buffer[:] = rest
+        yield from filter(None, whole)
+
+    def overtime(self, now: float, limit: float) -> Outcome | None:
+        """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
+
+        limit: seconds for tests of leases that have no limit of their own.
+        """
+        if self.child is None or self.lease is None:
+            return None
+        entry = self.child.journal.read()
+        inside = bool(entry.running) and entry.lease == self.lease.number
+        # A library may have written on the journal: a time to come would never be over.
+        began = entry.clock if self.since < entry.clock <= now else self.since
+        timeout = limit if self.lease.timeout is None else self.lease.timeout
+        if now - began > (timeout if inside else limit * SILENT_FACTOR):
+            return Outcome("timeout", f"{timeout:g} s", seconds=now - began)
+        return None
