@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.values import Ref, Tensor
+from fuzz_core.ir.values import Invocation, Ref, Tensor
 
 
-def as_it_is(source: str, tensor: Tensor) -> str:
+def as_it_is(source: str, tensor: Tensor, seed: int) -> str:
     """The tensor of the plain call."""
     return source
 
@@ -23,16 +23,21 @@ def as_it_is(source: str, tensor: Tensor) -> str:
 class Way(NamedTuple):
     """A mode as text: how the plain call becomes the mode's own, and what must hold of the two results.
 
-    tensor: an expression for the changed tensor, from that of the plain one. actual: the mode's call of a function `f`
-    of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its construction `{m}` and
-    the name `{x}` of the first tensor, in both calls. check: statements
-    that raise AssertionError where it does not hold, with `{actual}` and `{expected}`.
+    check: statements that raise AssertionError where it does not hold, with `{actual}` and `{expected}`. tensor: an
+    expression for the changed tensor, from that of the plain one and the test case's seed. actual: the mode's call of a
+    function `f` of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its
+    construction `{m}` and the name `{x}` of the first tensor, in both calls. more: a further parameter of `f`, that it
+    hands on. call: the mode's own call where it is another one, written as a second function `g`. imports: statements
+    that these texts need beyond the dialect's own.
     """
 
     check: str
-    tensor: Callable[[str, Tensor], str] = as_it_is
+    tensor: Callable[[str, Tensor, int], str] = as_it_is
     actual: str = "f({x})"
     instance: str = "{m}"
+    more: str = ""
+    call: Callable[[Invocation], Invocation | None] | None = None
+    imports: tuple[str, ...] = ()
 
 
 class Dialect(Protocol):

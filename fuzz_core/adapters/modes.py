@@ -7,8 +7,9 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import Builder
+from fuzz_core.adapters.building import Builder, Change
 from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import TestCase
 
 Clock = Callable[[], float]
@@ -17,9 +18,11 @@ Clock = Callable[[], float]
 class Mode(Protocol):
     """One way to execute a test case.
 
-    relation: what of its result must agree with the result of the mode `against`, one of `values`, `metadata` (shape,
-    dtype, strides of dimensions that have any), `finite` (no NaN or infinity where the other has one), or empty where
-    it is not compared. builder: makes its arguments. reference: whether it is the one that others are judged by.
+    relation: what of its result must agree with the result of the mode `against`, one of `values`, `behaviour` (values,
+    and to be accepted or refused alike), `shape` (and dtype), `metadata` (shape,
+    dtype, strides of dimensions that have any), `gradient`
+    (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other has a number), or
+    empty where it is not compared. builder: makes its arguments.
     """
 
     against: str
@@ -31,6 +34,30 @@ class Mode(Protocol):
 
     def run(self, test: TestCase) -> Any:
         """The result of the call. Raises what the library raises, and BuildError where the mode has no such call."""
+
+
+class Changed:
+    """The call on the first device with its parts changed, compared with the plain one."""
+
+    against = "cpu"
+    relation = "values"
+    device = "cpu"
+
+    def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
+        self.adapter = adapter
+        self.builder = Builder(adapter, self.device, clock, self.change())
+
+    def change(self) -> Change | None:
+        """What becomes of the parts; None for nothing."""
+        return None
+
+    def applies(self, test: TestCase) -> bool:
+        """See `Mode`: where there are tensors."""
+        return next(tensors_of(test.invocation), None) is not None
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`."""
+        return self.builder.call(test.invocation)
 
 
 class Plain:

@@ -11,11 +11,32 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import Example, Outcomes
 
 # What share of the test cases each mode executes: the dearer, the fewer. Devices that are not named have a quarter.
-SHARES = {"strided": 0.1}
+SHARES = {
+    "strided": 0.1,
+    "out": 0.05,
+    "inplace": 0.05,
+    "meta": 0.05,
+    "fake": 0.02,
+    "vmap": 0.02,
+    "grad-forward": 0.01,
+    "grad-numerical": 0.005,
+    "grad-second": 0.005,
+    "compile": 0.0005,
+    "onednn-off": 0.02,
+    "threads": 0.002,
+}
 DEVICE_SHARE = 0.25
 # Modes that other oracles ask for: references are compared with nothing here.
-REFERENCES = ("cpu", "cpu-fp64", "cpu-fp64-nudged")
-KINDS = {"meta": "wrong-metadata"}
+REFERENCES = ("cpu", "cpu-fp64", "cpu-fp64-nudged", "grad", "grad-grad")
+KINDS = {
+    "meta": "wrong-metadata",
+    "fake": "wrong-metadata",
+    "grad-forward": "wrong-gradient",
+    "grad-numerical": "wrong-gradient",
+    "grad-second": "wrong-gradient",
+}
+# How the text of an outcome begins where one of two modes alone refuses the call.
+ACCEPTS, REFUSES = "accepts what ", "refuses what "
 GRAIN = 1 << 20
 
 
@@ -45,8 +66,10 @@ class Differential:
         return mixed < self.shares.get(mode, DEVICE_SHARE) * GRAIN
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """A mode that rejects what another accepts is no wrong result: devices support different dtypes."""
+        """A mode may refuse what another accepts, as devices do with dtypes, unless the text says otherwise."""
         for mode, outcome in outcomes.items():
+            if outcome.text.startswith(REFUSES) or (outcome.text.startswith(ACCEPTS) and not outcome.name):
+                return Verdict(self.name, "inconsistent", f"{mode}: {outcome.text}")
             if outcome.kind == "ok" and outcome.text and not outcome.name:
                 return Verdict(self.name, KINDS.get(mode, "wrong-result"), f"{mode}: {outcome.text}")
         return Verdict(self.name, "clean")
@@ -58,6 +81,9 @@ class Differential:
             Example({"cpu": Outcome("ok"), "cuda": Outcome("ok")}, "clean"),
             Example({"cpu": Outcome("ok"), "cuda": Outcome("ok", text=differs)}, "wrong-result"),
             Example({"strided": Outcome("ok", "random", text=differs)}, "clean"),
+            Example({"compile": Outcome("ok", text=f"{ACCEPTS}cpu refuses: ValueError: no")}, "inconsistent"),
+            Example({"compile": Outcome("exception", "TypeError", f"{REFUSES}cpu accepts: no")}, "inconsistent"),
+            Example({"compile": Outcome("ok", "random", f"{ACCEPTS}cpu refuses: ValueError: no")}, "clean"),
             Example({"meta": Outcome("ok", text="shape is (1,), expected (2,)")}, "wrong-metadata"),
             Example({"cpu": Outcome("ok"), "cuda": Outcome("exception", "RuntimeError", "not implemented")}, "clean"),
         )

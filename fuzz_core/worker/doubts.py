@@ -6,7 +6,8 @@ precision, from which a mode must be further away than the plain mode is (PyTorc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any, Protocol
 
@@ -18,13 +19,16 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import tensors_of
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Fill, Tensor, TestCase
 
 REFERENCE = "cpu-fp64"
 NUDGED = "cpu-fp64-nudged"
+NUMERICAL = "grad-numerical"
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
 REPEATS = 3
+METADATA = ("metadata", "shape")
+LITTER_BYTES = (0x5A, 0x33, 0xC1)
 LITTER = tuple(1 << power for power in range(5, 20))
 LARGEST_WHOLE = 2.0**31
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
@@ -45,29 +49,42 @@ class Executing(Protocol):
 def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual: Any) -> str:
     """Why the difference between a mode's result and the one that it is compared with is no fault; empty if it is."""
     way = execution.mode(mode)
-    if not _repeats(execution, test, way, expected):
+    if not _repeats(execution, test, mode, {way.against: expected, mode: actual}):
         return "random"
-    if way.relation == "metadata":
+    if way.relation in METADATA:
         return ""
+    if way.relation == "gradient":
+        return _about_gradient(execution, test)
     if way.relation == "finite":
         return _about_finite(execution, test, expected)
     return _about_values(execution, test, expected, actual)
 
 
-def _repeats(execution: Executing, test: TestCase, way: Mode, expected: Any) -> bool:
-    """Whether the plain mode gives the same again, also with other random streams and other garbage in memory."""
-    for seed in range(REPEATS):
-        _litter()
-        outcome, again = execution.run(test._replace(seed=test.seed + seed), way.against)
-        relation = way.relation if way.relation == "metadata" else "values"
-        if outcome.kind != "ok" or execution.adapter.differences(expected, again, relation):
+def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, Outcome]) -> str:
+    """Why one mode may refuse what another accepts: either does so by chance."""
+    for seed, (mode, outcome) in itertools.product(range(1, REPEATS), outcomes.items()):
+        again, _ = execution.run(test._replace(seed=test.seed + seed), mode)
+        if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
+            return "random"
+    return ""
+
+
+def _repeats(execution: Executing, test: TestCase, mode: str, results: Mapping[str, Any]) -> bool:
+    """Whether both modes give the same again, also with other random streams and other garbage in memory."""
+    relation = execution.mode(mode).relation
+    relation = relation if relation in METADATA else "values"
+    for seed, (name, result) in itertools.product(range(REPEATS), results.items()):
+        _litter(execution.adapter, seed)
+        outcome, again = execution.run(test._replace(seed=test.seed + seed), name)
+        if outcome.kind != "ok" or execution.adapter.differences(result, again, relation):
             return False
     return True
 
 
-def _litter() -> None:
+def _litter(adapter: Adapter, round_: int) -> None:
     """Freed memory is full of the same byte: what a library never wrote differs from run to run."""
-    held = [np.full(size, 0x5A, np.uint8) for size in LITTER for _ in range(4)]
+    byte = Fill("constant", *2 * (LITTER_BYTES[round_],))
+    held = [adapter.build(Tensor("uint8", (size,), byte), "cpu") for size in LITTER for _ in range(4)]
     del held
 
 
@@ -90,6 +107,12 @@ def _about_values(execution: Executing, test: TestCase, expected: Any, actual: A
     nudged = _result(execution, test, NUDGED)
     moved = inf if nudged is None else execution.adapter.error(reference[0], nudged[0])
     return "ill-conditioned" if moved * AMPLIFIED >= far else ""
+
+
+def _about_gradient(execution: Executing, test: TestCase) -> str:
+    """Difference quotients exist only where a function is smooth; at other places any derivative is a convention."""
+    there = NUMERICAL not in execution.adapter.ways or _result(execution, test, NUMERICAL) is not None
+    return "" if there else "not smooth here"
 
 
 def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:

@@ -16,8 +16,9 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Then, Value
 from fuzz_core.oracles.contract import Oracle, oracle_of
+from fuzz_core.oracles.differential import ACCEPTS, REFUSES
 from fuzz_core.oracles.performance import PRECISIONS
-from fuzz_core.worker.doubts import doubt
+from fuzz_core.worker.doubts import doubt, doubt_refusal
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
 from fuzz_core.worker.reading import reading
@@ -113,16 +114,36 @@ class Execution:
             results[mode] = self._timed(test, mode)
             return results[mode][0]
         way = self.mode(mode)
-        if way.against and (self._outcome(test, way.against, results).kind != "ok" or not way.applies(test)):
+        if way.against and not (self._comparable(test, way, results) and way.applies(test)):
             return Outcome("skipped", "nothing to compare")
         if mode not in results:
             results[mode] = self.run(test, mode)
         outcome, result = results[mode]
-        if outcome.kind != "ok" or not way.against:
+        if not way.against:
             return outcome
-        expected = results[way.against][1]
+        plain, expected = results[way.against]
+        if way.relation == "behaviour" and {plain.kind, outcome.kind} == {"ok", "exception"}:
+            return self._refusal(test, mode, plain, outcome)
+        if outcome.kind != "ok" or plain.kind != "ok":
+            return outcome
         text = self.adapter.differences(expected, result, way.relation)
         return outcome._replace(text=text, name=doubt(self, test, mode, expected, result)) if text else outcome
+
+    def _comparable(self, test: TestCase, way: Mode, results: dict[str, tuple[Outcome, Any]]) -> bool:
+        against = self._outcome(test, way.against, results).kind
+        return against == "ok" or (against == "exception" and way.relation == "behaviour")
+
+    def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
+        """One of two modes refuses what the other accepts; what is an internal error is one of its own."""
+        refused = plain if plain.kind == "exception" else outcome
+        said = f"{refused.name}: {refused.text}"
+        if self.dialect.internal_error.search(said):
+            return outcome._replace(text="")
+        against = self.mode(mode).against
+        why = doubt_refusal(self, test, {against: plain, mode: outcome})
+        if outcome.kind == "ok":
+            return outcome._replace(text=f"{ACCEPTS}{against} refuses: {said}", name=why)
+        return outcome if why else outcome._replace(text=f"{REFUSES}{against} accepts: {said}")
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
         """Outcome and live result of one execution; whatever the library raises is an outcome."""

@@ -17,6 +17,19 @@ WAYS = {
     "cpu-fp64": "fuzz_core.adapters.pytorch.modes.precision:Precise",
     "cpu-fp64-nudged": "fuzz_core.adapters.pytorch.modes.precision:Nudged",
     "strided": "fuzz_core.adapters.pytorch.modes.strided:Strided",
+    "out": "fuzz_core.adapters.pytorch.modes.writing:Out",
+    "inplace": "fuzz_core.adapters.pytorch.modes.writing:InPlace",
+    "meta": "fuzz_core.adapters.pytorch.modes.metadata:Meta",
+    "fake": "fuzz_core.adapters.pytorch.modes.metadata:Fake",
+    "vmap": "fuzz_core.adapters.pytorch.modes.batching:VMap",
+    "grad": "fuzz_core.adapters.pytorch.modes.gradient:Reverse",
+    "grad-forward": "fuzz_core.adapters.pytorch.modes.gradient:Forward",
+    "grad-numerical": "fuzz_core.adapters.pytorch.modes.gradient:Numerical",
+    "grad-grad": "fuzz_core.adapters.pytorch.modes.gradient:SecondReverse",
+    "grad-second": "fuzz_core.adapters.pytorch.modes.gradient:SecondNumerical",
+    "compile": "fuzz_core.adapters.pytorch.modes.compiling:Compiled",
+    "onednn-off": "fuzz_core.adapters.pytorch.modes.settings:OneDnnOff",
+    "threads": "fuzz_core.adapters.pytorch.modes.settings:Threads",
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import inf
+from collections.abc import Iterator, Sequence
+from math import inf, isclose, isnan
 from typing import Any
 
 import torch
@@ -11,15 +11,18 @@ from torch.testing._comparison import default_tolerances
 from torch.utils._pytree import tree_leaves
 
 MAX_TEXT = 500
+RELATIVE, ABSOLUTE = 1e-3, 1e-5
 # Beyond it an infinity is an overflow that another order of the same sum need not have.
 OVERFLOW_SHARE = 0.25
 
 
 def differences(reference: Any, other: Any, relation: str) -> str:
     """By relation (`adapters.modes`); empty where two results agree or cannot be compared."""
-    if relation == "values":
+    if relation in ("values", "behaviour"):
         return _values(reference, other)
-    compare = {"metadata": _metadata, "finite": _finite}[relation]
+    if relation == "gradient":
+        return _gradient(reference, other)
+    compare = {"shape": _shape, "metadata": _metadata, "finite": _finite}[relation]
     pairs = zip(tensors(reference), tensors(other), strict=False)
     return next((text for a, b in pairs if (text := compare(a, b))), "")
 
@@ -42,11 +45,25 @@ def _values(reference: Any, other: Any) -> str:
     return ""
 
 
-def _metadata(real: torch.Tensor, other: torch.Tensor) -> str:
-    """Shape, dtype, and strides of dimensions that have more than one element."""
+def _gradient(expected: Sequence[float], actual: Sequence[float]) -> str:
+    """Derivatives by the tolerances of `torch.autograd.gradcheck`; NaN equals NaN."""
+    for place, (a, b) in enumerate(zip(expected, actual, strict=True)):
+        if not isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE) and not (isnan(a) and isnan(b)):
+            return f"derivative by tensor {place} is not equal\n{b} against {a}"
+    return ""
+
+
+def _shape(real: torch.Tensor, other: torch.Tensor) -> str:
     for name, a, b in (("shape", real.shape, other.shape), ("dtype", real.dtype, other.dtype)):
         if a != b:
             return f"{name} is {_plain(b)}, expected {_plain(a)}"
+    return ""
+
+
+def _metadata(real: torch.Tensor, other: torch.Tensor) -> str:
+    """Shape, dtype, and strides of dimensions that have more than one element."""
+    if text := _shape(real, other):
+        return text
     if real.layout is not torch.strided or other.layout is not torch.strided or not real.numel():
         return ""
     strides = [(a, b) for n, a, b in zip(real.shape, real.stride(), other.stride(), strict=True) if n > 1]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 import torch
 
-from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import Builder
-from fuzz_core.adapters.modes import Clock
+from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
@@ -23,7 +21,7 @@ _WIDE = {
 _NAMES = {str(narrow).removeprefix("torch."): str(wide).removeprefix("torch.") for narrow, wide in _WIDE.items()}
 
 
-class _Widened:
+class Widened:
     """Tensors, modules and dtypes as doubles. noise: largest relative change of an element, in its dtype's epsilons."""
 
     noise = 0.0
@@ -60,27 +58,22 @@ def _rounds(live: torch.Tensor) -> bool:
     return live.dtype in (torch.float64, torch.complex128)
 
 
-class _Noisy(_Widened):
+class _Noisy(Widened):
     noise = 4.0
 
 
-class Precise:
+class Precise(Changed):
     """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
 
-    against = "cpu"
     relation = "finite"
-    change: _Widened = _Widened()
 
-    def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
-        self.builder = Builder(adapter, "cpu", clock, self.change)
+    def change(self) -> Change:
+        """See `Changed`."""
+        return Widened()
 
     def applies(self, test: TestCase) -> bool:
         """Where there is a tensor of a narrower floating-point dtype."""
         return any(tensor.dtype in _NAMES for tensor in tensors_of(test.invocation))
-
-    def run(self, test: TestCase) -> Any:
-        """See `Mode`."""
-        return self.builder.call(test.invocation)
 
 
 class Nudged(Precise):
@@ -91,4 +84,7 @@ class Nudged(Precise):
 
     against = ""
     relation = ""
-    change = _Noisy()
+
+    def change(self) -> Change:
+        """See `Changed`."""
+        return _Noisy()

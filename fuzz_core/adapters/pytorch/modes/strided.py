@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
 
-from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import Builder
-from fuzz_core.adapters.modes import Clock
+from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.ways import layout
+from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 
-class _Scattered:
-    """Every row-major tensor becomes one that is not contiguous."""
+@cache
+def scattering(expression: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """One of the expressions of `ways` as a function of `x`."""
+    made: Callable[[torch.Tensor], torch.Tensor] = eval(f"lambda x: {expression}", {"torch": torch})
+    return made
+
+
+class Scattered:
+    """Every row-major tensor in the layout that the test case's seed chooses; `made` holds those of the last call."""
+
+    def __init__(self) -> None:
+        self.seed = 0
+        self.made: list[torch.Tensor] = []
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
-        if not isinstance(live, torch.Tensor) or not scatters(described):
+        expression = layout(described, self.seed)
+        if not expression or not isinstance(live, torch.Tensor):
             return live
-        made = scattered(live.detach())
+        made = scattering(expression)(live.detach())
+        self.made.append(made)
         if isinstance(live, torch.nn.Parameter):
             return torch.nn.Parameter(made, requires_grad=live.requires_grad)
         return made.requires_grad_(live.requires_grad)
@@ -35,31 +50,26 @@ class _Scattered:
         return ref
 
 
-def scatters(described: Tensor) -> bool:
-    """Whether a tensor has a layout that can be another one."""
-    return described.container != "ndarray" and described.strides is None and described.size > 1
-
-
-def scattered(live: torch.Tensor) -> torch.Tensor:
-    """The last two dimensions change places in memory; of a vector, every second element of a longer one is used."""
-    if live.ndim == 1:
-        return live.repeat_interleave(2)[::2]
-    return live.mT.contiguous().mT
-
-
-class Strided:
+class Strided(Changed):
     """A result must not depend on where in memory its arguments' elements stand."""
 
-    against = "cpu"
-    relation = "values"
-
-    def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
-        self.builder = Builder(adapter, "cpu", clock, _Scattered())
+    def change(self) -> Change:
+        """See `Changed`."""
+        self.scattered = Scattered()
+        return self.scattered
 
     def applies(self, test: TestCase) -> bool:
         """Where there is a row-major tensor with two elements or more."""
-        return any(scatters(tensor) for tensor in tensors_of(test.invocation))
+        return any(layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`."""
-        return self.builder.call(test.invocation)
+        """See `Mode`. Elements that share a place cannot be written to one by one."""
+        self.scattered.seed = test.seed
+        self.scattered.made.clear()
+        try:
+            result = super().run(test)
+            if any(made._version and 0 in made.stride() for made in self.scattered.made):
+                raise BuildError("it writes into an expanded argument")
+            return result
+        finally:
+            self.scattered.made.clear()

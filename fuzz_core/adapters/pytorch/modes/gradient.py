@@ -1,0 +1,180 @@
+"""Derivatives, computed in different ways: projections on fixed directions, in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+
+from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.modes.precision import Widened
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import TestCase
+
+# Step and tolerances of `torch.autograd.gradcheck`.
+STEP = 1e-6
+COARSE = 0.25
+RELATIVE, ABSOLUTE = 1e-3, 1e-5
+_NONE = torch.zeros((), dtype=torch.float64)
+
+Tensors = Sequence[torch.Tensor]
+Scalar = Callable[..., torch.Tensor]
+
+
+def direction(like: torch.Tensor, turn: float) -> torch.Tensor:
+    """Numbers in [-1, 1] that depend on the place alone."""
+    places = torch.arange(like.numel(), dtype=torch.float64).view(like.shape)
+    return torch.cos(turn + 1.7 * places)
+
+
+class Gradient(Changed):
+    """The common part: the call as a scalar function of its floating-point tensors."""
+
+    against = ""
+    relation = ""
+
+    def change(self) -> Change:
+        """See `Changed`."""
+        return Widened()
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a floating-point tensor."""
+        return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`: a number for each tensor, that is, one derivative along a direction."""
+        scalar, points = self._scalar(test)
+        return [float(number) for number in self.derivatives(scalar, points)]
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """One for each point."""
+        raise NotImplementedError
+
+    def _scalar(self, test: TestCase) -> tuple[Scalar, Tensors]:
+        function, args, keywords = self.builder.parts(test.invocation)
+        leaves, spec = tree_flatten((args, keywords))
+        places = [place for place, leaf in enumerate(leaves) if _differentiable(leaf)]
+        if not places:
+            raise BuildError("nothing to differentiate by")
+
+        def scalar(*points: torch.Tensor) -> torch.Tensor:
+            self.adapter.reset(test.seed)
+            for place, point in zip(places, points, strict=True):
+                leaves[place] = point.clone()
+            again, named = tree_unflatten(leaves, spec)
+            return _projected(self.builder.timed(function, again, named))
+
+        return scalar, [leaves[place].detach() for place in places]
+
+
+def _differentiable(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float64 and leaf.layout is torch.strided
+
+
+def _projected(result: Any) -> torch.Tensor:
+    parts = [leaf for leaf in tree_leaves(result) if _differentiable(leaf)]
+    if not parts:
+        raise BuildError("nothing to differentiate")
+    return torch.stack([(direction(part, 0.3) * part).sum() for part in parts]).sum()
+
+
+def backward(scalar: Scalar, points: Tensors, again: bool = False) -> list[torch.Tensor]:
+    """Reverse derivatives along `direction`, by each point. Raises BuildError where there are none."""
+    leaves = [point if point.requires_grad else point.clone().requires_grad_() for point in points]
+    value = scalar(*leaves)
+    if not value.requires_grad:
+        raise BuildError("no derivative")
+    found = torch.autograd.grad(value, leaves, create_graph=again, allow_unused=True)
+    return [_NONE if grad is None else (direction(grad, 0.9) * grad).sum() for grad in found]
+
+
+def quotient(scalar: Scalar, points: Tensors, place: int) -> float:
+    """The symmetric difference quotient along `direction`, where it is one derivative whatever the step and side."""
+    here = float(scalar(*points).detach())
+    ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, COARSE, -COARSE)}
+    found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
+    sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
+    if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
+        raise BuildError("not smooth here")
+    if found == 0.0 and ends[COARSE] != ends[-COARSE]:
+        raise BuildError("a step function")
+    return found
+
+
+def _moved(scalar: Scalar, points: Tensors, place: int, step: float) -> float:
+    each = list(points)
+    each[place] = points[place] + step * direction(points[place], 0.9)
+    return float(scalar(*each).detach())
+
+
+class Reverse(Gradient):
+    """Backward mode; compared with nothing by itself."""
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """See `Gradient`."""
+        return backward(scalar, points)
+
+
+class Forward(Gradient):
+    """Forward mode must agree with backward mode."""
+
+    against = "grad"
+    relation = "gradient"
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """See `Gradient`."""
+        return [_forward(scalar, points, place) for place in range(len(points))]
+
+
+def _forward(scalar: Scalar, points: Tensors, place: int) -> Any:
+    with forward_ad.dual_level():
+        each = list(points)
+        each[place] = forward_ad.make_dual(points[place], direction(points[place], 0.9))
+        tangent = forward_ad.unpack_dual(scalar(*each)).tangent
+        return 0.0 if tangent is None else tangent
+
+
+class Numerical(Gradient):
+    """Backward mode must agree with difference quotients, where a function is smooth."""
+
+    against = "grad"
+    relation = "gradient"
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """See `Gradient`. Raises BuildError at kinks, jumps and steps, and where rounding drowns the quotient."""
+        return [quotient(scalar, points, place) for place in range(len(points))]
+
+
+class SecondReverse(Gradient):
+    """Backward mode over backward mode; compared with nothing by itself."""
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """See `Gradient`."""
+        return backward(_slope(scalar), points)
+
+
+class SecondNumerical(Gradient):
+    """Backward mode over backward mode must agree with difference quotients of backward mode."""
+
+    against = "grad-grad"
+    relation = "gradient"
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """See `Gradient`."""
+        return [quotient(_slope(scalar), points, place) for place in range(len(points))]
+
+
+def _slope(scalar: Scalar) -> Scalar:
+    """The sum of a function's derivatives along the directions, itself a function of the points."""
+
+    def slope(*points: torch.Tensor) -> torch.Tensor:
+        again = any(point.requires_grad for point in points)
+        return torch.stack(backward(scalar, points, again)).sum()
+
+    return slope
