@@ -33,6 +33,7 @@ MEANINGS = {
     "cuda-nocudnn": "on a CUDA device without cuDNN",
 }
 COMPARED = ("differential", "nonfinite", "gradient")
+NUMERIC = ("wrong-result", "wrong-gradient", "nonfinite")
 
 
 class Baseline(NamedTuple):
@@ -79,7 +80,7 @@ class Case(NamedTuple):
     @property
     def compared(self) -> bool:
         """Whether the verdict is about numbers, to which the libraries' rules for comparing apply."""
-        return self.bug.oracle in COMPARED
+        return self.bug.kind in NUMERIC
 
     @property
     def seen(self) -> dict[str, str]:

@@ -11,11 +11,11 @@ import fuzz_core
 from fuzz_core.ir.errors import UserError
 from reports.case import MEANINGS, Case
 from reports.markdown import environment
-from reports.text import BODY, call_of, clipped, fitting, happened, one_line, title
+from reports.text import BODY, SPAN, TITLE, bounded, call_of, clipped, fitting, happened, one_line, title
 
 FORMS = {"torch": "torch.md.j2", "tensorflow": "tensorflow.md.j2"}
 OTHER_FORM = "library.md.j2"
-SCRIPT, OUTPUT, VERSIONS, LINE = 16_000, 12_000, 12_000, 400
+SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
 SECURITY = {
     "torch": "https://github.com/pytorch/pytorch/security/policy",
     "tensorflow": "https://github.com/tensorflow/tensorflow/security/policy",
@@ -58,7 +58,9 @@ def umbrella_report(cases: Sequence[Case]) -> Issue:
     head = f"{len(ordered)} calls" if len(ordered) > 1 else "One call"
     verb = "crash" if len(ordered) > 1 else "crashes"
     name = f"{head} of {library} {ordered[0].target.version} {verb} on corner-case arguments"
-    return Issue(name, fitting(lambda share: _render("umbrella.md.j2", share, **_batch(ordered, share))))
+    return Issue(
+        bounded(name, TITLE), fitting(lambda share: _render("umbrella.md.j2", share, **_batch(ordered, share)))
+    )
 
 
 def _batch(cases: Sequence[Case], share: float) -> dict[str, Any]:
@@ -88,7 +90,7 @@ def _render(form: str, share: float, **names: Any) -> str:
     made.filters.update(
         call=lambda case: call_of(case.bug.script, case.bug.api),
         happened=lambda case: happened(case.bug.kind, case.bug.outcome),
-        one_line=lambda case: one_line(case.bug.script, LINE),
+        one_line=lambda case: one_line(case.bug.script, SPAN),
         meaning=lambda mode: MEANINGS.get(mode, ""),
         cut=lambda text, limit: clipped(text, int(limit * share)),
     )

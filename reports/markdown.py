@@ -20,7 +20,7 @@ _LIST_MARK = re.compile(r"^(\d*)([-.])(?=[\s-]|$)")
 
 def escaped(text: object) -> str:
     """Text that stays text in Markdown and in a table cell: one line, bounded."""
-    line = clean(" ".join(str(text).split()))[:MAX_TEXT]
+    line = clean(" ".join(str(text)[: MAX_TEXT * 10].split())[:MAX_TEXT])
     return _LIST_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", line))
 
 

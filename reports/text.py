@@ -11,6 +11,8 @@ from fuzz_core.ir.outcome import Outcome
 BODY = 65_536
 TITLE = 200
 CALL = 120
+SPAN = 400
+LONGEST = 20_000
 # Untrusted text can grow when it is escaped and fenced: then all of it is cut shorter.
 SHARES = (1.0, 0.5, 0.2, 0.05)
 _SOURCE_PLACE = re.compile(r'\s+at "[^"\n]*".*|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?', re.DOTALL)
@@ -31,6 +33,12 @@ def clean(text: str) -> str:
     return "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
+def bounded(text: str, limit: int) -> str:
+    """One line of at most `limit` characters."""
+    line = " ".join(clean(text[: limit * 10]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
 def clipped(text: str, limit: int) -> str:
     """Head and tail of a text that is too long; between them it says how much is left out."""
     text = text.strip()
@@ -42,12 +50,13 @@ def clipped(text: str, limit: int) -> str:
 
 def fitting(render: Callable[[float], str]) -> str:
     """The longest rendering that GitHub takes; `render` is given the share of its limits to use."""
-    return next((body for share in SHARES if len(body := render(share)) <= BODY), "")
+    bodies = (render(share) for share in SHARES)
+    return next((body for body in bodies if len(body) <= BODY), None) or clipped(render(SHARES[-1]), BODY - 100)
 
 
 def span(text: str) -> str:
-    """A code span of one line, whatever backticks are inside."""
-    line = " ".join(clean(text).split())
+    """A code span of one bounded line, whatever backticks are inside."""
+    line = bounded(text, SPAN)
     fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
@@ -55,8 +64,7 @@ def span(text: str) -> str:
 
 def title(script: str, api: str, kind: str, outcome: Outcome) -> str:
     """The call, and what it does, in one line."""
-    line = " ".join(clean(f"{call_of(script, api)}: {happened(kind, outcome)}").split())
-    return line if len(line) <= TITLE else f"{line[: TITLE - 1]}…"
+    return bounded(f"{call_of(script, api)}: {happened(kind, outcome)}", TITLE)
 
 
 def happened(kind: str, outcome: Outcome) -> str:
@@ -64,10 +72,10 @@ def happened(kind: str, outcome: Outcome) -> str:
     if kind in _WORDS:
         return _WORDS[kind]
     if outcome.kind == "signal":
-        check = _CHECK.search(outcome.text)
+        check = _CHECK.search(outcome.text[: TITLE * 20])
         name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
         return f"{name}: {check.group(1).removeprefix('] ')}" if check else name
-    first = _SOURCE_PLACE.sub(" ", outcome.text.strip().partition("\n")[0]).strip(" .")
+    first = _SOURCE_PLACE.sub(" ", outcome.text.strip()[: TITLE * 10].partition("\n")[0]).strip(" .")
     return f"{outcome.name}: {first}" if first else outcome.name
 
 
@@ -79,6 +87,8 @@ def said(script: str, label: str) -> str:
 
 def call_of(script: str, api: str) -> str:
     """The call that a script is about, its arguments written in place where that is short enough."""
+    if len(script) > LONGEST:
+        return f"{api}(…)"
     try:
         tree = ast.parse(script)
     except (SyntaxError, ValueError):
@@ -121,6 +131,8 @@ class _Inline(ast.NodeTransformer):
 
 def one_line(script: str, limit: int) -> str | None:
     """The script as one line to paste behind `python -c`; None where it has blocks or is too long."""
+    if len(script) > LONGEST:
+        return None
     lines = [line for line in script.splitlines() if line.strip() and not line.startswith("#")]
     line = "; ".join(lines)
     whole = not any(text.startswith((" ", "def ", "for ", "with ")) for text in lines)

@@ -1,0 +1,103 @@
+"""Cases to render: small ones by hand for the snapshots, and one with any text in every place that a worker fills."""
+
+from __future__ import annotations
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.store.records import BugRow, TargetRecord
+from fuzz_core.targets.collect_env import Environment
+from fuzz_core.triage.severity import Severity
+from fuzz_core.triage.validity import Validity
+from reports.case import DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
+
+TEST = TestCase(Invocation("torch.f", (prim(1),)), 1)
+MESSAGE = 'n >= 3 INTERNAL ASSERT FAILED at "/w/Kernel.h":8, please report a bug to PyTorch. '
+TORCH = TargetRecord(
+    "torch-1", "torch==2.13.0", "torch", "2.13.0+cpu", "/env/bin/python", {"summary": "torch", "devices": ["cpu"]}
+)
+TENSORFLOW = TargetRecord(
+    "tf-1", "tensorflow==2.21.0", "tensorflow", "2.21.0", "/env/bin/python", {"summary": "tf", "devices": ["cpu"]}
+)
+OTHER = TORCH._replace(key="lib-1", spec="lib==1", library="lib", version="1")
+TORCH_ENV = Environment("PyTorch version: 2.13.0+cpu\nOS: Debian", {"version": "2.13.0+cpu", "os": "Debian"})
+TENSORFLOW_ENV = Environment(
+    "tensorflow version: 2.21.0\nOS: Debian",
+    {"version": "2.21.0", "git_version": "v2.21.0-0-gabc", "os": "Debian", "python": "3.11.7", "compiler": "Clang 18"},
+)
+UNKNOWN = Severity("abort", "", Validity("unknown", "a mutated call that nothing else accepts or rejects"))
+VALID = Severity("wrong-result", "", Validity("valid", "the plain call accepts it"))
+PRIVATE = UNKNOWN._replace(grade="private", reason="the heap is corrupted")
+
+TORCH_SCRIPT = """\
+import torch
+
+x = torch.zeros(2)
+x.index_put((), torch.zeros(2))
+# expected: a result, or an exception that says what is wrong with the arguments
+# observed: internal-error: RuntimeError: n >= 3 INTERNAL ASSERT FAILED
+"""
+COMPARISON = """\
+import torch
+
+x = torch.zeros(2, 2)
+
+def f(x):
+    return torch.sin(x)
+
+torch.testing.assert_close(f(x.mT.contiguous().mT), f(x), equal_nan=True)
+# expected: the same result in every mode
+# observed: wrong-result: Tensor-likes are not close!
+"""
+TENSORFLOW_SCRIPT = """\
+import tensorflow as tf
+
+tf.raw_ops.EncodePng(image=tf.zeros([0, 1, 1], tf.uint8))
+# expected: a result or a Python exception
+# observed: crash: SIGABRT: Check failed: image
+"""
+
+
+def bug(number: int = 3, **told: object) -> BugRow:
+    outcome = Outcome("exception", "RuntimeError", MESSAGE, ("torch/nn/f.py:g",), 0.5)
+    row = BugRow(
+        number, "torch-1", "d", "torch.Tensor.index_put: RuntimeError: n", "torch.Tensor.index_put", "crash",
+        "internal-error", TEST, TORCH_SCRIPT, outcome, 5, 5, 2, "2026-01-02T00:00:00.000+00:00", True, "open",
+    )  # fmt: skip
+    return row._replace(**told)
+
+
+def torch_case(**told: object) -> Case:
+    modes = {"cpu": SHOWS, "strided": NOT_CHECKED, "compile": DOES_NOT}
+    case = Case(bug(), TORCH, UNKNOWN, TORCH_ENV, modes, also=("torch.index_put",))
+    return case._replace(**told)
+
+
+def comparison_case() -> Case:
+    differs = Outcome("ok", "", "Tensor-likes are not close!\n\nMismatched elements: 1 / 4")
+    row = bug(4, api="torch.sin", oracle="differential", kind="wrong-result", script=COMPARISON, outcome=differs)
+    return torch_case(bug=row, severity=VALID, modes={"cpu": DOES_NOT, "strided": SHOWS}, also=())
+
+
+def tensorflow_case(**told: object) -> Case:
+    died = Outcome("signal", "SIGABRT", "Check failed: image 'image' Must be non NULL", ("tensorflow::png::Write",))
+    row = bug(5, api="tf.raw_ops.EncodePng", kind="crash", script=TENSORFLOW_SCRIPT, outcome=died, target="tf-1")
+    return Case(row, TENSORFLOW, UNKNOWN, TENSORFLOW_ENV, {"cpu": SHOWS})._replace(**told)
+
+
+def regression_case() -> Case:
+    return torch_case(baseline=Baseline("2.12.0", "ok", 5))
+
+
+def hostile_case(text: str, target: TargetRecord = TORCH) -> Case:
+    """The text in every place that a worker, a library or a seed fills."""
+    facts = dict.fromkeys(("version", "os", "python", "cuda", "gpu", "compiler", "git_version"), text)
+    row = bug(
+        api=text, kind="crash", signature_text=text, script=f"import torch\n{text}\n# expected: {text}\n",
+        outcome=Outcome("exception", text or "E", text, (text, text)),
+    )  # fmt: skip
+    severity = Severity("abort", "", Validity("unknown", text))
+    place = target._replace(spec=text, version=text, info={"summary": text, "devices": [text]})
+    modes = {text: SHOWS, "cpu": text, "strided": NOT_CHECKED}
+    return Case(
+        row, place, severity, Environment(text, facts, text), modes, text, Baseline(text, text, 5), text, (text,)
+    )

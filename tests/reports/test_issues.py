@@ -1,0 +1,205 @@
+"""Texts for issue trackers: as they read, what they carry, and that nothing a worker says changes their structure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_cases import (
+    OTHER,
+    PRIVATE,
+    TENSORFLOW,
+    TORCH,
+    bug,
+    comparison_case,
+    hostile_case,
+    regression_case,
+    tensorflow_case,
+    torch_case,
+)
+from test_markdown import HOSTILE, outside_fences
+
+import fuzz_core
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets.collect_env import Environment
+from reports.case import Case
+from reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
+from reports.text import BODY, TITLE
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+LONG = "import torch\n\ntorch.f(" + "1, " * 200 + "1)\n"
+
+RENDERED: dict[str, Callable[[], Issue]] = {
+    "torch": lambda: bug_report(torch_case()),
+    "torch_comparison": lambda: bug_report(comparison_case()),
+    "torch_private": lambda: bug_report(torch_case(severity=PRIVATE), private=True),
+    "torch_output": lambda: bug_report(torch_case(output="Traceback (most recent call last):\n  …\nRuntimeError: n")),
+    "tensorflow": lambda: bug_report(tensorflow_case()),
+    "other_library": lambda: bug_report(torch_case(target=OTHER, environment=Environment(problem="it timed out"))),
+    "regression": lambda: regression_report(regression_case()),
+    "umbrella": lambda: umbrella_report([torch_case(), torch_case(bug=bug(9, api="torch.a", script=LONG), also=())]),
+    "umbrella_tensorflow": lambda: umbrella_report([tensorflow_case()]),
+}
+
+
+def snapshot(name: str) -> str:
+    return str(RENDERED[name]()).replace(f"nightfuzz {fuzz_core.__version__}", "nightfuzz VERSION")
+
+
+@pytest.mark.parametrize("name", RENDERED)
+def test_the_text_is_as_reviewed(name: str) -> None:
+    """To renew: `python tests/reports/test_issues.py`, then read the difference."""
+    assert snapshot(name) == (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in RENDERED if "umbrella" not in name])
+def test_every_report_carries_what_a_maintainer_asks_for(name: str) -> None:
+    library = {"tensorflow": "tensorflow", "other_library": "lib"}.get(name, "torch")
+    assert missing_parts(str(RENDERED[name]()), library) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [
+        (r"\A.*\n", "the call in the title"),
+        (r"```python\n.*?```", "a standalone script"),
+        (r"(?m)^`{3,}text$", "the output"),
+        (r"[Ee]xpected", "what was expected"),
+        (r"version", "the versions"),
+        (r"\| mode \|", "which modes show it"),
+        (r"- Reproduces: .*\n", "how often it reproduces"),
+        (r"- Input: .*\n", "whether the input is valid"),
+        (r"- First bad version: .*\n", "how far back it goes"),
+        (r"- Found by fuzzing.*\n", "that it was found by fuzzing"),
+        (r"Not checked:\n", "what was not checked"),
+        (r"### 🐛 Describe the bug\n", "the field '🐛 Describe the bug'"),
+        (r"### Versions\n", "the field 'Versions'"),
+    ],
+)
+def test_a_part_that_is_taken_out_is_missed(pattern: str, part: str) -> None:
+    text = re.sub(pattern, "", str(bug_report(torch_case())), flags=re.DOTALL if "python" in pattern else 0)
+    assert part in missing_parts(text, "torch")
+
+
+@pytest.mark.parametrize("field", ["Issue type", "Custom code", "Current behavior?", "Relevant log output"])
+def test_a_missing_field_of_tensorflows_form_is_missed(field: str) -> None:
+    text = str(bug_report(tensorflow_case())).replace(f"### {field}\n", "")
+    assert missing_parts(text, "tensorflow") == [f"the field {field!r}"]
+
+
+def test_a_wrong_result_says_by_which_rules_it_was_compared() -> None:
+    text = str(bug_report(comparison_case()))
+    assert "default tolerances" in text
+    without = re.sub(r"Compared by.*\n", "", text)
+    assert missing_parts(without, "torch") == ["by which rules results were compared"]
+
+
+def test_a_text_that_is_too_long_is_missed() -> None:
+    assert missing_parts(str(bug_report(torch_case())) + "x" * BODY, "torch") == ["at most 65,536 characters"]
+
+
+def test_private_bugs_are_refused_by_everything_public() -> None:
+    case = torch_case(severity=PRIVATE)
+    with pytest.raises(UserError, match="bug 3 is private: the heap is corrupted"):
+        bug_report(case)
+    with pytest.raises(UserError, match="is private"):
+        regression_report(regression_case()._replace(severity=PRIVATE))
+    with pytest.raises(UserError, match="is private"):
+        umbrella_report([torch_case(), case])
+    assert "> **Private.** the heap is corrupted" in bug_report(case, private=True).body
+
+
+def test_a_regression_needs_a_baseline_and_an_umbrella_a_bug() -> None:
+    with pytest.raises(UserError, match="no baseline"):
+        regression_report(torch_case())
+    with pytest.raises(UserError, match="no crash"):
+        umbrella_report([])
+
+
+def test_what_is_not_checked_follows_from_what_is_known() -> None:
+    plain = torch_case().unchecked()
+    assert any("the modes strided" in gap for gap in plain)
+    assert any("nightly" in gap for gap in plain)
+    assert any("first version" in gap for gap in plain)
+    nightly = torch_case(target=TORCH._replace(version="2.14.0.dev20261101+cpu"), modes={}, first_bad="2.9")
+    assert not [gap for gap in nightly.unchecked() if re.search("modes|nightly|first version", gap)]
+    assert not [gap for gap in comparison_case().unchecked() if "documentation allows" in gap]
+
+
+def headings(issue: Issue) -> list[str]:
+    """What gives the text its structure outside of code."""
+    lines = outside_fences(issue.body)
+    return [re.sub(r"\d+ characters", "", line) for line in lines if re.match(r"#|<|\s*\|[-| ]+\|$|    ", line)]
+
+
+PLAIN = headings(regression_report(hostile_case("plain")))
+
+
+@pytest.mark.parametrize("target", [TORCH, TENSORFLOW, OTHER], ids=lambda each: each.library)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_leaves_the_structure_intact(text: str, target: TargetRecord) -> None:
+    expected = headings(regression_report(hostile_case("plain", target)))
+    assert headings(regression_report(hostile_case(text, target))) == expected
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_outside_of_code_nothing_is_a_mention_a_link_or_html(text: str) -> None:
+    for issue in (regression_report(hostile_case(text)), umbrella_report([hostile_case(text)])):
+        prose = "\n".join(without_spans(line) for line in outside_fences(dedented(issue.body)))
+        prose = re.sub(r"(?m)^#+ |^> |^- \[ \] |\*\*|`topic: fuzzer`", "", prose)
+        for sign in "@<[`!":
+            assert not re.findall(rf"(?<!\\)(?:\\\\)*{re.escape(sign)}", prose), (sign, prose)
+
+
+def dedented(text: str) -> str:
+    """Code blocks inside list items, which `outside_fences` does not know."""
+    return re.sub(r"(?m)^ {6}", "", text)
+
+
+def without_spans(line: str) -> str:
+    """A line without its code spans, as CommonMark finds them."""
+    return re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", line)
+
+
+@given(st.text(alphabet="`~|<@#\n\\ ax", max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_any_text_in_any_place_is_only_text(text: str) -> None:
+    assert headings(regression_report(hostile_case(text))) == PLAIN
+
+
+@pytest.mark.parametrize("sign", ["x", "`", "|", "@", "\n", "é", "\N{PILE OF POO}"])
+@pytest.mark.parametrize("render", [bug_report, lambda case: umbrella_report([case] * 100)], ids=["bug", "umbrella"])
+def test_a_body_fits_and_says_what_was_cut(sign: str, render: Callable[[Case], Issue]) -> None:
+    issue = render(hostile_case(sign * 200_000))
+    assert 0 < len(issue.body) <= BODY
+    assert len(issue.title) <= TITLE
+    assert sign == "\n" or re.search(r"characters left out|more did not fit", issue.body)
+
+
+def test_an_umbrella_says_how_many_did_not_fit() -> None:
+    cases = [torch_case(bug=bug(number, script=LONG)) for number in range(400)]
+    issue = umbrella_report(cases)
+    shown = len(re.findall(r"(?m)^- \[ \] ", issue.body))
+    assert 0 < shown < 400
+    assert f"{400 - shown} more did not fit" in issue.body
+
+
+def test_a_title_names_the_call_and_what_it_does() -> None:
+    assert bug_report(torch_case()).title == (
+        "torch.zeros(2).index_put((), torch.zeros(2)): RuntimeError: n >= 3 INTERNAL ASSERT FAILED"
+    )
+    died = torch_case(bug=bug(kind="crash", outcome=Outcome("signal", "SIGFPE", "")))
+    assert bug_report(died).title.endswith(": floating point exception (SIGFPE)")
+    assert bug_report(comparison_case()).title == "torch.sin(torch.zeros(2, 2)): wrong result"
+    assert bug_report(torch_case(bug=bug(script=LONG, api="torch.f"))).title.startswith("torch.f(…): ")
+
+
+if __name__ == "__main__":
+    for each in RENDERED:
+        (SNAPSHOTS / f"{each}.txt").write_text(snapshot(each), encoding="utf-8")
