@@ -17,6 +17,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.store.known import KNOWN
+from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
@@ -108,7 +109,7 @@ def _plan(session: Session) -> Iterator[Path]:
     """A plan without invocations: examiners replay given test cases."""
     with scratch() as folder:
         path = folder / "plan.jsonl"
-        make_plan(session, path, (), seed=0, mutating=False)
+        make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
         yield path
 
 
