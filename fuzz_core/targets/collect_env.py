@@ -67,7 +67,8 @@ def torch_text():
 
 def main():
     module = importlib.import_module(LIBRARY)
-    facts = {"version": module.__version__, "python": sys.version.split("\n")[0], "os": system(),
+    version = str(getattr(module, "__version__", version_of(LIBRARY)))
+    facts = {"version": version, "python": sys.version.split("\n")[0], "os": system(),
              "kernel": platform.platform(), "cpu": cpu(), "gpu": gpus(), "numpy": version_of("numpy"),
              "keras": version_of("keras")}
     facts.update({"torch": torch_facts, "tensorflow": tensorflow_facts}.get(LIBRARY, lambda module: {})(module))

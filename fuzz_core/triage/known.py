@@ -18,7 +18,16 @@ from typing import Annotated, Any, NamedTuple, Self
 import tomlkit
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
@@ -44,8 +53,14 @@ def _several(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def _is_link(value: str) -> str:
+    if not re.fullmatch(r"https?://\S+", value):
+        raise ValueError(f"{value!r} is no URL")
+    return value
+
+
 Text = Annotated[str, Field(min_length=1)]
-Link = Annotated[str, Field(pattern=r"^https?://\S+$")]
+Link = Annotated[str, AfterValidator(_is_link)]
 Globs = Annotated[tuple[Text, ...], BeforeValidator(_several)]
 
 

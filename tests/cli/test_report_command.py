@@ -1,0 +1,112 @@
+"""`nightfuzz report`: the text of an issue, printed or written; private bugs are refused; versions are kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzz_core.store.opening import open_store
+from fuzz_core.targets.collect_env import environment_from_json
+from reports.issues import missing_parts
+
+Cli = Callable[..., Any]
+TRUE_BUG = "fakelib.scale("
+
+
+def change(state: Path, outcome: str) -> None:
+    """Gives the bug another outcome."""
+    with sqlite3.connect(state / "state.db") as db:
+        db.execute("UPDATE bugs SET outcome = ?, kind = 'crash'", (outcome,))
+    db.close()
+
+
+def test_a_report_is_complete_and_its_versions_are_kept(cli: Cli, state: Path) -> None:
+    done = cli("report", 1, "--state", state)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(TRUE_BUG)
+    assert missing_parts(done.out, "fakelib") == []
+    with open_store(state / "state.db", read_only=True) as store:
+        kept = environment_from_json(store.target("fakelib-1").info["environment"])
+    assert kept is not None and "fakelib version: " in kept.text and kept.facts["python"]
+    assert cli("report", 1, "--state", state).out == done.out
+
+
+def test_versions_that_cannot_be_gathered_are_said(cli: Cli, state: Path) -> None:
+    with open_store(state / "state.db") as store:
+        store.save_target(store.target("fakelib-1")._replace(python="/no/such/python"))
+    done = cli("report", 1, "--state", state)
+    assert (done.code, "More could not be gathered: the target's interpreter cannot be run" in done.out) == (0, True)
+    assert missing_parts(done.out, "fakelib") == []
+    with open_store(state / "state.db", read_only=True) as store:
+        assert "environment" not in store.target("fakelib-1").info, "tried again the next time"
+
+
+def test_versions_that_cannot_be_kept_are_no_fault(cli: Cli, state: Path) -> None:
+    with open_store(state / "state.db"):
+        done = cli("report", 1, "--state", state)
+    assert (done.code, "the versions are not kept: another controller" in done.err) == (0, True)
+    assert "fakelib version: " in done.out
+
+
+def test_it_is_written_where_asked(cli: Cli, state: Path, tmp_path: Path) -> None:
+    done = cli("report", 1, "--state", state, "--output", tmp_path / "r.md")
+    assert (done.code, done.out, "written to" in done.err) == (0, "", True)
+    assert (tmp_path / "r.md").read_text().startswith(TRUE_BUG)
+    refused = cli("report", 1, "--state", state, "--output", tmp_path / "no" / "such" / "r.md")
+    assert (refused.code, "cannot write" in refused.err) == (2, True)
+
+
+def test_the_whole_output_comes_from_a_fresh_process(cli: Cli, state: Path) -> None:
+    done = cli("report", 1, "--state", state, "--run")
+    assert "Traceback (most recent call last):" in done.out
+    assert "As recorded" not in done.out
+
+
+def test_private_bugs_need_a_word(cli: Cli, state: Path) -> None:
+    change(state, '["signal","SIGSEGV","free(): invalid pointer",[],0.1]')
+    for arguments in ((1,), (1, "--umbrella")):
+        refused = cli("report", *arguments, "--state", state)
+        assert (refused.code, refused.out) == (2, "")
+        assert "bug 1 is private: " in refused.err
+    assert "no crash on invalid input" in cli("report", "--umbrella", "--state", state).err
+    done = cli("report", 1, "--private", "--state", state)
+    assert (done.code, "> **Private.**" in done.out, "private: " in done.err) == (0, True, True)
+
+
+def test_an_umbrella_batches_what_is_not_known_to_be_valid(cli: Cli, state: Path) -> None:
+    done = cli("report", "--umbrella", "--state", state)
+    assert (done.code, done.out.startswith("One call of fakelib 1 crashes on corner-case arguments")) == (0, True)
+    assert done.out.count("\n- [ ] `fakelib.scale`: ") == 1
+    assert cli("report", 1, "--umbrella", "--state", state).out == done.out
+    cli("known", "add", 1, "--issue", "https://example.org/1", "--state", state)
+    assert cli("report", "--umbrella", "--state", state).code == 2, "what is known is not batched again"
+
+
+def test_a_regression_needs_a_build_that_returns(cli: Cli, state: Path, tmp_path: Path) -> None:
+    assert "--baseline" in cli("report", 1, "--regression", "--state", state).err
+    failing = cli("report", 1, "--regression", "--baseline", "fakelib-1", "--state", state)
+    assert (failing.code, "on fakelib-1 the script of bug 1 ended with exception" in failing.err) == (2, True)
+    good = tmp_path / "python"
+    good.write_text("#!/bin/sh\nexit 0\n")
+    good.chmod(0o755)
+    with open_store(state / "state.db") as store:
+        old = store.target("fakelib-1")._replace(key="fakelib-0", version="0.9", python=str(good), made_at="2020")
+        store.save_target(old)
+    done = cli("report", 1, "--regression", "--baseline", "fakelib-0", "--state", state)
+    assert done.out.startswith("[regression] fakelib.scale(")
+    assert "**Regression.** 0.9 does not show it" in done.out
+    assert "- First bad version: after 0.9." in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [((), "a report is about one bug"), ((1, 2), "a report is about one bug"), ((999,), "no bug 999"),
+     (("--umbrella", "--target", "torch-9"), "no target 'torch-9'")],
+)  # fmt: skip
+def test_bad_input_is_one_clear_error(cli: Cli, state: Path, arguments: tuple[Any, ...], part: str) -> None:
+    done = cli("report", *arguments, "--state", state)
+    assert (done.code, done.out, part in done.err) == (2, "", True), done
