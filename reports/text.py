@@ -13,6 +13,9 @@ TITLE = 200
 CALL = 120
 SPAN = 400
 LONGEST = 20_000
+# How long an argument in a title may be: all of it first, then ever less.
+ARGUMENTS = (CALL, 50, 35, 20, 10)
+_LEFT_OUT = ast.Name("…", ast.Load())
 # Untrusted text can grow when it is escaped and fenced: then all of it is cut shorter.
 SHARES = (1.0, 0.5, 0.2, 0.05)
 _SOURCE_PLACE = re.compile(r'\s+at "[^"\n]*".*|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?', re.DOTALL)
@@ -98,8 +101,20 @@ def call_of(script: str, api: str) -> str:
     last = _walk(body, names)
     if last is None:
         return f"{api}(…)"
-    inlined = ast.unparse(_Inline(names).visit(last))
-    return inlined if len(inlined) <= CALL else f"{api}(…)"
+    inlined = _Inline(names).visit(last)
+    shorter = (ast.unparse(_shortened(inlined, limit)) for limit in ARGUMENTS)
+    return next((call for call in shorter if len(call) <= CALL), f"{api}(…)")
+
+
+def _shortened(call: ast.expr, limit: int) -> ast.expr:
+    """The call, with a mark in the place of each argument that is longer."""
+    if not isinstance(call, ast.Call):
+        return call
+    args = [arg if len(ast.unparse(arg)) <= limit else _LEFT_OUT for arg in call.args]
+    keywords = [
+        word if len(ast.unparse(word.value)) <= limit else ast.keyword(word.arg, _LEFT_OUT) for word in call.keywords
+    ]
+    return ast.Call(call.func, args, keywords)
 
 
 def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
@@ -109,7 +124,7 @@ def _walk(body: list[ast.stmt], names: dict[str, ast.expr]) -> ast.expr | None:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             last = _Inline(names).visit(node.value)
             # What is too long to show is not carried on: names that are used twice would double it each time.
-            names[node.targets[0].id] = last if len(ast.unparse(last)) <= CALL else ast.Constant(...)
+            names[node.targets[0].id] = last if len(ast.unparse(last)) <= CALL else _LEFT_OUT
         elif isinstance(node, ast.FunctionDef):
             return _walk(node.body, names)
         elif isinstance(node, ast.For):
