@@ -16,8 +16,8 @@ from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.store.known import KNOWN
 from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
