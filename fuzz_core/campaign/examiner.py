@@ -36,6 +36,7 @@ EXPECTED = {
     "wrong-result": "the same result in every mode",
     "wrong-metadata": "the shape, dtype and strides of the real result",
     "nonfinite": "finite numbers, as in double precision",
+    "bounds": "an exception that says what the documentation says",
     "slow": "less precision costs no more time",
     "leak": "memory that does not grow with every call",
 }

@@ -29,7 +29,9 @@ def make_plan(
     space = _space(session) if mutating else {"values": {}, "apis": [], "tensors": {}}
     similarity = session.store.similarity(session.target.key) if mutating else ()
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
-    header = Header(session.target.library, seed, list(oracles), off, params, space)
+    constraints = session.store.constraints(session.target.key) if "bounds" in oracles else ()
+    documented = [constraint.to_json() for constraint in constraints]
+    header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
 

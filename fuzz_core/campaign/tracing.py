@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.campaign.documenting import document, learn_refusals
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.campaign.validation import validate
 from fuzz_core.collect.seed import Request, Seed
@@ -73,6 +74,7 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
     if options.freefuzz is not None:
         _import_freefuzz(session, options.freefuzz, report)
     validate(session, report)
+    learn_refusals(session)
     session.watch.phase("comparing definitions")
     refresh_similarity(session.store, session.target.key)
     return report
@@ -87,6 +89,7 @@ def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: 
     apis = [Api.from_json(message["api"]) for message in result.messages if "api" in message]
     session.store.save_apis(session.target.key, apis)
     report.apis = len(apis)
+    document(session, apis, [message["constraint"] for message in result.messages if "constraint" in message])
     packages = dict(message["package"] for message in result.messages if "package" in message)
     return Request(
         library=session.target.library,

@@ -40,7 +40,8 @@ class Outcome(NamedTuple):
 class Verdict(NamedTuple):
     """An oracle's judgement.
 
-    kind: clean, crash, internal-error, hang, wrong-result, wrong-metadata, wrong-gradient, inconsistent, nonfinite, slow or leak.
+    kind: clean, crash, internal-error, hang, wrong-result, wrong-metadata, wrong-gradient, inconsistent, nonfinite,
+    bounds, slow or leak.
     """
 
     oracle: str

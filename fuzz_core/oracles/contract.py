@@ -40,6 +40,7 @@ ORACLES: dict[str, str] = {
     "differential": "fuzz_core.oracles.differential:Differential",
     "nonfinite": "fuzz_core.oracles.nonfinite:Nonfinite",
     "performance": "fuzz_core.oracles.performance:Performance",
+    "bounds": "fuzz_core.oracles.bounds:Bounds",
     "leak": "fuzz_core.oracles.leak:Leak",
 }
 

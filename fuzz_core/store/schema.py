@@ -96,6 +96,13 @@ CREATE TABLE known_matches (
 ) WITHOUT ROWID;
 """
 
+_CONSTRAINTS = """
+CREATE TABLE constraints (
+    target TEXT NOT NULL REFERENCES targets(key), api TEXT NOT NULL, argument TEXT NOT NULL, kind TEXT NOT NULL,
+    bounds TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (target, api, argument, kind)
+) WITHOUT ROWID;
+"""
+
 
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
@@ -121,7 +128,13 @@ def m0004_known(db: Database) -> None:
     db.executescript(_KNOWN)
 
 
-NEWEST = 4
+@MIGRATIONS()
+def m0005_constraints(db: Database) -> None:
+    """What documentation says of arguments."""
+    db.executescript(_CONSTRAINTS)
+
+
+NEWEST = 5
 # What fuzzing leaves, children first; everything else is what tracing has left.
 RESULT_TABLES = ("known_matches", "findings", "bugs", "runs", "news", "operators")
 

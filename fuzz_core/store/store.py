@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzz_core.store.apis import ApiTables
+from fuzz_core.store.constraints import ConstraintTables
 from fuzz_core.store.findings import FindingTables
 from fuzz_core.store.known import KnownTables
 from fuzz_core.store.news import NewsTables
@@ -10,5 +11,5 @@ from fuzz_core.store.runs import RunTables
 from fuzz_core.store.traces import TraceTables
 
 
-class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables, KnownTables):
+class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables, KnownTables, ConstraintTables):
     """One open state file; a context manager. Made by `open_store`; used by one thread."""

@@ -8,9 +8,11 @@ from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
 from typing import Any
 
+from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
+from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
@@ -23,6 +25,7 @@ from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
 from fuzz_core.worker.reading import reading
 
+UNDOCUMENTED = Documentation()
 MAX_MESSAGE = 2000
 REPEATS = 7
 # What takes longer is not weighed; a glance at so many repetitions tells most suspects from leaks.
@@ -34,7 +37,12 @@ class Execution:
     """Runs test cases in this process; `clock` gives seconds."""
 
     def __init__(
-        self, adapter: Adapter, dialect: Dialect, oracles: Sequence[str], clock: Callable[[], float] = perf_counter
+        self,
+        adapter: Adapter,
+        dialect: Dialect,
+        oracles: Sequence[str],
+        clock: Callable[[], float] = perf_counter,
+        documentation: Documentation = UNDOCUMENTED,
     ) -> None:
         self.clock = clock
         self.adapter = adapter
@@ -42,6 +50,9 @@ class Execution:
         self.modes = (*adapter.modes(), *adapter.ways)
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.ways: dict[str, Mode] = {}
+        if documentation:
+            self.modes += (documented.MODE,)
+            self.ways[documented.MODE] = documented.Documented(adapter, documentation, clock)
         # The outline of the first mode's result: no live object may outlast its test.
         self.shown: Hashable = None
         # A device has failed in a way that no later test of this process can be judged after.

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.adapters.documented import definitions
 from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.loop import Worker
 
 
 def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
-    """Sends every api, the folders of the library's packages and the programs of its test databases."""
+    """Sends every api, what is declared of their arguments, the library's folders and programs of its databases."""
     for entry in world.listed:
         channel.send({"api": entry.api.to_json()})
+    for constraint in definitions(world.adapter.library, world.listed):
+        channel.send({"constraint": constraint.to_json()})
     for prefix in world.adapter.prefixes:
         file = getattr(sys.modules.get(prefix), "__file__", None)
         if file:

@@ -60,7 +60,9 @@ class Worker:
         self.plan = world.plan
         self.channel = channel
         self.journal = channel.journal
-        self.execution = Execution(world.adapter, world.dialect, self.plan.header.oracles)
+        self.execution = Execution(
+            world.adapter, world.dialect, self.plan.header.oracles, documentation=self.plan.documentation
+        )
         self.state = world.adapter.state()
         self.adapter = world.adapter
         self.executed: set[int] = set()

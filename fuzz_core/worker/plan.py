@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.ir.constraints import Constraint, Documentation
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.mutation.algorithm import Algorithm1
@@ -34,6 +35,7 @@ class Header(NamedTuple):
     """seed: the run's stream seed. disabled: mutator kinds or names switched off. params: names by api.
 
     space: the argument value space but for the similarities, which are many times as large as all the rest.
+    documented: constraints, see `ir.constraints`.
     """
 
     library: str
@@ -42,6 +44,7 @@ class Header(NamedTuple):
     disabled: list[str]
     params: dict[str, list[str]]
     space: dict[str, Any]
+    documented: Sequence[list[Any]] = ()
 
 
 def write_plan(
@@ -100,6 +103,7 @@ class Plan:
             self.places[json.loads(self.text[name])].append(slice(begin, end))
         space = ArgumentSpace.from_json({**self.header.space, "similarity": self.similarity})
         params = {api: tuple(names) for api, names in self.header.params.items()}
+        self.documentation = Documentation(map(Constraint.from_json, self.header.documented), params)
         self.algorithm = Algorithm1(params, space, off=self.header.disabled)
         self.decoded: dict[tuple[str, int], tuple[int, Invocation]] = {}
 

@@ -13,7 +13,8 @@ from fuzz_core.oracles.performance import NOISE_SECONDS, PRECISIONS, RATIO, has_
 
 MODES = ("cpu", "cuda", "cuda-nocudnn")
 TEST = TestCase(Invocation("lib.f", (Tensor("float32", (2, 3)),)), 1)
-VERDICTS = {"clean", "crash", "internal-error", "hang", "wrong-result", "wrong-metadata", "nonfinite", "slow", "leak"}
+VERDICTS = {"clean", "crash", "internal-error", "hang", "slow", "leak", "bounds", "nonfinite", "inconsistent"}
+VERDICTS |= {"wrong-result", "wrong-metadata", "wrong-gradient"}
 
 
 @pytest.fixture(params=sorted(DIALECTS))
@@ -112,6 +113,6 @@ def test_precision_is_compared_where_there_is_a_tensor_that_has_one(dtype: str) 
 
 def test_an_unknown_oracle_is_the_users_error() -> None:
     with pytest.raises(
-        UserError, match=r"(?s)unknown oracle 'crush'.*crash, differential, leak, nonfinite, performance"
+        UserError, match=r"(?s)unknown oracle 'crush'.*bounds, crash, differential, leak, nonfinite, performance"
     ):
         oracle_of("crush")

@@ -1,0 +1,108 @@
+"""Documentation as a mode: it refuses the calls that it rules out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.adapters.building import Builder
+from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, TestCase, Value
+
+MODE = "documented"
+MAX_SHOWN = 60
+MAX_TRIED = 4
+# Constraints that a library declares as data, by library: `definitions(listed) -> constraints`.
+DEFINITIONS: dict[str, str] = {
+    "torch": "fuzz_core.adapters.pytorch.constraints:definitions",
+    "tensorflow": "fuzz_core.adapters.tensorflow.constraints:definitions",
+}
+
+
+def definitions(library: str, listed: Sequence[Listed]) -> Iterable[Constraint]:
+    """The constraints that a library declares as data; none of a library that is not known to."""
+    if library not in DEFINITIONS:
+        return ()
+    found: Callable[[Sequence[Listed]], Iterable[Constraint]] = load_plugin(DEFINITIONS, library, "library")
+    return found(listed)
+
+
+class RuledOut(Exception):  # noqa: N818 - what documentation says of a call
+    """An argument of the call has a value that the documentation rules out."""
+
+
+class Documented:
+    """Raises RuledOut for a call that documentation rules out, and means something: see `Mode`.
+
+    It means nothing where there is nothing to compute (an empty tensor), where the argument is ignored (the result is
+    the same whatever it is), and where an object is only made, which may refuse its arguments when it is used.
+    """
+
+    against = "cpu"
+    relation = ""
+
+    def __init__(
+        self, adapter: Adapter, documentation: Documentation, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.adapter = adapter
+        self.documentation = documentation
+        self.builder = Builder(adapter, self.against, clock)
+
+    def applies(self, test: TestCase) -> bool:
+        """Whether documentation rules the call out."""
+        return self.documentation.broken(test.invocation) is not None
+
+    def run(self, test: TestCase) -> Any:
+        """Raises RuledOut with argument, value and the documentation's words, or BuildError where they mean nothing."""
+        said = self.documentation.broken(test.invocation)
+        if said is None or self._only_makes(test.invocation):
+            raise BuildError("nothing to compute")
+        if any(tensor.size == 0 for tensor in tensors_of(test.invocation)):
+            raise BuildError("an empty tensor")
+        if self._ignored(test, said):
+            raise BuildError(f"{said.constraint.argument} is ignored here")
+        raise RuledOut(spelled(said))
+
+    def _only_makes(self, invocation: Invocation) -> bool:
+        return invocation.then is None and isinstance(self.builder.resolve(invocation.api), type)
+
+    def _ignored(self, test: TestCase, said: Said) -> bool:
+        """Whether all values that are tried instead, which keep to the documentation, give what this one does."""
+        others = [value for value in self.documentation.legal(said) if value != said.value][:MAX_TRIED]
+        calls = [replaced(test.invocation, said.value, value) for value in others]
+        own = self._result(test, test.invocation)
+        results = [self._result(test, call) for call in calls]
+        return bool(results) and all(
+            own is not None and result is not None and not self.adapter.differences(own[0], result[0])
+            for result in results
+        )
+
+    def _result(self, test: TestCase, call: Invocation) -> tuple[Any] | None:
+        self.adapter.reset(test.seed)
+        try:
+            return (self.builder.call(call),)
+        except Exception:  # noqa: BLE001 - a value that the library refuses here tells nothing of the others
+            return None
+
+
+def spelled(said: Said) -> str:
+    """`p = ``2.0``, documented: "must be in [0, 1]" (docstring)`."""
+    constraint = said.constraint
+    return f'{constraint.argument} = `{shown(said.value)}`, documented: "{constraint.text}" ({constraint.source})'
+
+
+def shown(value: Value) -> str:
+    """A value for a reader; what is long or a tensor, as its FuzzType."""
+    if isinstance(value, Prim):
+        text = repr(value.value)
+    elif isinstance(value, Seq):
+        text = f"({', '.join(map(shown, value.items))})"
+    else:
+        text = value.name if isinstance(value, Ref) else fuzz_type(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

@@ -1,0 +1,93 @@
+"""Constraints from sentences of docstrings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fuzz_core.collect.constraints.entries import entries
+from fuzz_core.collect.constraints.phrases import BARS, CLOSED, LIST, Found, quoted, stated
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.dtypes import DTYPES
+
+SOURCE = "docstring"
+# With one of these a sentence is about some calls, or about a part of the argument: it bounds nothing by itself.
+_HEDGED = re.compile(
+    r"\b(?:if|when|where|unless|otherwise|except|only|typically|usually|generally|often|recommend\w*|prefer\w*|ideally"
+    r"|e\.g|i\.e|example|such as|case|cases|depend\w*|each|every|elements?|entries|shape|shapes|sizes?|length|sum|norm"
+    r"|along|broadcast\w*|whose|last|first|mean|expected|not|number of)\b|\\",
+    re.IGNORECASE,
+)
+_LISTED_LOOSELY = re.compile(
+    r"\b(?:if|when|unless|otherwise|e\.g|i\.e|example|such as|like|including|not|whether)\b", re.I
+)
+_SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z\"'({])")
+_MUST = r"(?:must|should|has to|have to|needs to)(?: always)? be(?: set to)?(?: either)?"
+_NOUNS = r"(?:int|ints|integer|integers|float|floats|number|scalar|value|real|double|tensor|tuple|list|string|str)"
+# A declaration, as in "Float between 0 and 1" and "(int) >= 1".
+_DECLARED = re.compile(
+    rf"\(?(?:(?:an?|the|optional|python|scalar|single|{_NOUNS}|or)\b[,)]?\s*)*\b{_NOUNS}\b\)?(?: value)?,?\s+",
+    re.IGNORECASE,
+)
+_SIGNED = re.compile(r"\(?(?:an? |optional,? |scalar )*(?=(?:strictly )?positive |non-?negative )", re.IGNORECASE)
+_OBLIGED = re.compile(rf"(?:^|, |\()(?:it |this |value |the value |{_NOUNS} )?{_MUST} ", re.IGNORECASE)
+_ONE_OF = re.compile(
+    r"(?:\bone of|\beither|\bany of|\bstring from|\bchoices(?: are)?|\boptions(?: are)?):?\s+(?:of )?", re.IGNORECASE
+)
+_BARE_LIST = re.compile(r"(?:(?:an? |optional )*(?:string|str)[,:.]?\s+)?(?={?[\"'])", re.IGNORECASE)
+_TYPES = re.compile(r"[Mm]ust be one of the following types: ((?:\w+(?:, )?)+)\.")
+_OF_TYPE = re.compile(r"An? (?:mutable )?(?:Tensor|Variable) of type (\w+)\.")
+_DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
+
+
+def from_docstring(api: Api) -> list[Constraint]:
+    """What the docstring of an api rules out, with the sentences that do."""
+    found = []
+    for argument, text in entries(api.doc):
+        for (kind, bounds), words in _of_entry(argument, text):
+            found.append(Constraint(api.name, argument, kind, bounds, words, SOURCE))
+    return list({(c.argument, c.kind): c for c in reversed(found)}.values())[::-1]
+
+
+def _of_entry(argument: str, text: str) -> Iterator[tuple[Found, str]]:
+    for place, sentence in enumerate(_SENTENCE.split(text)):
+        for found in (*_bounds(argument, sentence, place == 0), *_choices(sentence, place == 0), *_dtypes(sentence)):
+            yield found, sentence
+
+
+def _bounds(argument: str, sentence: str, declares: bool) -> list[Found]:
+    if _HEDGED.search(sentence):
+        return []
+    named = re.compile(rf"(?:^|, |\()(?:the |this )?{re.escape(argument)} {_MUST} ", re.IGNORECASE)
+    starts = [match.end() for pattern in (_OBLIGED, named) for match in pattern.finditer(sentence)]
+    if declares:
+        starts += [match.end() for pattern in (_DECLARED, _SIGNED) if (match := pattern.match(sentence))]
+    for start in starts:
+        found = stated(sentence, start)
+        if found:
+            return found
+    return []
+
+
+def _choices(sentence: str, declares: bool) -> list[Found]:
+    starts = [match.end() for match in _ONE_OF.finditer(sentence)]
+    starts += [match.end() for match in re.finditer(rf"{_MUST} (?=[\"'])", sentence)]
+    starts += [match.start() for match in BARS.finditer(sentence)]
+    if declares and (bare := _BARE_LIST.match(sentence)):
+        starts.append(bare.end())
+    for start in starts:
+        match = LIST.match(sentence, start)
+        if match is None or _LISTED_LOOSELY.search(sentence[:start]) or not CLOSED.match(sentence, match.end()):
+            continue
+        if texts := quoted(match["list"]):
+            return [("choices", texts)]
+    return []
+
+
+def _dtypes(sentence: str) -> list[Found]:
+    match = _TYPES.search(sentence) or _OF_TYPE.match(sentence)
+    if match is None:
+        return []
+    names = tuple(dict.fromkeys(_DTYPES.get(name, name) for name in re.findall(r"\w+", match[1])))
+    return [("dtypes", names)] if any(name in DTYPES for name in names) else []

@@ -1,0 +1,195 @@
+"""What documentation says of an argument, as data with the words it was taken from."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
+
+Bound: TypeAlias = bool | int | float | str
+KINDS = ("dtypes", "choices", "minimum", "above", "maximum", "below", "length", "lengths", "rank", "least-rank")
+SOURCES = ("op definition", "schema", "annotation", "docstring", "error message")
+MAX_TEXT = 300
+
+
+class Constraint(NamedTuple):
+    """One documented bound of an argument of an api.
+
+    kind and bounds: `dtypes` names of element types; `choices` texts; `minimum` and `maximum` one number, which is
+    allowed itself, `above` and `below` one which is not; `length` the least length of a list, `lengths` those that it
+    may have; `rank` the numbers of dimensions that a tensor may have, `least-rank` the least. text: the words it was
+    taken from. source: one of SOURCES.
+    """
+
+    api: str
+    argument: str
+    kind: str
+    bounds: tuple[Bound, ...]
+    text: str
+    source: str
+
+    def to_json(self) -> list[Any]:
+        """The constraint as plain JSON data."""
+        return [self.api, self.argument, self.kind, list(self.bounds), self.text[:MAX_TEXT], self.source]
+
+    @classmethod
+    def from_json(cls, data: Any) -> Constraint:
+        """Reads `to_json`'s form back. Raises CodecError: the data may come from untrusted code."""
+        match data:
+            case [str(api), str(argument), str(kind), list(bounds), str(text), str(source)] if (
+                kind in KINDS and source in SOURCES and bounds and _fit(kind, bounds)
+            ):
+                return cls(api, argument, kind, tuple(bounds), text[:MAX_TEXT], source)
+        raise CodecError(f"not a constraint: {str(data)[:200]}")
+
+    def holds(self, value: Value) -> bool | None:
+        """Whether a value keeps to it; None where it says nothing of such a value."""
+        return _CHECKS[self.kind](self.bounds, value)
+
+
+def _fit(kind: str, bounds: Sequence[Any]) -> bool:
+    if kind in ("dtypes", "choices"):
+        return all(isinstance(bound, str) for bound in bounds)
+    return all(type(bound) is int or (type(bound) is float and math.isfinite(bound)) for bound in bounds)
+
+
+def _dtype(bounds: Sequence[Any], value: Value) -> bool | None:
+    """Of tensors of the library's own and of dtypes; what is converted (a number, an array) has no dtype yet."""
+    if isinstance(value, Tensor):
+        return None if value.container == "ndarray" else value.dtype in bounds
+    return value.name in bounds if isinstance(value, Ref) and value.kind == "dtype" else None
+
+
+def _choice(bounds: Sequence[Any], value: Value) -> bool | None:
+    if not isinstance(value, Prim) or not isinstance(value.value, str):
+        return None
+    return value.value.casefold() in {str(bound).casefold() for bound in bounds}
+
+
+def _number(allowed: Callable[[Any, Any], bool]) -> Callable[[Sequence[Any], Value], bool | None]:
+    def check(bounds: Sequence[Any], value: Value) -> bool | None:
+        """Of a number, or of each of a sequence of them; NaN is on neither side of a bound."""
+        numbers = list(_numbers(value))
+        return all(allowed(number, bounds[0]) for number in numbers) if numbers else None
+
+    return check
+
+
+def _numbers(value: Value) -> Iterator[int | float]:
+    if isinstance(value, Seq) and value.kind != "set":
+        for item in value.items:
+            yield from _numbers(item)
+    elif isinstance(value, Prim) and value.type in ("int", "float"):
+        assert isinstance(value.value, int | float)
+        if not math.isnan(value.value):
+            yield value.value
+
+
+def _length(bounds: Sequence[Any], value: Value) -> bool | None:
+    return len(value.items) >= bounds[0] if isinstance(value, Seq) else None
+
+
+def _lengths(bounds: Sequence[Any], value: Value) -> bool | None:
+    return len(value.items) in bounds if isinstance(value, Seq) else None
+
+
+def _rank(bounds: Sequence[Any], value: Value) -> bool | None:
+    return len(value.shape) in bounds if isinstance(value, Tensor) else None
+
+
+def _least_rank(bounds: Sequence[Any], value: Value) -> bool | None:
+    return len(value.shape) >= bounds[0] if isinstance(value, Tensor) else None
+
+
+_CHECKS: dict[str, Callable[[Sequence[Any], Value], bool | None]] = {
+    "dtypes": _dtype,
+    "choices": _choice,
+    "minimum": _number(lambda number, bound: number >= bound),
+    "above": _number(lambda number, bound: number > bound),
+    "maximum": _number(lambda number, bound: number <= bound),
+    "below": _number(lambda number, bound: number < bound),
+    "length": _length,
+    "lengths": _lengths,
+    "rank": _rank,
+    "least-rank": _least_rank,
+}
+
+
+class Said(NamedTuple):
+    """What one constraint says of one argument of a call."""
+
+    constraint: Constraint
+    value: Value
+    holds: bool
+
+
+class Documentation:
+    """The constraints of a target's apis. params: names of positional parameters, by api."""
+
+    def __init__(self, constraints: Iterable[Constraint] = (), params: Mapping[str, Sequence[str]] = {}) -> None:
+        self.by_api: defaultdict[str, list[Constraint]] = defaultdict(list)
+        for constraint in constraints:
+            self.by_api[constraint.api].append(constraint)
+        self.params = params
+
+    def __bool__(self) -> bool:
+        """Whether anything is documented."""
+        return bool(self.by_api)
+
+    def said(self, invocation: Invocation) -> Iterator[Said]:
+        """Every constraint that has something to say of the call; of a class, of its construction."""
+        constraints = self.by_api.get(invocation.api)
+        if not constraints:
+            return
+        given = dict(zip(self.params.get(invocation.api, ()), invocation.args, strict=False))
+        given.update(invocation.kwargs)
+        for constraint in constraints:
+            value = given.get(constraint.argument)
+            holds = None if value is None else constraint.holds(value)
+            if value is not None and holds is not None:
+                yield Said(constraint, value, holds)
+
+    def broken(self, invocation: Invocation) -> Said | None:
+        """The first constraint that the call does not keep to, if any."""
+        return next((said for said in self.said(invocation) if not said.holds), None)
+
+    def legal(self, said: Said) -> list[Value]:
+        """Other values for the argument, of the same type, that keep to all that is documented of it."""
+        own = [c for c in self.by_api[said.constraint.api] if c.argument == said.constraint.argument]
+        made = (_put(said.value, bound, said.constraint) for bound in _candidates(own))
+        kept = (value for value in made if value is not None and all(c.holds(value) is not False for c in own))
+        return list(dict.fromkeys(kept))
+
+
+def _candidates(constraints: Sequence[Constraint]) -> list[Bound]:
+    """Values at and near the bounds, and between them."""
+    found = [bound for c in constraints if c.kind == "choices" for bound in c.bounds]
+    numbers = [n for c in constraints if c.kind in ("minimum", "above", "maximum", "below") for n in c.bounds]
+    near = [float(number) + step for number in numbers for step in (0, 1, -1)]
+    return [*found, *near, *([sum(map(float, numbers)) / len(numbers)] if numbers else [])]
+
+
+def _put(value: Value, bound: Bound, broken: Constraint) -> Value | None:
+    """The value with what breaks the constraint replaced by a bound; None where their types differ."""
+    if isinstance(value, Seq):
+        items = [item if broken.holds(item) else _put(item, bound, broken) for item in value.items]
+        return None if None in items else value._replace(items=tuple(item for item in items if item is not None))
+    if not isinstance(value, Prim):
+        return None
+    if value.type == "str":
+        return Prim("str", bound) if isinstance(bound, str) else None
+    if isinstance(bound, str) or value.type not in ("int", "float"):
+        return None
+    if value.type == "int":
+        return Prim("int", int(bound)) if float(bound).is_integer() else None
+    return Prim("float", float(bound))
+
+
+def replaced(invocation: Invocation, old: Value, new: Value) -> Invocation:
+    """The call with one of its own arguments, which is recognised by identity, replaced."""
+    args = tuple(new if value is old else value for value in invocation.args)
+    return invocation._replace(args=args, kwargs=tuple((k, new if v is old else v) for k, v in invocation.kwargs))
