@@ -72,7 +72,7 @@ def similar(one: Place, other: Place) -> bool:
         return False
     if one.check and other.check:
         return _same_check(one.check, other.check, one.target == other.target)
-    if one.nature != other.nature or one.tame != other.tame:
+    if one.nature != other.nature:
         return False
     if one.words and other.words:
         return _ratio(one.words, other.words) > ALIKE

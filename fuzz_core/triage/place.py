@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.triage.bug import Bug
 from fuzz_core.triage.signature import corrupts_heap, normalised
-from fuzz_core.triage.stack import FAULTS, NULL_PAGE
+from fuzz_core.triage.stack import FAULTS
 
 _CRASHES = ("crash", "internal-error")
 _MEMORY = "memory"
@@ -33,7 +33,7 @@ _MACHINERY = re.compile(
     r"|\b(?:abort|raise|malloc|free|calloc|realloc|mem(?:cpy|move|set)|_FUN|__invoke|_start|clone\d?|start_thread)$"
     r"|Executor\w*::|FunctionLibraryRuntime|KernelAndDevice|^TFE_|^(?:tensorflow::)?(?:Create\w*Kernel|New\w*Executor)$"
 )
-_DIMENSIONS = re.compile(r"\d+d\b|\d+d(?=_|[A-Z]|$)|[ _]v\d$", re.IGNORECASE)
+_DIMENSIONS = re.compile(r"\d+[dD](?=_|[A-Z]|$)|(?:_v|(?<=[a-z])V)\d$")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -50,8 +50,7 @@ class Place(NamedTuple):
 
     nature: what was wrong (memory, another signal, an exception, a hang, …): bugs of different ones are different.
     names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
-    words: the library's; empty where only the language spoke. vague: the death came long after the fault. tame: the
-    fault was in the null page.
+    words: the library's; empty where only the language spoke. vague: the death came long after the fault.
     """
 
     target: str
@@ -63,7 +62,6 @@ class Place(NamedTuple):
     frames: tuple[str, ...] = ()
     words: str = ""
     vague: bool = False
-    tame: bool = False
 
 
 def place_of(bug: Bug) -> Place:
@@ -76,7 +74,7 @@ def place_of(bug: Bug) -> Place:
     vague = corrupts_heap(outcome)
     place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
     if vague or not _spoke(outcome):
-        return place._replace(tame=NULL_PAGE in outcome.frames)
+        return place
     return place._replace(check=_check(outcome), words=_words(outcome))
 
 

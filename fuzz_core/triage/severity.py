@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.triage.bug import Bug
+from fuzz_core.triage.cluster import clusters
 from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
 from fuzz_core.triage.validity import STATUSES, Validity, validity
@@ -63,6 +65,15 @@ def severity(bug: Bug, judged: Validity | None = None, regression: bool = False)
 def order(bug: Bug, found: Severity) -> tuple[tuple[int, ...], int]:
     """A total order on bugs: by severity, the oldest first among equals."""
     return found.rank, bug.id
+
+
+def withheld(bugs: Sequence[Bug]) -> frozenset[int]:
+    """The numbers of bugs of which nothing may be told in public: private ones, and what looks like the same cause.
+
+    A null pointer here and a corrupted heap there may be one missing check.
+    """
+    private = (cluster for cluster in clusters(bugs) if any(suspicion(bug) for bug in cluster.members))
+    return frozenset(bug.id for cluster in private for bug in cluster.members)
 
 
 def suspicion(bug: Bug) -> str:

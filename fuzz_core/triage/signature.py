@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ _HEAP = re.compile(
     r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
     r"|heap corruption|smashing detected|invalid (?:fastbin entry|next size|chunk size|old size)"
 )
+# Whether the calling thread or one of its pool meets the fault first is chance; beyond these, stacks differ by that.
+_PARALLEL = re.compile(r"::(?:invoke_parallel|parallel|parallel_for|parallelFor|ParallelFor|parallel_nd)$")
 _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
 # Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
 _VARYING = (
@@ -75,8 +78,21 @@ def _death(outcome: Outcome) -> str:
         return f"{outcome.name}: {normalised(check.group(1))}"
     # One fault misses memory as either, as the addresses fall.
     name = "SIGSEGV" if outcome.name == "SIGBUS" else outcome.name
-    where = " < ".join([frame for frame in outcome.frames if frame not in FAULTS][:TOP_FRAMES])
+    where = " < ".join(_top(outcome.frames))
     return f"{name} in {where}" if where else name
+
+
+def _top(frames: Sequence[str]) -> list[str]:
+    """The innermost functions, each once in a row, as far as a thread of a pool would show them too."""
+    kept: list[str] = []
+    for frame in frames:
+        if frame in FAULTS or len(kept) == TOP_FRAMES:
+            break
+        if frame not in kept[-1:]:
+            kept.append(frame)
+        if _PARALLEL.search(frame):
+            break
+    return kept
 
 
 def corrupts_heap(outcome: Outcome) -> bool:

@@ -1,0 +1,245 @@
+"""Clusters: one per cause, whatever the api is called and however the process died; never two faults in one."""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.triage.cluster import clusters
+from fuzz_core.triage.place import plain_name
+
+ASSERT = 'false INTERNAL ASSERT FAILED at "/build/{file}":{line}, please report a bug to PyTorch. {said}'
+MACHINERY = (
+    "c10::function_ref::callback_fn",
+    "at::TensorIteratorBase::serial_for_each",
+    "at::TensorIteratorBase::for_each",
+)
+
+
+class Row(NamedTuple):
+    """What triage asks of a bug."""
+
+    id: int
+    api: str
+    outcome: Outcome
+    kind: str = "crash"
+    target: str = "torch-1"
+    signature_text: str = ""
+    minimised: bool = True
+    arguments: int = 1
+
+    @property
+    def test(self) -> TestCase:
+        """The more arguments, the less simple."""
+        return TestCase(Invocation(self.api, tuple(prim(number) for number in range(self.arguments))), 0)
+
+
+def died(number: int, api: str, *frames: str, name: str = "SIGSEGV", said: str = "") -> Row:
+    return Row(number, api, Outcome("signal", name, said, frames))
+
+
+def raised(number: int, api: str, said: str, name: str = "RuntimeError", frames: tuple[str, ...] = ()) -> Row:
+    return Row(number, api, Outcome("exception", name, said, frames), "internal-error")
+
+
+def differs(number: int, api: str, mode: str = "strided", kind: str = "wrong-result") -> Row:
+    return Row(number, api, Outcome("ok"), kind, signature_text=f"{api}: {kind}: {mode}: 3 elements differ")
+
+
+def grouped(*rows: Row) -> set[frozenset[int]]:
+    return {frozenset(row.id for row in cluster.members) for cluster in clusters(rows)}
+
+
+ONE, TWO = {frozenset((1, 2))}, {frozenset((1,)), frozenset((2,))}
+
+
+class DescribeChecks:
+    def test_one_under_a_hundred_operators_is_one_cluster(self) -> None:
+        said = ASSERT.format(file="pybind.cpp", line=27, said="")
+        rows = [raised(number, f"torch.op_{chr(97 + number % 26)}{number}", said) for number in range(100)]
+        assert grouped(*rows) == {frozenset(range(100))}
+
+    @pytest.mark.parametrize(("file", "line", "said"), [("b.cpp", 27, "lstsq"), ("a.cpp", 42, "Unknown error code 1")])
+    def test_elsewhere_are_others(self, file: str, line: int, said: str) -> None:
+        one = raised(1, "torch.lstsq", ASSERT.format(file="a.cpp", line=27, said="lstsq"))
+        assert grouped(one, raised(2, "torch.lstsq", ASSERT.format(file=file, line=line, said=said))) == TWO
+
+    def test_move_between_versions(self) -> None:
+        one = raised(1, "torch.f", ASSERT.format(file="a.cpp", line=27, said="rank is wrong"))
+        other = raised(2, "torch.f", ASSERT.format(file="a.cpp", line=31, said="rank is wrong"))
+        assert grouped(one, other) == TWO
+        assert grouped(one, other._replace(target="torch-2")) == ONE
+
+    @pytest.mark.parametrize("other", ["Check failed: dims() < 9 (12 vs. 9)", "Check failed: dims() < 9 (10 vs. 9)"])
+    def test_without_a_location_are_known_by_their_words(self, other: str) -> None:
+        one = died(1, "tf.raw_ops.Max", name="SIGABRT", said="Check failed: dims() < 9 (10 vs. 9)")
+        assert grouped(one, died(2, "tf.raw_ops.Einsum", name="SIGABRT", said=other)) == ONE
+
+    def test_with_other_words_are_others(self) -> None:
+        one = died(1, "tf.raw_ops.Max", name="SIGABRT", said="Check failed: d < dims() (1 vs. 1)")
+        other = died(2, "tf.raw_ops.Max", name="SIGABRT", said="Check failed: in.dims() == perm.size() (4 vs. 5)")
+        assert grouped(one, other) == TWO
+
+    def test_are_not_taken_from_warnings(self) -> None:
+        warning = "UserWarning: beta state. (Triggered internally at /build/Context.cpp:816.)"
+        one = died(1, "torch.lcm", "at::native::lcm_kernel", name="SIGFPE", said=warning)
+        assert grouped(one, died(2, "torch.div", "at::native::div_kernel", name="SIGFPE", said=warning)) == TWO
+
+
+class DescribeWords:
+    def test_of_the_library_join_different_apis(self) -> None:
+        said = "{{{{function_node __wrapped__{0}_device_/job:x}}}} JPEG encoding failed [Op:{0}]"
+        one = raised(1, "tf.io.encode_jpeg", said.format("EncodeJpeg"), "InternalError")
+        other = raised(2, "tf.image.adjust_quality", said.format("EncodeJpegVariableQuality"), "InternalError")
+        assert grouped(one, other) == ONE
+
+    @pytest.mark.parametrize("said", ["vector::_M_default_append", "what(): std::bad_cast", "basic_string::at"])
+    def test_of_the_language_do_not(self, said: str) -> None:
+        assert grouped(raised(1, "torch.chunk", said), raised(2, "torch.combinations", said)) == TWO
+        assert grouped(raised(1, "torch.chunk", said), raised(2, "torch.Tensor.chunk", said)) == ONE
+
+    def test_of_the_interpreter_count_with_their_frames(self) -> None:
+        said = "cannot access local variable 'x' where it is not associated with a value"
+        here, there = ("torch/a.py:f",), ("torch/b.py:g",)
+        one = raised(1, "torch.stft", said, "UnboundLocalError", here)
+        assert grouped(one, raised(2, "torch.istft", said, "UnboundLocalError", here)) == ONE
+        assert grouped(one, raised(2, "torch.istft", said, "UnboundLocalError", there)) == TWO
+
+
+class DescribeFrames:
+    def test_two_in_common_order_are_one_cause(self) -> None:
+        one = died(1, "torch.a", "at::native::inlined", "at::native::inner", "at::native::outer")
+        other = died(2, "torch.b", "at::native::inner", "at::native::outer", "at::native::b")
+        assert grouped(one, other) == ONE
+
+    def test_in_another_order_are_not(self) -> None:
+        one = died(1, "torch.a", "at::native::inner", "at::native::outer")
+        assert grouped(one, died(2, "torch.b", "at::native::outer", "at::native::inner")) == TWO
+
+    def test_of_machinery_join_nothing(self) -> None:
+        one = died(1, "torch.lcm", *MACHINERY, "at::native::lcm_kernel", name="SIGFPE")
+        assert grouped(one, died(2, "torch.gcd", *MACHINERY, "at::native::gcd_kernel", name="SIGFPE")) == TWO
+
+    def test_that_unrelated_apis_share_join_nothing(self) -> None:
+        """No list has these: the data shows that they are everywhere."""
+        kernels = ("sort", "gather", "einsum", "softmax", "cumsum")
+        rows = [
+            died(number, f"new.{kernel}", f"ns::{kernel}_body", "ns::Runner::go", "ns::Runner::start")
+            for number, kernel in enumerate(kernels)
+        ]
+        assert len(grouped(*rows)) == len(kernels)
+
+    def test_differ_by_dimensions_alone(self) -> None:
+        one = died(1, "torch.nn.ReplicationPad2d", "at::native::replication_pad2d_kernel")
+        assert grouped(one, died(2, "torch.nn.functional.pad", "at::native::replication_pad3d_kernel")) == ONE
+
+    def test_of_other_signals_are_other_faults(self) -> None:
+        frames = ("at::native::a", "at::native::b")
+        one = died(1, "torch.f", *frames)
+        assert grouped(one, died(2, "torch.f", *frames, name="SIGFPE")) == TWO
+        assert grouped(one, died(2, "torch.f", *frames, name="SIGBUS")) == ONE
+
+
+class DescribeMemoryCorruption:
+    @pytest.mark.parametrize("name", ["SIGABRT", "SIGSEGV", "SIGBUS"])
+    def test_is_one_cause_however_it_dies(self, name: str) -> None:
+        one = died(1, "torch.lu_unpack", "at::native::unpack_pivots")
+        other = died(2, "torch.lu_unpack", "at::native::free_it", name=name, said="free(): invalid pointer")
+        assert grouped(one, other) == ONE
+
+    def test_of_unrelated_apis_is_not_one_cause(self) -> None:
+        frames = ("c10::TensorImpl::~TensorImpl", "THPVariable_dealloc")
+        one = died(1, "torch.coalesce", *frames, name="SIGABRT", said="double free or corruption (out)")
+        other = died(2, "torch.ldl_solve", *frames, name="SIGABRT", said="double free or corruption (out)")
+        assert grouped(one, other) == TWO
+
+    def test_in_a_function_is_that_of_the_api_of_its_name(self) -> None:
+        one = died(1, "torch.Tensor.coalesce", name="SIGABRT", said="malloc(): corrupted top size")
+        assert grouped(one, died(2, "torch.sparse.sum", "at::native::coalesce", "at::native::sparse_sum")) == ONE
+
+
+class DescribeAliases:
+    @pytest.mark.parametrize(
+        "api", ["torch.nn.functional.conv2d", "torch.Tensor.conv1d", "torch.conv3d_", "torch.nn.Conv2d", "torch.conv"]
+    )
+    def test_without_frames_are_one_cluster(self, api: str) -> None:
+        assert grouped(died(1, "torch.conv2d"), died(2, api)) == ONE
+
+    def test_of_raw_operators_carry_the_module(self) -> None:
+        assert grouped(died(1, "tf.sparse.reduce_sum"), died(2, "tf.raw_ops.SparseReduceSum")) == ONE
+
+    def test_that_fall_over_elsewhere_are_two(self) -> None:
+        one = died(1, "torch.embedding_bag", "at::native::embedding_bag_impl", "at::native::bag")
+        assert grouped(one, died(2, "torch.nn.EmbeddingBag", "fbgemm::report", "embedding_bag_byte")) == TWO
+
+    @pytest.mark.parametrize(
+        ("api", "plain"),
+        [
+            ("torch.nn.BatchNorm1d", "batchnorm"),
+            ("tf.raw_ops.Conv3DBackpropInputV2", "convbackpropinput"),
+            ("torch.max_pool2d_with_indices", "maxpoolwithindices"),
+            ("torch.Tensor.add_", "add"),
+        ],
+    )
+    def test_share_a_plain_name(self, api: str, plain: str) -> None:
+        assert plain_name(api) == plain
+
+    def test_of_two_libraries_are_two(self) -> None:
+        assert grouped(died(1, "torch.add"), died(2, "tf.add")) == TWO
+
+
+class DescribeDisagreements:
+    def test_are_one_by_api_kind_and_mode(self) -> None:
+        assert grouped(differs(1, "torch.softmax"), differs(2, "torch.nn.functional.softmax")) == ONE
+        assert grouped(differs(1, "torch.softmax"), differs(2, "torch.cumsum")) == TWO
+        assert grouped(differs(1, "torch.softmax"), differs(2, "torch.softmax", "vmap")) == TWO
+        assert grouped(differs(1, "torch.softmax"), differs(2, "torch.softmax", kind="nonfinite")) == TWO
+        assert grouped(differs(1, "torch.softmax"), died(2, "torch.softmax")) == TWO
+
+
+def test_the_simplest_comes_first_and_apis_are_listed_once() -> None:
+    rows = [died(1, "torch.add")._replace(arguments=3), died(2, "torch.Tensor.add")._replace(arguments=2)]
+    [found] = clusters([*rows, died(3, "torch.add")])
+    assert ([row.id for row in found.members], found.first.id) == ([3, 2, 1], 3)
+    assert found.apis == ("torch.add", "torch.Tensor.add")
+
+
+def test_likeness_does_not_chain() -> None:
+    """Each looks like its neighbours; the ends have nothing in common."""
+    parts = [f"at::native::step{chr(97 + n) * 4}" for n in range(12)]
+    rows = [died(n, f"torch.{'abcdefghijk'[n] * 5}", *parts[n : n + 3]) for n in range(10)]
+    assert max(map(len, grouped(*rows))) <= 3
+
+
+frames = st.lists(st.sampled_from(["at::native::f", "at::native::g", "at::_ops::f::call", "", "::~X"]), max_size=4)
+outcomes = st.builds(
+    Outcome,
+    st.sampled_from(["signal", "exception", "timeout", "ok"]),
+    st.sampled_from(["SIGSEGV", "SIGABRT", "RuntimeError", "KeyError"]),
+    st.text(max_size=20)
+    | st.sampled_from(["double free", "Check failed: a", ASSERT.format(file="a", line=1, said="")]),
+    frames.map(tuple),
+)
+rows = st.builds(
+    Row,
+    st.integers(0, 99),
+    st.sampled_from(["torch.f", "torch.Tensor.f_", "torch.g2d", "f", ""]),
+    outcomes,
+    st.sampled_from(["crash", "hang", "wrong-result", "internal-error"]),
+    target=st.sampled_from(["torch-1", "torch-2"]),
+    signature_text=st.text(max_size=20),
+    arguments=st.integers(0, 2),
+)
+
+
+@given(st.lists(rows, max_size=12, unique_by=lambda row: row.id), st.integers(0, 9))
+def test_every_bug_is_in_one_cluster_whatever_their_order(found: list[Row], seed: int) -> None:
+    shuffled = random.Random(seed).sample(found, len(found))
+    assert sorted(row.id for cluster in clusters(found) for row in cluster.members) == sorted(row.id for row in found)
+    assert clusters(shuffled) == clusters(found)
