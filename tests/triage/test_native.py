@@ -48,6 +48,23 @@ class DescribeClean:
     def test_keeps_the_qualified_name(self, name: str, expected: str) -> None:
         assert clean(name) == expected
 
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "dnnl::f(int) const::{lambda(int, int)#1}::operator()(int, int) const",
+            "void dnnl::f<avx512>(long)::{lambda(int)#7}::operator()(int) const [clone ._omp_fn.3]",
+            "(anonymous namespace)::dnnl::f(int) const [clone .cold]",
+            "dnnl::f[abi:cxx11](int)",
+        ],
+    )
+    def test_drops_what_varies_between_builds(self, name: str) -> None:
+        assert clean(name) == "dnnl::f"
+
+    @given(st.lists(st.from_regex(r"[A-Za-z_]\w{0,9}", fullmatch=True), min_size=1, max_size=5).map("::".join))
+    def test_leaves_what_is_clean_as_it_is(self, name: str) -> None:
+        once = clean(name)
+        assert clean(once) == once
+
     @pytest.mark.parametrize("name", ["", "<<<", ")))", "_Z", "_ZN99x", "a::" * 500, "((" * 500])
     def test_survives_what_is_no_name(self, name: str) -> None:
         assert len(clean(name)) <= MAX_NAME
@@ -125,7 +142,21 @@ class DescribeFramesWithoutADebugger:
         assert any("ffi_call" in name or "call_function_pointer" in name or "PyCFuncPtr" in name for name in names[:6])
 
     def test_survive_an_exhausted_stack(self, tmp_path: Path) -> None:
-        assert len(found(EXHAUSTED, tmp_path)) == MAX_FRAMES
+        names = found(EXHAUSTED, tmp_path)
+        assert (len(names), names[-1]) == (MAX_FRAMES, stack.OVERFLOW)
+
+    @pytest.mark.parametrize(
+        ("script", "fault"),
+        [
+            (CRASH, (stack.NULL_PAGE,)),
+            (CRASH.replace("8", str(1 << 40)), (stack.WILD,)),
+            (CRASH.replace("8", "0xdead << 48"), (stack.WILD,)),
+            (ABORTED, ()),
+            ("import os\nos.kill(os.getpid(), 11)\n", ()),
+        ],
+    )
+    def test_end_with_where_memory_was_missed(self, script: str, fault: tuple[str, ...], tmp_path: Path) -> None:
+        assert tuple(name for name in found(script, tmp_path) if name in stack.FAULTS) == fault
 
     def test_tell_of_abort(self, tmp_path: Path) -> None:
         assert any("os_abort" in name or "fatal" in name or "abort" in name for name in found(ABORTED, tmp_path))

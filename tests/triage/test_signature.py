@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.triage.signature import MAX_TEXT, corrupts_heap, normalised, signature
+from fuzz_core.triage.stack import NULL_PAGE, WILD
 
 CRASH = Verdict("crash", "crash")
 numbers = st.integers(-(2**70), 2**70).map(str) | st.floats().map(str)
@@ -60,6 +61,11 @@ class DescribeNormalised:
         assert len(normalised(message)) <= MAX_TEXT
         assert len(normalised(message).splitlines()) <= 1
 
+    @given(st.text() | st.lists(numbers | addresses | paths | shapes | values | st.text(max_size=9)).map(" ".join))
+    def test_leaves_what_is_normal_as_it_is(self, message: str) -> None:
+        once = normalised(message)
+        assert normalised(once) == once
+
     def test_is_quick_on_hostile_messages(self) -> None:
         for hostile in ("tensor(" * 100_000, "a/" * 100_000, "[" + "1," * 100_000, "'" * 100_000, "{{" * 100_000):
             assert len(normalised(hostile)) <= MAX_TEXT
@@ -84,6 +90,7 @@ class DescribeSignature:
             "free(): invalid pointer",
             "double free or corruption (out)",
             "corrupted size vs.",
+            "invalid fastbin entry (free)",
         ],
     )
     @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGBUS"])
@@ -100,6 +107,27 @@ class DescribeSignature:
         frames = ("a::f", "b::g", "c::h", "d::i")
         assert text(Outcome("signal", "SIGSEGV", "", frames)) == "torch.f: SIGSEGV in a::f < b::g < c::h"
         assert text(Outcome("signal", "SIGSEGV", "noise", ())) == "torch.f: SIGSEGV"
+
+    def test_is_one_whichever_way_memory_is_missed(self) -> None:
+        frames = ("a::f", "b::g")
+        assert text(Outcome("signal", "SIGBUS", "", (*frames, WILD))) == text(Outcome("signal", "SIGSEGV", "", frames))
+        assert text(Outcome("signal", "SIGSEGV", "", (NULL_PAGE,))) == "torch.f: SIGSEGV"
+
+    def test_is_one_whichever_thread_meets_the_fault(self) -> None:
+        pool = ("at::native::ctc", "at::internal::invoke_parallel")
+        caller = (*pool, "at::native::ctc_loss_cpu", "at::native::ctc_loss")
+        assert text(Outcome("signal", "SIGSEGV", "", pool)) == text(Outcome("signal", "SIGSEGV", "", caller))
+
+    def test_does_not_count_a_function_and_its_copies(self) -> None:
+        frames = ("a::f", "a::f", "a::f", "b::g", "c::h", "d::i")
+        assert text(Outcome("signal", "SIGSEGV", "", frames)) == "torch.f: SIGSEGV in a::f < b::g < c::h"
+
+    @given(addresses, addresses, paths, numbers)
+    def test_of_a_message_does_not_depend_on_what_varies(self, one: str, other: str, path: str, number: str) -> None:
+        said = "Check failed: size >= {} ({} vs. {}) at {} in {}"
+        varied = Outcome("signal", "SIGABRT", said.format(number, number, one, other, path))
+        plain = Outcome("signal", "SIGABRT", said.format("1", "2", "0x3", "0x4", "/a/file.cpp"))
+        assert text(varied) == text(plain)
 
     def test_names_other_ends(self) -> None:
         assert text(Outcome("timeout", "timeout", "whatever")) == "torch.f: hang"

@@ -1,0 +1,93 @@
+"""Validity: documentation and the library's own words decide; a guess is called unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.store.records import BugRow
+from fuzz_core.triage.validity import Ruling, validity
+
+MUTATED = TestCase(Invocation("torch.f"), 0, rules=("Mutate a Value",))
+TRACED = MUTATED._replace(rules=())
+HOLDS = Ruling(True, "groups >= 1", "docstring of torch.f")
+BROKEN = Ruling(False, "num_bins is at least 1", "op definition of F")
+
+
+def bug(
+    test: TestCase = MUTATED, outcome: Outcome | None = None, kind: str = "crash", minimised: bool = False
+) -> BugRow:
+    happened = outcome or Outcome("signal", "SIGFPE")
+    return BugRow(1, "t", "", "", "torch.f", "crash", kind, test, "", happened, 3, 3, 1, "", minimised, "open")
+
+
+def said(text: str, kind: str = "exception", name: str = "RuntimeError") -> BugRow:
+    return bug(outcome=Outcome(kind, name, text), kind="internal-error")
+
+
+def test_a_traced_call_is_valid() -> None:
+    assert validity(bug(TRACED)).status == "valid"
+    assert "traced" in validity(bug(TRACED)).reason
+    assert "simpler" in validity(bug(TRACED, minimised=True)).reason
+
+
+@pytest.mark.parametrize("kind", ["wrong-result", "nonfinite", "wrong-metadata", "slow", "leak"])
+def test_what_the_plain_call_accepts_is_valid(kind: str) -> None:
+    assert validity(bug(kind=kind)).status == "valid"
+
+
+def test_what_another_mode_or_target_accepts_is_valid() -> None:
+    judged = validity(bug(), accepted_by=["meta", "torch-2.12.0"])
+    assert (judged.status, judged.reason) == ("valid", "accepted by meta, torch-2.12.0")
+
+
+def test_a_violated_constraint_decides_with_its_text() -> None:
+    for found in (bug(TRACED), bug(kind="wrong-result")):
+        judged = validity(found, [lambda _: None, lambda _: HOLDS, lambda _: BROKEN])
+        assert judged.status == "invalid"
+        assert judged.reason == "documented: num_bins is at least 1 (op definition of F)"
+
+
+def test_constraints_that_hold_speak_where_nothing_speaks_against_it() -> None:
+    assert validity(bug(), [lambda _: HOLDS]).status == "valid"
+    assert "groups >= 1" in validity(bug(), [lambda _: HOLDS]).reason
+    assert validity(said("complex inputs are not supported"), [lambda _: HOLDS]).status == "invalid"
+
+
+def test_rules_see_the_test_case() -> None:
+    seen: list[TestCase] = []
+    validity(bug(), [lambda test: seen.append(test)])
+    assert seen == [MUTATED]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'Check failed: (Deprecated(), GetNodeAttr(n, "ksize", &k)) is OK (INVALID_ARGUMENT: ksize is too large)',
+            "ksize is too large",
+        ),
+        (
+            'false INTERNAL ASSERT FAILED at "/b/A.cpp":2, please report a bug to PyTorch. Unrecognized dtype: UInt16',
+            "Unrecognized dtype: UInt16",
+        ),
+        ("F0000 00:00:17.0 16 png_io.cc:357] 'image' Must be non NULL\n@ 0x7 f()", "'image' Must be non NULL"),
+    ],
+)
+def test_the_librarys_own_words_make_it_invalid(text: str, words: str) -> None:
+    judged = validity(said(text, "signal", "SIGABRT"))
+    assert (judged.status, judged.reason) == ("invalid", f"the library's own words: {words}")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        bug(),
+        said("Check failed: dtype() == expected_dtype (9 vs. 6) int8 expected, got int64", "signal", "SIGABRT"),
+        said('x must be defined INTERNAL ASSERT FAILED at "/b/A.cpp":2, please report a bug to PyTorch.'),
+        bug(outcome=Outcome("signal", "SIGSEGV", "UserWarning: sparse layouts are not supported everywhere")),
+    ],
+)
+def test_anything_else_is_unknown(found: BugRow) -> None:
+    assert validity(found).status == "unknown"
