@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.severity import severity
+from fuzz_core.triage.severity import withheld
 from reports.text import clean, span
 
 MAX_TEXT = 1500
@@ -61,7 +61,7 @@ def write_report(path: Path, store: Store, target: TargetRecord) -> Path:
     template = environment().get_template("report.md.j2")
     bugs = store.bugs(target.key)
     told = [bug for bug in bugs if bug.status != KNOWN]
-    private = {bug.id for bug in told if severity(bug).private}
+    private = withheld(told)
     text = template.render(
         target=store.target(target.key),
         bugs=told,
