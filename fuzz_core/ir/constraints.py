@@ -20,9 +20,9 @@ class Constraint(NamedTuple):
     """One documented bound of an argument of an api.
 
     kind and bounds: `dtypes` names of element types; `choices` texts; `minimum` and `maximum` one number, which is
-    allowed itself, `above` and `below` one which is not; `length` the least length of a list, `lengths` those that it
-    may have; `rank` the numbers of dimensions that a tensor may have, `least-rank` the least. text: the words it was
-    taken from. source: one of SOURCES.
+    allowed itself, `above` and `below` one which is not, each of whole numbers alone where it is whole; `length` the
+    least length of a list, `lengths` those that it may have; `rank` the numbers of dimensions that a tensor may have,
+    `least-rank` the least. text: the words it was taken from. source: one of SOURCES.
     """
 
     api: str
@@ -73,7 +73,8 @@ def _choice(bounds: Sequence[Any], value: Value) -> bool | None:
 def _number(allowed: Callable[[Any, Any], bool]) -> Callable[[Sequence[Any], Value], bool | None]:
     def check(bounds: Sequence[Any], value: Value) -> bool | None:
         """Of a number, or of each of a sequence of them; NaN is on neither side of a bound."""
-        numbers = list(_numbers(value))
+        whole = type(bounds[0]) is int
+        numbers = [number for number in _numbers(value) if not (whole and isinstance(number, float))]
         return all(allowed(number, bounds[0]) for number in numbers) if numbers else None
 
     return check

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fuzz_core.collect.constraints.entries import entries
-from fuzz_core.collect.constraints.phrases import BARS, CLOSED, LIST, Found, quoted, stated
+from fuzz_core.collect.constraints.phrases import BARS, CLOSED, LIST, RANKS, Found, quoted, stated
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
@@ -61,13 +61,12 @@ def _bounds(argument: str, sentence: str, declares: bool) -> list[Found]:
         return []
     named = re.compile(rf"(?:^|, |\()(?:the |this )?{re.escape(argument)} {_MUST} ", re.IGNORECASE)
     starts = [match.end() for pattern in (_OBLIGED, named) for match in pattern.finditer(sentence)]
-    if declares:
-        starts += [match.end() for pattern in (_DECLARED, _SIGNED) if (match := pattern.match(sentence))]
-    for start in starts:
-        found = stated(sentence, start)
-        if found:
-            return found
-    return []
+    obliged = [found for start in starts for found in stated(sentence, start)]
+    if obliged or not declares:
+        return obliged
+    starts = [match.end() for pattern in (_DECLARED, _SIGNED) if (match := pattern.match(sentence))]
+    # A rank that is only declared is that of the usual case: batched and unbatched input are often both taken.
+    return [found for start in starts for found in stated(sentence, start) if found[0] not in RANKS]
 
 
 def _choices(sentence: str, declares: bool) -> list[Found]:

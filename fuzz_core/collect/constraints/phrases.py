@@ -15,6 +15,7 @@ _N = r"(?:[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)|zero|one|two)"
 _END = r"(?=\s*(?:$|[.;)\]]|,(?! or)|\band\b|or None\b|\()|\s+and\b)(?!,? or (?!None\b))"
 _NOUN = r"(?: (?:python |floating[- ]point )?(?:int(?:eger)?|float|number|scalar|value)s?)?"
 _INTERVAL = rf"(?P<open>[\[(])\s*(?P<low>{_N})\s*,\s*(?P<high>{_N})\s*(?P<close>[\])])"
+RANKS = ("rank", "least-rank")
 _PHRASES = (
     ("interval", rf"between (?P<low>{_N}) and (?P<high>{_N}){_END}"),
     ("interval", rf"(?:with)?in (?:the )?(?:(?:half-)?open |closed )?(?:range |interval )?(?:of )?{_INTERVAL}{_END}"),
@@ -25,8 +26,8 @@ _PHRASES = (
     ("below", rf"(?:<|(?:strictly )?(?:less|smaller) than) ?(?P<low>{_N}){_END}"),
     ("above", rf"(?:an? )?(?:strictly )?positive{_NOUN}{_END}"),
     ("minimum", rf"(?:an? )?non-?negative{_NOUN}{_END}"),
-    ("rank", rf"(?:an? )?(?:(?P<low>\d)-?d(?:imensional)?(?: tensor)?|(?:of )?rank (?P<of>\d)){_END}"),
-    ("least-rank", rf"(?:have )?at least (?:(?P<low>\d)-?d(?:imensional)?|(?:of )?rank (?P<of>\d)){_END}"),
+    (RANKS[0], rf"(?:an? )?(?:(?P<low>\d)-?d(?:imensional)?(?: tensor)?|(?:of )?rank (?P<of>\d)){_END}"),
+    (RANKS[1], rf"(?:have )?at least (?:(?P<low>\d)-?d(?:imensional)?|(?:of )?rank (?P<of>\d)){_END}"),
 )
 PHRASES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PHRASES)
 
@@ -65,7 +66,9 @@ def _interval(match: re.Match[str]) -> list[Found]:
 def _bound(kind: str, text: str) -> list[Found]:
     number = _WORDS.get(text.lower())
     number = float(text) if number is None else number
-    return [] if isinf(number) else [(kind, (int(number) if number.is_integer() else number,))]
+    if isinf(number):
+        return []
+    return [(kind, (int(number) if kind in RANKS else number,))]
 
 
 def quoted(listed: str) -> tuple[str, ...]:
