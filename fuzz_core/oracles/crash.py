@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fuzz_core.adapters.dialect import Dialect
@@ -9,9 +10,45 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import Example, Outcomes
 
+# What a process died of, by its last words and by where memory was missed; the first that fits.
+_WORDS = (
+    ("sanitizer report", re.compile(r"(?:Address|Memory|Thread|UndefinedBehavior|HWAddress)Sanitizer|runtime error: ")),
+    (
+        "heap corruption",
+        re.compile(
+            r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
+            r"|heap corruption|invalid (?:fastbin entry|next size|chunk size|old size)"
+        ),
+    ),
+    ("stack corruption", re.compile(r"stack smashing detected")),
+    (
+        "failed check",
+        re.compile(r"Check failed|CHECK failed|Assertion .* failed|LLVM ERROR|Fatal Python error: Aborted"),
+    ),
+    ("uncaught exception", re.compile(r"terminate called|what\(\): ")),
+)
+_PLACES = (
+    ("null pointer", re.compile(r"\(fault in the null page\)")),
+    ("stack overflow", re.compile(r"\(fault at the end of the stack\)")),
+    ("wild pointer", re.compile(r"\(fault at a wild address\)")),
+)
+_SIGNALS = {
+    "SIGSEGV": "segmentation fault",
+    "SIGBUS": "bus error",
+    "SIGFPE": "division by zero",
+    "SIGILL": "illegal instruction",
+    "SIGTRAP": "trap",
+    "SIGABRT": "abort",
+}
+RECURSION = "RecursionError"
+
 
 class Crash:
-    """The process died by a signal, hung, lost its device, or an exception says itself that it is an internal error."""
+    """The process died by a signal, hung, lost its device, or an exception says itself that it is an internal error.
+
+    What it died of is in the detail and not in the kind: one corruption of memory dies of SIGSEGV, SIGBUS or SIGABRT
+    from run to run.
+    """
 
     name = "crash"
     share = 1.0
@@ -21,11 +58,11 @@ class Crash:
         return modes[:1]
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """The worst outcome decides."""
+        """The first outcome that is one decides."""
         for mode, outcome in outcomes.items():
             kind = _kind(outcome, dialect)
             if kind:
-                return Verdict(self.name, kind, f"{mode}: {outcome.name}")
+                return Verdict(self.name, kind, f"{mode}: {cause(outcome)}")
         return Verdict(self.name, "clean")
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
@@ -34,11 +71,17 @@ class Crash:
             Example({"cpu": Outcome("ok")}, "clean"),
             Example({"cpu": Outcome("exception", "ValueError", "expected a positive size")}, "clean"),
             Example({"cpu": Outcome("exception", "SystemError", "returned NULL without setting")}, "internal-error"),
+            Example({"cpu": Outcome("exception", RECURSION, "maximum recursion depth exceeded")}, "internal-error"),
             Example({"cpu": Outcome("signal", "SIGSEGV")}, "crash"),
+            Example({"cpu": Outcome("signal", "SIGSEGV", "", ("(fault at the end of the stack)",))}, "crash"),
+            Example({"cpu": Outcome("signal", "SIGBUS")}, "crash"),
+            Example({"cpu": Outcome("signal", "SIGFPE")}, "crash"),
             Example({"cpu": Outcome("signal", "SIGABRT", "Check failed: rank == 2")}, "crash"),
+            Example({"cpu": Outcome("signal", "SIGABRT", "malloc(): corrupted top size")}, "crash"),
             Example({"cpu": Outcome("signal", "SIGKILL")}, "clean"),
             Example({"cpu": Outcome("timeout", "5 s")}, "hang"),
             Example({"cpu": Outcome("oom", "MemoryError")}, "clean"),
+            Example({"cpu": Outcome("exit", "1")}, "clean"),
         )
 
 
@@ -51,8 +94,26 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
     if outcome.kind == "signal":
         # SIGKILL comes from the kernel's out-of-memory killer or from us, never from the library.
         return "" if outcome.name == "SIGKILL" else "crash"
-    if outcome.kind == "exception" and dialect.internal_error.search(text):
+    if outcome.kind != "exception":
+        return ""
+    # Described arguments are never deep: recursion without an end is the library's own.
+    if outcome.name == RECURSION or dialect.internal_error.search(text):
         return "internal-error"
-    if outcome.kind == "exception" and dialect.poisons.search(text):
-        return "crash"
-    return ""
+    return "crash" if dialect.poisons.search(text) else ""
+
+
+def cause(outcome: Outcome) -> str:
+    """What an outcome is called in the field, with the signal or exception: `heap corruption (SIGABRT)`."""
+    if outcome.kind == "signal":
+        return f"{_term(outcome)} ({outcome.name})"
+    return f"stack overflow ({RECURSION})" if outcome.name == RECURSION else outcome.name
+
+
+def _term(outcome: Outcome) -> str:
+    for term, pattern in _WORDS:
+        if pattern.search(outcome.text):
+            return term
+    for term, pattern in _PLACES:
+        if any(pattern.search(frame) for frame in outcome.frames):
+            return term
+    return _SIGNALS.get(outcome.name, "death by a signal")

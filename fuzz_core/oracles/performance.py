@@ -1,56 +1,115 @@
-"""Performance bugs (FreeFuzz, section 3.4): less precision must not cost more time on the same machine."""
+"""Performance bugs (FreeFuzz, section 3.4): less precision must not cost more time, nor the same done otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import TestCase, Value
 from fuzz_core.oracles.contract import Example, Outcomes
 
 PRECISIONS = ("float16", "float32", "float64")
 RATIO = 3.0
+# Modes that do the same work by other code: either way round a factor of ten is more than layouts and copies cost.
+EQUIVALENT = ("strided", "out", "inplace", "onednn-off")
+EQUIVALENT_RATIO = 10.0
 NOISE_SECONDS = 1e-3
+LEAST_SAMPLES = 5
+SIGNIFICANCE = 0.01
 
 
 class Performance:
-    """precision(DT1) < precision(DT2) implies cost(DT1) < cost(DT2); reported beyond a factor of 3 and 1 ms.
+    """precision(DT1) < precision(DT2) implies cost(DT1) < cost(DT2); and equivalent modes cost about the same.
 
-    A mode `cuda@float16` runs the test case with its floating-point tensors in that dtype; `seconds` is the median
-    of repeated calls after a warm-up.
+    A mode `cuda@float16` runs the test case with its floating-point tensors in that dtype, `strided@` as it is. Each is
+    repeated after a warm-up: the text of its outcome holds the seconds of every repetition. Reported are medians beyond
+    the ratio and 1 ms whose samples differ by the test of Mann and Whitney.
     """
 
     name = "performance"
-    share = 0.02
+    share = 0.005
 
     def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
-        """The GPU in three precisions, for a test case that has floating-point tensors."""
-        if "cuda" not in modes or not has_float_tensor(test.invocation):
+        """One equivalent mode beside the first, and the GPU in three precisions where floating-point tensors are."""
+        if not has_float_tensor(test.invocation):
             return ()
-        return [f"cuda@{precision}" for precision in PRECISIONS]
+        equivalent = [mode for mode in modes if mode in EQUIVALENT]
+        drawn = derive(test.seed, "equivalent") % max(len(equivalent), 1)
+        pair = [f"{modes[0]}@", f"{equivalent[drawn]}@"] if equivalent else []
+        return pair + ([f"cuda@{precision}" for precision in PRECISIONS] if "cuda" in modes else [])
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """Compares each precision that returned with every higher one that did."""
-        ran = [(p, outcomes[f"cuda@{p}"]) for p in PRECISIONS if f"cuda@{p}" in outcomes]
-        times = [(p, outcome.seconds) for p, outcome in ran if outcome.kind == "ok"]
-        for index, (low, cost) in enumerate(times):
-            for high, bound in times[index + 1 :]:
-                if cost > RATIO * bound + NOISE_SECONDS:
-                    return Verdict(self.name, "slow", f"{low} takes {cost:.2e} s, {high} {bound:.2e} s")
+        """Compares each precision that returned with every higher one, and equivalent modes both ways."""
+        samples = {mode: sampled(outcome) for mode, outcome in outcomes.items() if outcome.kind == "ok"}
+        for slow, fast, ratio in _pairs([mode for mode in outcomes if mode in samples]):
+            if slower(samples[slow], samples[fast], ratio):
+                costs = [f"{mode} takes {np.median(samples[mode]):.2e} s" for mode in (slow, fast)]
+                return Verdict(self.name, "slow", f"{slow}: {', '.join(costs)}")
         return Verdict(self.name, "clean")
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
-        """A faster and a slower low precision, and one that the library does not support."""
-        fast, slow = Outcome("ok", seconds=1e-3), Outcome("ok", seconds=9e-3)
+        """A faster and a slower low precision, one that the library does not support, and modes either way round."""
+        fast, slow, slowest = timed([1e-3] * 7), timed([9e-3] * 7), timed([9e-1] * 7)
+        once, refused = timed([9e-1]), Outcome("exception", "RuntimeError", "unsupported")
         return (
             Example({"cuda@float16": fast, "cuda@float32": slow}, "clean"),
             Example({"cuda@float16": slow, "cuda@float32": fast}, "slow"),
-            Example(
-                {"cuda@float16": Outcome("exception", "RuntimeError", "unsupported"), "cuda@float32": fast}, "clean"
-            ),
+            Example({"cuda@float16": refused, "cuda@float32": fast}, "clean"),
+            Example({"cpu@": fast, "strided@": slowest}, "slow"),
+            Example({"cpu@": slowest, "onednn-off@": fast}, "slow"),
+            Example({"cpu@": fast, "strided@": slow}, "clean"),
+            Example({"cpu@": fast, "strided@": once}, "clean"),
         )
+
+
+def _pairs(modes: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+    """(mode that must not be slower, than which, by what ratio)."""
+    precise = sorted((mode for mode in modes if mode.split("@")[1] in PRECISIONS), key=_precision)
+    yield from ((low, high, RATIO) for low, high in combinations(precise, 2))
+    plain = [mode for mode in modes if mode.endswith("@")]
+    for one, other in combinations(plain, 2):
+        yield one, other, EQUIVALENT_RATIO
+        yield other, one, EQUIVALENT_RATIO
+
+
+def _precision(mode: str) -> int:
+    return PRECISIONS.index(mode.split("@")[1])
+
+
+def timed(seconds: Sequence[float]) -> Outcome:
+    """The outcome of a mode that was repeated, from the seconds of each repetition."""
+    return Outcome("ok", text=" ".join(f"{second:.3e}" for second in seconds), seconds=float(np.median(seconds)))
+
+
+def sampled(outcome: Outcome) -> list[float]:
+    """The seconds of each repetition."""
+    return [float(second) for second in outcome.text.split()]
+
+
+def slower(slow: Sequence[float], fast: Sequence[float], ratio: float) -> bool:
+    """Whether medians differ by more than a ratio and the noise, and samples by more than chance."""
+    if min(len(slow), len(fast)) < LEAST_SAMPLES:
+        return False
+    return bool(np.median(slow) > ratio * np.median(fast) + NOISE_SECONDS) and chance(slow, fast) < SIGNIFICANCE
+
+
+def chance(larger: Sequence[float], smaller: Sequence[float]) -> float:
+    """How probable it is that samples of one distribution differ as much, in this direction.
+
+    The test of Mann and Whitney, one-sided, by the normal approximation with the correction for continuity.
+    """
+    a, b = np.asarray(larger)[:, None], np.asarray(smaller)[None, :]
+    wins = float((a > b).sum() + (a == b).sum() / 2)
+    n, m = len(larger), len(smaller)
+    deviation = math.sqrt(n * m * (n + m + 1) / 12)
+    return 0.5 * math.erfc((wins - n * m / 2 - 0.5) / deviation / math.sqrt(2))
 
 
 def has_float_tensor(value: Value) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import traceback
 from collections.abc import Callable, Hashable, Sequence
 from time import perf_counter
@@ -19,7 +18,7 @@ from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Then, Value
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES
-from fuzz_core.oracles.performance import PRECISIONS
+from fuzz_core.oracles.performance import PRECISIONS, timed
 from fuzz_core.worker.doubts import doubt, doubt_refusal
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
@@ -28,6 +27,8 @@ from fuzz_core.worker.reading import reading
 UNDOCUMENTED = Documentation()
 MAX_MESSAGE = 2000
 REPEATS = 7
+# A call that takes more than a share of this is not repeated often enough to be judged.
+TIMED_SECONDS = 1.0
 # What takes longer is not weighed; a glance at so many repetitions tells most suspects from leaks.
 WEIGHED_SECONDS = 0.002
 GLANCE = 30
@@ -185,13 +186,25 @@ class Execution:
         return Outcome("exception", name, text, frames[::-1], seconds)
 
     def _timed(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
-        """The median of repeated calls after a warm-up, with floating-point tensors in the mode's dtype."""
-        cast = test._replace(invocation=with_precision(test.invocation, mode.split("@")[1]))
-        outcome, result = self.run(cast, mode)
-        if outcome.kind != "ok":
-            return outcome, result
-        times = [self.run(cast, mode)[0].seconds for _ in range(REPEATS)]
-        return outcome._replace(seconds=statistics.median(times)), result
+        """Repeated calls after a warm-up, with floating-point tensors in the mode's dtype where it names one."""
+        name, _, precision = mode.partition("@")
+        if precision:
+            test = test._replace(invocation=with_precision(test.invocation, precision))
+        elif not self.mode(name).applies(test):
+            return Outcome("skipped", "nothing to compare"), None
+        outcome, result = self.run(test, name)
+        times: list[float] = []
+        while outcome.kind == "ok" and len(times) < REPEATS and sum(times) < TIMED_SECONDS:
+            times.append(self._cost(test, name))
+        return (timed(times) if times else outcome), result
+
+    def _cost(self, test: TestCase, mode: str) -> float:
+        """Seconds of one more call: of the library's alone on the first device, with the wait for any other."""
+        before = self.mode(mode).builder.inside
+        outcome = self.run(test, mode)[0]
+        if mode in self.modes[1 : len(self.adapter.modes())]:
+            return outcome.seconds
+        return self.mode(mode).builder.inside - before
 
 
 def _message(error: BaseException) -> str:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import DIALECTS, Dialect, dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import KINDS, Outcome
 from fuzz_core.ir.values import Fill, Invocation, Map, Seq, Tensor, TestCase, Then, prim
 from fuzz_core.oracles.contract import ORACLES, oracle_of
-from fuzz_core.oracles.performance import NOISE_SECONDS, PRECISIONS, RATIO, has_float_tensor
+from fuzz_core.oracles.performance import (
+    LEAST_SAMPLES,
+    NOISE_SECONDS,
+    PRECISIONS,
+    RATIO,
+    chance,
+    has_float_tensor,
+    slower,
+    timed,
+)
 
 MODES = ("cpu", "cuda", "cuda-nocudnn")
 TEST = TestCase(Invocation("lib.f", (Tensor("float32", (2, 3)),)), 1)
@@ -76,11 +87,11 @@ def test_running_out_of_memory_is_no_bug_however_it_is_said(library: str, text: 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_crash_names_the_mode_it_happened_in(mode: str, dialect: Dialect) -> None:
     verdict = oracle_of("crash").judge({"cpu": Outcome("ok"), mode: Outcome("signal", "SIGSEGV")}, dialect)
-    assert (verdict.kind, verdict.detail) == ("crash", f"{mode}: SIGSEGV")
+    assert (verdict.kind, verdict.detail) == ("crash", f"{mode}: segmentation fault (SIGSEGV)")
 
 
 def times(**seconds: float) -> dict[str, Outcome]:
-    return {f"cuda@{precision}": Outcome("ok", seconds=cost) for precision, cost in seconds.items()}
+    return {f"cuda@{precision}": timed([cost] * LEAST_SAMPLES) for precision, cost in seconds.items()}
 
 
 @pytest.mark.parametrize(
@@ -98,6 +109,31 @@ def times(**seconds: float) -> dict[str, Outcome]:
 def test_less_precision_may_cost_a_factor_and_the_noise_more(seconds: dict[str, float], kind: str) -> None:
     verdict = oracle_of("performance").judge(times(**seconds), dialect_of("torch"))
     assert verdict.kind == kind
+
+
+def test_a_single_run_or_a_few_say_nothing() -> None:
+    for count in range(1, LEAST_SAMPLES):
+        outcomes = {"cpu@": timed([1e-5] * count), "strided@": timed([1.0] * count)}
+        assert oracle_of("performance").judge(outcomes, dialect_of("torch")).clean
+
+
+def test_times_that_overlap_are_chance_however_far_their_medians_are() -> None:
+    slow, fast = [1e-5, 1e-5, 1e-5, 1.0, 1.0, 1.0, 1.0], [1e-5, 1e-5, 1e-5, 1e-5, 1e-5, 1.0, 1.0]
+    assert not slower(slow, fast, 10)
+    assert slower([1.0] * 7, fast[:5] * 2, 10)
+
+
+@given(st.lists(st.floats(1e-6, 10), min_size=5, max_size=20), st.lists(st.floats(1e-6, 10), min_size=5, max_size=20))
+def test_the_chance_is_a_probability_and_one_direction_is_the_others_rest(a: list[float], b: list[float]) -> None:
+    assert 0 <= chance(a, b) <= 1
+    assert chance(a, b) + chance(b, a) >= 1
+    assert not (slower(a, b, 10) and slower(b, a, 10))
+
+
+def test_one_equivalent_mode_is_drawn_for_each_test_and_every_one_has_its_turn() -> None:
+    oracle, modes = oracle_of("performance"), ("cpu", "strided", "out", "vmap", "onednn-off")
+    planned = [tuple(oracle.plan(TEST._replace(seed=seed), modes)) for seed in range(100)]
+    assert set(planned) == {("cpu@", "strided@"), ("cpu@", "out@"), ("cpu@", "onednn-off@")}
 
 
 @pytest.mark.parametrize("dtype", [*PRECISIONS, "bfloat16", "int32", "complex64"])
