@@ -6,8 +6,10 @@ precision, from which a mode must be further away than the plain mode is (PyTorc
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import inf
 from typing import Any, Protocol
 
@@ -19,7 +21,7 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import tensors_of
-from fuzz_core.ir.values import Fill, Tensor, TestCase
+from fuzz_core.ir.values import TestCase
 
 REFERENCE = "cpu-fp64"
 NUDGED = "cpu-fp64-nudged"
@@ -28,10 +30,12 @@ NUMERICAL = "grad-numerical"
 AMPLIFIED = 10.0
 REPEATS = 3
 METADATA = ("metadata", "shape")
-LITTER_BYTES = (0x5A, 0x33, 0xC1)
-LITTER = tuple(1 << power for power in range(5, 20))
+GARBAGE = (0x5A, 0x33, 0xC1)
 LARGEST_WHOLE = 2.0**31
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
+# malloc.h: what is allocated is filled with the complement of this byte.
+_M_PERTURB = -6
+_MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 
 class Executing(Protocol):
@@ -74,18 +78,24 @@ def _repeats(execution: Executing, test: TestCase, mode: str, results: Mapping[s
     relation = execution.mode(mode).relation
     relation = relation if relation in METADATA else "values"
     for seed, (name, result) in itertools.product(range(REPEATS), results.items()):
-        _litter(execution.adapter, seed)
-        outcome, again = execution.run(test._replace(seed=test.seed + seed), name)
+        with _garbage(GARBAGE[seed]):
+            outcome, again = execution.run(test._replace(seed=test.seed + seed), name)
         if outcome.kind != "ok" or execution.adapter.differences(result, again, relation):
             return False
     return True
 
 
-def _litter(adapter: Adapter, round_: int) -> None:
-    """Freed memory is full of the same byte: what a library never wrote differs from run to run."""
-    byte = Fill("constant", *2 * (LITTER_BYTES[round_],))
-    held = [adapter.build(Tensor("uint8", (size,), byte), "cpu") for size in LITTER for _ in range(4)]
-    del held
+@contextmanager
+def _garbage(byte: int) -> Iterator[None]:
+    """Within it, memory that nobody has written to is full of one byte, where glibc is the allocator."""
+    if _MALLOPT is None:
+        yield
+        return
+    _MALLOPT(_M_PERTURB, byte)
+    try:
+        yield
+    finally:
+        _MALLOPT(_M_PERTURB, 0)
 
 
 def _about_values(execution: Executing, test: TestCase, expected: Any, actual: Any) -> str:
