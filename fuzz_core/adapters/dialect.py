@@ -27,8 +27,8 @@ class Way(NamedTuple):
     expression for the changed tensor, from that of the plain one and the test case's seed. actual: the mode's call of a
     function `f` of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its
     construction `{m}` and the name `{x}` of the first tensor, in both calls. more: a further parameter of `f`, that it
-    hands on. call: the mode's own call where it is another one, written as a second function `g`. imports: statements
-    that these texts need beyond the dialect's own.
+    hands on. shared: whether both calls use one object with state, made before. call: the mode's own call where it is
+    another one, written as a second function `g`. imports: statements that these texts need beyond the dialect's own.
     """
 
     check: str
@@ -36,6 +36,7 @@ class Way(NamedTuple):
     actual: str = "f({x})"
     instance: str = "{m}"
     more: str = ""
+    shared: bool = False
     call: Callable[[Invocation], Invocation | None] | None = None
     imports: tuple[str, ...] = ()
 

@@ -40,11 +40,13 @@ def render_comparison(
     if way is None:
         raise CodecError(f"mode {mode} cannot be written as a script")
     writer = _Function(dialect, way)
-    body = writer.body(test.invocation, [dialect.seed(test.seed)] if seeded else [])
+    seeding = [dialect.seed(test.seed)] if seeded else []
+    body = writer.body(test.invocation, seeding)
     names = [name for name, _ in writer.tensors]
     changed = [way.tensor(name, tensor, test.seed) for name, tensor in writer.tensors]
     lines = [*dialect.imports, *way.imports, *(["import numpy as np"] if needs_numpy(test.invocation) else []), ""]
     lines += [f"{name} = {dialect.tensor(tensor)}" for name, tensor in writer.tensors]
+    lines += [*(seeding if writer.made else ()), *writer.made]
     lines += ["", *_function("f", [*names, f"**{way.more}"] if way.more else names, body), ""]
     own = way.call and way.call(test.invocation)
     if own is not None:
@@ -75,6 +77,7 @@ class _Function(Writer):
         super().__init__(dialect)
         self.way = way
         self.tensors: list[tuple[str, Tensor]] = []
+        self.made: list[str] = []
         self.taken |= {*NAMES, "f", "g", "actual", "expected"}
 
     def body(self, invocation: Invocation, first: list[str]) -> list[str]:
@@ -83,6 +86,8 @@ class _Function(Writer):
         if invocation.then is not None and self.tensors:
             made = before.pop().removeprefix("m = ")
             before.append(f"m = {self.way.instance.format(m=made, x=self.tensors[0][0])}")
+        if self.way.shared and invocation.then is not None:
+            self.made, before = before, []
         if self.way.more:
             last = f"{last[:-1]}{'' if last.endswith('()') else ', '}**{self.way.more})"
         return [*first, *before, f"return {last}"]

@@ -22,7 +22,15 @@ from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 CLEAR_EVERY = 4096
-WAYS: dict[str, str] = {}
+_MODES = "fuzz_core.adapters.tensorflow.modes"
+WAYS = {
+    "cpu-fp64": f"{_MODES}.precision:Precise",
+    "cpu-fp64-nudged": f"{_MODES}.precision:Nudged",
+    "function": f"{_MODES}.tracing:Traced",
+    "xla": f"{_MODES}.tracing:Compiled",
+    "grad": f"{_MODES}.gradient:Reverse",
+    "grad-numerical": f"{_MODES}.gradient:Numerical",
+}
 
 
 class Stream:
@@ -55,6 +63,7 @@ class TensorFlowAdapter:
         self.tf = importlib.import_module("tensorflow")
         self.keras = importlib.import_module("keras")
         self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
+        self.comparing = importlib.import_module("fuzz_core.adapters.tensorflow.comparing")
         self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
@@ -206,17 +215,18 @@ class TensorFlowAdapter:
             self.tf.test.experimental.sync_devices()
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """By `tf.test`'s tolerances; empty where two results agree."""
-        text: str = self.tensors.difference(reference, other)
+        """See `tensorflow.comparing`."""
+        text: str = self.comparing.differences(reference, other, relation)
         return text
 
     def error(self, reference: Any, other: Any) -> float:
-        """See `tensorflow.tensors`."""
-        return 0.0 if not self.tensors.difference(reference, other) else float("inf")
+        """See `tensorflow.comparing`."""
+        units: float = self.comparing.error(reference, other)
+        return units
 
     def whole(self, result: Any) -> bool:
         """Whether a tensor of it has an integral dtype."""
-        return any(t.dtype.is_integer or t.dtype.is_bool for t in self.tf.nest.flatten(result) if self.tf.is_tensor(t))
+        return any(self.tf.as_dtype(name).is_integer or name == "bool" for name in self.comparing.dtypes(result))
 
     @contextlib.contextmanager
     def operators(self, seen: Callable[[str], None]) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.tensorflow.ways import WAYS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -25,8 +25,6 @@ _INTERNAL = (
     r"|vector::_M_|basic_string::|basic_string_view::|bad[ _]optional[ _]access|bad[ _]variant[ _]access"
     r"|\b(?:unordered_)?map::at|_Map_base::at|[Uu]nknown (?:C\+\+ )?exception"
 )
-
-WAYS: dict[str, Way] = {}
 
 
 class TensorFlowDialect:

@@ -135,37 +135,3 @@ def shape_value(shape: Any) -> Value:
     if shape.rank is None:
         return Invocation("tf.TensorShape", (prim(None),))
     return Seq("list", tuple(prim(size) for size in shape.as_list()))
-
-
-_TOLERANCES = {"float16": 1e-3, "bfloat16": 1e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
-
-
-def difference(reference: Any, other: Any) -> str:
-    """How two results differ beyond `tf.test`'s tolerances (1e-6, 1e-3 for half, 1e-2 for bfloat16); NaN equals NaN."""
-    try:
-        first, second = (tf.nest.flatten(result, expand_composites=True) for result in (reference, other))
-    except (TypeError, ValueError):
-        return ""
-    if len(first) != len(second):
-        return f"{len(first)} results against {len(second)}"
-    return next(filter(None, map(_different, first, second)), "")
-
-
-def _different(one: Any, two: Any) -> str:
-    if not all(isinstance(value, tf.Tensor | tf.Variable | np.ndarray | np.generic) for value in (one, two)):
-        return ""
-    one, two = (value if isinstance(value, np.ndarray) else np.asarray(value.numpy()) for value in (one, two))
-    if one.dtype != two.dtype or one.shape != two.shape:
-        return f"{one.dtype.name} of shape {one.shape} against {two.dtype.name} of shape {two.shape}"
-    if one.dtype.kind in "OSUb" or one.size == 0:
-        return "" if np.array_equal(one, two) else "elements differ"
-    tolerance = _TOLERANCES.get(one.dtype.name, 1e-6)
-    exact = one.dtype.kind not in "fcV"
-    wide = one.dtype if exact else np.complex128 if one.dtype.kind == "c" else np.float64
-    close = (
-        one == two if exact else np.isclose(two.astype(wide), one.astype(wide), tolerance, tolerance, equal_nan=True)
-    )
-    if close.all():
-        return ""
-    place = tuple(int(i) for i in np.argwhere(~close)[0])
-    return f"{int((~close).sum())} of {close.size} elements differ, first at {place}: {one[place]} against {two[place]}"

@@ -1,0 +1,126 @@
+"""Derivatives, computed in different ways: projections on fixed directions, in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from fuzz_core.adapters.tensorflow.comparing import ABSOLUTE, RELATIVE
+from fuzz_core.adapters.tensorflow.modes.precision import Doubled, in_doubles
+from fuzz_core.adapters.tensorflow.modes.tracing import of_tensors
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import TestCase
+
+# The step is that of double precision; the coarse one tells a step function from a constant one.
+STEP = 1e-6
+COARSE = 0.25
+
+Tensors = Sequence[Any]
+Scalar = Callable[..., Any]
+
+
+def direction(like: Any, turn: float) -> Any:
+    """Numbers in [-1, 1] that depend on the place alone."""
+    places = tf.range(tf.size(like), dtype=tf.float64)
+    return tf.reshape(tf.cos(turn + 1.7 * places), tf.shape(like))
+
+
+class Gradient(Doubled):
+    """The common part: the call as a scalar function of its floating-point tensors."""
+
+    against = ""
+    relation = ""
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a floating-point tensor, and no object with state."""
+        floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+        return floating and test.invocation.then is None
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`: a number for each tensor, that is, one derivative along a direction."""
+        with in_doubles():
+            scalar, points = self._scalar(test)
+            return [float(number) for number in self.derivatives(scalar, points)]
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """One for each point."""
+        raise NotImplementedError
+
+    def _scalar(self, test: TestCase) -> tuple[Scalar, Tensors]:
+        call, tensors = of_tensors(*self.builder.parts(test.invocation))
+        places = [place for place, tensor in enumerate(tensors) if _differentiable(tensor)]
+        if not places:
+            raise BuildError("nothing to differentiate by")
+
+        def scalar(*points: Any) -> Any:
+            self.adapter.reset(test.seed)
+            each = list(tensors)
+            for place, point in zip(places, points, strict=True):
+                each[place] = point
+            return _projected(self.builder.timed(call, each, {}))
+
+        return scalar, [tensors[place] for place in places]
+
+
+def _differentiable(part: Any) -> bool:
+    return isinstance(part, tf.Tensor) and part.dtype == tf.float64
+
+
+def _projected(result: Any) -> Any:
+    parts = [part for part in tf.nest.flatten(result, expand_composites=True) if _differentiable(part)]
+    if not parts:
+        raise BuildError("nothing to differentiate")
+    return tf.add_n([tf.reduce_sum(direction(part, 0.3) * part) for part in parts])
+
+
+class Reverse(Gradient):
+    """Backward mode; compared with nothing by itself."""
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """See `Gradient`. Raises BuildError where there is no derivative."""
+        with tf.GradientTape() as tape:
+            for point in points:
+                tape.watch(point)
+            value = scalar(*points)
+        found = tape.gradient(value, list(points))
+        if all(each is None for each in found):
+            raise BuildError("no derivative")
+        return [0.0 if each is None else _along(each, point) for each, point in zip(found, points, strict=True)]
+
+
+def _along(gradient: Any, point: Any) -> Any:
+    return tf.reduce_sum(direction(point, 0.9) * tf.convert_to_tensor(gradient))
+
+
+class Numerical(Gradient):
+    """Backward mode must agree with difference quotients, where a function is smooth."""
+
+    against = "grad"
+    relation = "gradient"
+
+    def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
+        """See `Gradient`. Raises BuildError at kinks, jumps and steps, and where rounding drowns the quotient."""
+        return [quotient(scalar, points, place) for place in range(len(points))]
+
+
+def quotient(scalar: Scalar, points: Tensors, place: int) -> float:
+    """The symmetric difference quotient along `direction`, where it is one derivative whatever the step and side."""
+    here = float(scalar(*points))
+    ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, COARSE, -COARSE)}
+    found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
+    sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
+    if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
+        raise BuildError("not smooth here")
+    if found == 0.0 and ends[COARSE] != ends[-COARSE]:
+        raise BuildError("a step function")
+    return found
+
+
+def _moved(scalar: Scalar, points: Tensors, place: int, step: float) -> float:
+    each = list(points)
+    each[place] = points[place] + step * direction(points[place], 0.9)
+    return float(scalar(*each))

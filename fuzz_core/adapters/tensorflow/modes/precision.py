@@ -1,0 +1,168 @@
+"""The same call in double precision, on exactly the same numbers: what other modes are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.adapters.tensorflow.comparing import dtypes
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, TestCase, Value
+
+_WIDE = {
+    name: "complex128" if dtype.kind == "complex" else "float64"
+    for name, dtype in DTYPES.items()
+    if dtype.kind in ("float", "complex")
+}
+_DRAWN = "float32"
+
+
+class Widened:
+    """Tensors and dtypes as doubles. noise: largest relative change of an element, in its dtype's epsilons."""
+
+    noise = 0.0
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        wide = _WIDE.get(described.dtype)
+        if wide is None or (wide == described.dtype and not self.noise):
+            return live
+        array = self._moved(np.asarray(live).astype(wide), described.dtype)
+        if described.container == "ndarray":
+            return array
+        made = tf.constant(array)
+        return tf.Variable(made) if isinstance(live, tf.Variable) else made
+
+    def _moved(self, array: Any, narrow: str) -> Any:
+        """Every element a little off, by an amount that depends on where it stands: equal ones differ afterwards."""
+        if not self.noise:
+            return array
+        places = np.arange(array.size, dtype=np.float64).reshape(array.shape)
+        return array * (1 + self.noise * _epsilon(narrow) * np.cos(1 + 2.4 * places))
+
+    def instance(self, live: Any) -> Any:
+        """See `Change`: what Keras makes follows its default precision, see `in_doubles`."""
+        return live
+
+    def ref(self, ref: Ref) -> Ref:
+        """See `Change`."""
+        if ref.kind == "dtype":
+            return Ref("dtype", _WIDE.get(ref.name, ref.name))
+        plain = ref.name.removeprefix("tf.")
+        return Ref("name", f"tf.{_WIDE[plain]}") if ref.kind == "name" and plain in _WIDE else ref
+
+
+def _epsilon(name: str) -> float:
+    return float(tf.experimental.numpy.finfo(tf.as_dtype(name).real_dtype.as_numpy_dtype).eps)
+
+
+class _Noisy(Widened):
+    noise = 4.0
+
+
+@contextmanager
+def in_doubles() -> Iterator[None]:
+    """Keras computes in doubles, on weights that are drawn in the precision that they have in the plain call."""
+    floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
+    drawing = keras.Variable._initialize_with_initializer
+
+    def drawn(self: Any, initializer: Any) -> Any:
+        if self._dtype != "float64":
+            return drawing(self, initializer)
+        return self._initialize(lambda: tf.cast(initializer(self._shape, dtype=_DRAWN), tf.float64))
+
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    keras.Variable._initialize_with_initializer = drawn
+    try:
+        yield
+    finally:
+        keras.Variable._initialize_with_initializer = drawing
+        keras.config.set_dtype_policy(policy)
+        keras.config.set_floatx(floatx)
+
+
+class Doubled(Changed):
+    """A call whose arguments are doubles: also dtypes by their names, lists of numbers and what inner calls return."""
+
+    def __init__(self, adapter: Adapter, clock: Clock) -> None:
+        super().__init__(adapter, clock)
+        makers = self.builder.makers
+        prim, sequence = makers[Prim], makers[Seq]
+        makers[Prim] = lambda value: prim(_wide_name(value))
+        makers[Seq] = lambda value: _doubles(sequence(value)) if _are_numbers(value) else sequence(value)
+        makers[Invocation] = lambda value: _as_doubles(self.builder.call(value))
+
+    def change(self) -> Change:
+        """See `Changed`."""
+        return Widened()
+
+    def applies(self, test: TestCase) -> bool:
+        """Always: tensors may also be written as lists."""
+        return True
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`."""
+        with in_doubles():
+            return self.builder.call(test.invocation)
+
+
+def _wide_name(value: Prim) -> Prim:
+    return Prim("str", _WIDE.get(str(value.value), value.value)) if value.type == "str" else value
+
+
+def _are_numbers(value: Value) -> bool:
+    """Whether a sequence is what TensorFlow takes for a tensor of floating-point numbers."""
+    if isinstance(value, Seq):
+        return value.kind != "set" and len(value.items) > 0 and all(map(_are_numbers, value.items))
+    return isinstance(value, Prim) and value.type == "float"
+
+
+def _doubles(numbers: Any) -> Any:
+    """The numbers that they are in single precision."""
+    try:
+        return tf.constant(np.asarray(numbers, dtype=_DRAWN).astype(np.float64))
+    except ValueError:
+        return numbers
+
+
+def _as_doubles(made: Any) -> Any:
+    if isinstance(made, tf.Tensor) and made.dtype.name in _WIDE:
+        return tf.cast(made, _WIDE[made.dtype.name])
+    return made
+
+
+class Precise(Doubled):
+    """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
+
+    relation = "finite"
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
+        result = super().run(test)
+        if any(_WIDE.get(name, name) != name for name in dtypes(result)):
+            raise BuildError("the result is no double")
+        return result
+
+
+class Nudged(Precise):
+    """Double precision on numbers that differ from the test case's by a few roundings: how much that changes.
+
+    Compared with nothing by itself.
+    """
+
+    against = ""
+    relation = ""
+
+    def change(self) -> Change:
+        """See `Changed`."""
+        return _Noisy()

@@ -1,0 +1,114 @@
+"""The same call as a graph, and compiled from one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+from fuzz_core.adapters.modes import Changed
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import TestCase
+
+# What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow.
+_BEYOND_GRAPHS = re.compile(
+    r"(?i)symbolic|graph|eager|tf\.function|singleton|lifted|placeholder|tensorspec|numpy|zero or more tensors"
+    r"|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically|fully[- ]defined"
+    r"|unknown (?:shape|rank)"
+)
+# What XLA is documented not to have: an operator, a dtype, a shape that only the elements tell.
+_BEYOND_XLA = re.compile(
+    r"(?i)unsupported op|compile-time constant|not compilable|no registered|not supported|unsupported|dynamic|xla"
+    r"|unimplemented|not implemented"
+)
+
+Call = Callable[..., Any]
+
+
+class Traced(Changed):
+    """As a graph; it must also be accepted and refused alike."""
+
+    relation = "behaviour"
+    compiled: bool | None = None
+    drawing: tuple[str, ...] = ("seed2",)
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`. Raises BuildError for what graphs are documented not to do, and for random numbers."""
+        function, tensors = of_tensors(*self.builder.parts(test.invocation))
+        graph = self.traced(function, tensors)
+        if any(draws(operation, self.drawing) for operation in _operations(graph.graph)):
+            raise BuildError("it draws other numbers by design")
+        return self.executed(graph, tensors)
+
+    def traced(self, function: Call, tensors: list[Any]) -> Any:
+        """The graph of a function of these tensors."""
+        call = tf.function(function, autograph=False, jit_compile=self.compiled)
+        try:
+            return self.builder.timed(call.get_concrete_function, tensors, {})
+        except Exception as error:
+            if isinstance(error, NotImplementedError | AttributeError) or _BEYOND_GRAPHS.search(str(error)):
+                raise BuildError(f"not to be traced: {str(error)[:200]}") from error
+            raise
+
+    def executed(self, graph: Any, tensors: list[Any]) -> Any:
+        """What the graph computes."""
+        return self.builder.timed(graph, tensors, {})
+
+
+class Compiled(Traced):
+    """Compiled by XLA, which draws random numbers of its own even from given seeds."""
+
+    compiled = True
+    drawing = ("seed", "seed2", "alg")
+
+    def executed(self, graph: Any, tensors: list[Any]) -> Any:
+        """See `Traced`."""
+        try:
+            return super().executed(graph, tensors)
+        except (tf.errors.OpError, TypeError, ValueError) as error:
+            if isinstance(error, tf.errors.UnimplementedError) or _BEYOND_XLA.search(str(error)):
+                raise BuildError(f"not to be compiled: {str(error)[:200]}") from error
+            raise
+
+
+def of_tensors(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
+    """A call as a function of its tensors alone, and the tensors. Raises BuildError where they cannot be told."""
+    try:
+        leaves = tf.nest.flatten((args, keywords))
+    except TypeError as error:
+        raise BuildError(f"arguments without an order: {error}") from error
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, tf.Tensor | tf.Variable | _COMPOSITE)]
+
+    def call(*tensors: Any) -> Any:
+        each = list(leaves)
+        for place, tensor in zip(places, tensors, strict=True):
+            each[place] = tensor
+        again, named = tf.nest.pack_sequence_as((args, keywords), each)
+        return function(*again, **named)
+
+    return call, [leaves[place] for place in places]
+
+
+_COMPOSITE = tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices
+
+
+def _operations(graph: Any) -> Iterable[str]:
+    """The operators in a graph and in the functions that it calls."""
+    for operation in graph.get_operations():
+        yield operation.type
+    for function in graph._functions.values():
+        for node in function.cached_definition.node_def:
+            yield node.op
+
+
+@cache
+def draws(operator: str, names: tuple[str, ...]) -> bool:
+    """Whether an operator has an input or an attribute of one of these names, by its definition."""
+    definition = op_def_registry.get(operator)
+    if definition is None:
+        return False
+    return any(part.name in names for part in (*definition.attr, *definition.input_arg))

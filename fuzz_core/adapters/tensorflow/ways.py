@@ -1,0 +1,34 @@
+"""TensorFlow's modes as text."""
+
+from __future__ import annotations
+
+from fuzz_core.adapters.dialect import Way
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.values import Tensor
+
+# Nothing but lists of tensors: sparse ones are not compared otherwise.
+CLOSE = "tf.test.TestCase().assertAllClose(*(tf.nest.flatten(r, True) for r in ({actual}, {expected})))"
+FINITE = (
+    "for r in tf.nest.flatten({expected}, True):\n"
+    "    assert not r.dtype.is_floating or tf.reduce_all(tf.math.is_finite(r)), {actual}"
+)
+GRADIENT = "for a, b in zip(*{actual}):\n    tf.test.TestCase().assertAllClose(a, b, 1e-3, 1e-5)"
+
+
+def _wide(source: str, tensor: Tensor, seed: int) -> str:
+    kind = DTYPES[tensor.dtype].kind
+    if kind not in ("float", "complex") or tensor.dtype in ("float64", "complex128"):
+        return source
+    return f"tf.cast({source}, tf.{'float64' if kind == 'float' else 'complex128'})"
+
+
+def _graph(more: str = "") -> Way:
+    return Way(CLOSE, actual=f"tf.function(f, autograph=False{more})({{x}})", shared=True)
+
+
+WAYS: dict[str, Way] = {
+    "cpu-fp64": Way(FINITE, _wide),
+    "function": _graph(),
+    "xla": _graph(", jit_compile=True"),
+    "grad-numerical": Way(GRADIENT, _wide, "tf.test.compute_gradient(f, [{x}], 1e-6)"),
+}
