@@ -1,0 +1,130 @@
+"""qualitylib alive."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from fuzz_core.adapters.arrays import describe_array
+from fuzz_core.adapters.base import Describe, Listed, resolve
+from fuzz_core.adapters.signatures import definition
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Ref, Tensor, Value
+from nightfuzz_qualitylib import comparing
+
+# Few: numpy is slow in half precision.
+MAX_ELEMENTS = 1 << 13
+_HERE = "nightfuzz_qualitylib.modes"
+WAYS = {
+    "cpu-fp64": f"{_HERE}:Precise",
+    "cpu-fp64-nudged": f"{_HERE}:Nudged",
+    "strided": f"{_HERE}:Strided",
+    "out": f"{_HERE}:Out",
+    "inplace": f"{_HERE}:InPlace",
+    "meta": f"{_HERE}:Meta",
+    "vmap": f"{_HERE}:VMap",
+    "grad": f"{_HERE}:Slope",
+    "grad-numerical": f"{_HERE}:Quotient",
+    "compiled": f"{_HERE}:Compiled",
+    "threaded": f"{_HERE}:Threaded",
+}
+
+
+class Adapter:
+    """A CPU, what pretends to be a GPU, and a way to call a function for each kernel that it may have."""
+
+    library = "qualitylib"
+    prefixes = ("qualitylib",)
+    ways = WAYS
+
+    def load(self) -> ModuleType:
+        """Imports qualitylib."""
+        self.root = importlib.import_module("qualitylib")
+        return self.root
+
+    def listed(self) -> list[Listed]:
+        """Its functions and its class."""
+        found = [_listed(f"qualitylib.{name}", getattr(self.root, name), self.root) for name in self.root.APIS]
+        return sorted(found, key=lambda each: each.api.name)
+
+    def describe(self, value: Any, describe: Describe) -> Value | None:
+        """Arrays."""
+        return describe_array(value.data, "tensor") if isinstance(value, self.root.Array) else None
+
+    def build(self, tensor: Tensor, device: str) -> Any:
+        """An array."""
+        if tensor.size > MAX_ELEMENTS and tensor.dtype != "uint8":
+            raise BuildError(f"more than {MAX_ELEMENTS} elements")
+        if tensor.dtype not in comparing.DTYPES:
+            raise BuildError(f"no {tensor.dtype} in this target")
+        return self.root.Array(elements(tensor).reshape(tensor.shape), device)
+
+    def ref(self, ref: Ref, device: str) -> Any:
+        """A numpy dtype, or a name of qualitylib."""
+        if ref.kind == "dtype":
+            return np.dtype(DTYPES[ref.name].storage)
+        return resolve(self.root, ref.name)
+
+    def then_methods(self, cls: type) -> tuple[str, ...]:
+        """Instances are called."""
+        return ("__call__",)
+
+    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
+        """Nothing is hidden."""
+
+    def prepare(self) -> None:
+        """Without warnings of numpy."""
+        np.seterr(all="ignore")
+
+    def reset(self, seed: int) -> None:
+        """The global stream of numpy."""
+        np.random.seed(seed & 0xFFFFFFFF)
+
+    def state(self) -> object:
+        """The settings."""
+        return tuple(self.root.settings.items())
+
+    def modes(self) -> tuple[str, ...]:
+        """Two devices."""
+        return ("cpu", "cuda")
+
+    def enter(self, mode: str) -> str:
+        """Devices are known by the arrays on them."""
+        return mode
+
+    def synchronise(self, mode: str) -> None:
+        """There is nothing to wait for."""
+
+    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
+        """See `nightfuzz_qualitylib.comparing`."""
+        return comparing.differences(reference, other, relation)
+
+    def error(self, reference: Any, other: Any) -> float:
+        """See `nightfuzz_qualitylib.comparing`."""
+        return comparing.error(reference, other)
+
+    def whole(self, result: Any) -> bool:
+        """Whether it has integers."""
+        return any(part.dtype.kind in "biu" for part in comparing.parts(result))
+
+    def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
+        """It has none."""
+        return nullcontext()
+
+    def seed_programs(self) -> Iterable[tuple[str, str]]:
+        """None."""
+        return ()
+
+
+def _listed(name: str, found: Any, owner: Any) -> Listed:
+    text, params = definition(name, found)
+    kind = "class" if isinstance(found, type) else "function"
+    return Listed(Api(name, kind, params, text, found.__doc__ or ""), found, owner)

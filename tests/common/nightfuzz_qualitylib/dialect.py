@@ -1,0 +1,73 @@
+"""qualitylib as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from fuzz_core.adapters import spelling
+from fuzz_core.adapters.dialect import Way
+from fuzz_core.ir.values import Invocation, Ref, Tensor
+
+CLOSE = "np.testing.assert_allclose({actual}.data, {expected}.data, 1e-5, 1e-5)"
+INPLACE = "expected = {expected}\nactual = {actual}\nnp.testing.assert_allclose(actual.data, expected.data, 1e-5, 1e-5)"
+ALIKE = (
+    "assert [getattr({actual}.data, name) for name in ('shape', 'dtype', 'strides')]"
+    " == [getattr({expected}.data, name) for name in ('shape', 'dtype', 'strides')]"
+)
+
+
+def _through(text: str) -> Callable[[str, Tensor, int], str]:
+    return lambda source, tensor, seed: text.format(source)
+
+
+def _scattered(source: str, tensor: Tensor, seed: int) -> str:
+    return f"qualitylib.scattered({source})" if tensor.shape else source
+
+
+def _inplace(invocation: Invocation) -> Invocation:
+    return invocation._replace(api=f"{invocation.api}_")
+
+
+WAYS: dict[str, Way] = {
+    "strided": Way(CLOSE, _scattered),
+    "cpu-fp64": Way("assert np.isfinite({expected}.data).all(), {actual}", _through("{}.double()")),
+    "out": Way(CLOSE, actual="f({x}, out=qualitylib.empty_like(f({x})))", more="out"),
+    "inplace": Way(INPLACE, actual="g({x})", call=_inplace),
+    "meta": Way(ALIKE, _through("{}.to('meta')")),
+    "vmap": Way(CLOSE, _through("qualitylib.twice({})"), "qualitylib.vmap(f)({x})[0]"),
+    "grad-numerical": Way(
+        "np.testing.assert_allclose({actual}, 1e-3, 1e-3)",
+        _through("{}.double()"),
+        "qualitylib.derivative(f, {x}), qualitylib.quotient(f, {x})",
+    ),
+    "compiled": Way(CLOSE, actual="qualitylib.compiled(f)({x})"),
+    "threaded": Way(CLOSE, actual="qualitylib.threaded(f)({x})"),
+    "cuda": Way(CLOSE, _through("{}.to('cuda')")),
+}
+
+
+class Dialect:
+    """Tensors are arrays of numpy's in arrays of qualitylib's."""
+
+    library = "qualitylib"
+    distributions = ("qualitylib",)
+    imports = ("import numpy as np", "import qualitylib")
+    strided = False
+    ways = WAYS
+    internal_error = re.compile(r"INTERNAL ASSERT FAILED|SystemError: ")
+    out_of_memory = re.compile(r"MemoryError|Unable to allocate")
+    poisons = re.compile(r"device is lost")
+    native_modules = re.compile(r"(?!)")
+
+    def tensor(self, tensor: Tensor) -> str:
+        """`qualitylib.array(np.zeros((2, 3)))`."""
+        return f"qualitylib.array({spelling.numpy_array(tensor)})"
+
+    def ref(self, ref: Ref) -> str:
+        """A dtype by its numpy name, anything else as it is."""
+        return f"np.{ref.name}" if ref.kind == "dtype" else ref.name
+
+    def seed(self, seed: int) -> str:
+        """`np.random.seed(0)`."""
+        return f"np.random.seed({seed & 0xFFFFFFFF})"

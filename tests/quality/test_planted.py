@@ -1,0 +1,95 @@
+"""The whole engine on a library whose faults are known: all are found, confirmed and minimised, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+import qualitylib
+from nightfuzz_qualitylib.adapter import WAYS
+from planted import OPEN, PLANTED, SOUND, Fault
+
+from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.figures import FuzzOptions
+from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.session import Session
+from fuzz_core.oracles.contract import ORACLES, oracle_of
+from fuzz_core.oracles.differential import DEVICE_SHARE, REFERENCES, SHARES
+from fuzz_core.store.records import BugRow
+
+TRIAGE = TriageOptions(bug_seconds=600.0, runs=2, timeout=1.0)
+GROUPS = sorted({fault[1:4] for fault in PLANTED})
+# Of each function's tests, so many are judged by the oracle and in the mode that must find its fault.
+JUDGED = 150
+LEAST_TESTS, MOST_TESTS = 800, 4000
+GENEROUS_SECONDS = 240.0
+LINES = 12
+
+
+def needed(oracle: str, mode: str) -> int:
+    """How many tests a function needs, by the share of them that the oracle and the mode take."""
+    if oracle == "crash":
+        return JUDGED
+    share = SHARES.get(mode, DEVICE_SHARE) if oracle == "differential" else oracle_of(oracle).share
+    return min(max(int(JUDGED / share), LEAST_TESTS), MOST_TESTS)
+
+
+def hunt(session: Session, faults: list[Fault]) -> None:
+    """Fuzzes the functions of a group with every oracle; leaks are looked for in a time-boxed run alone."""
+    patterns = [f"qualitylib.{fault.api}" for fault in faults]
+    if faults[0].oracle != "leak":
+        tests = len(faults) * needed(faults[0].oracle, faults[0].mode)
+        fuzz(session, FuzzOptions(seconds=None, tests=tests, seed=1, timeout=1.0, patterns=patterns))
+        return
+
+    def all_suspected() -> bool:
+        return {finding.api for finding in session.store.findings(session.target.key)} >= set(patterns)
+
+    session.stopped = all_suspected
+    fuzz(session, FuzzOptions(seconds=GENEROUS_SECONDS, seed=1, timeout=1.0, patterns=patterns))
+    session.stopped = lambda: False
+
+
+def shown(bug: BugRow, session: Session) -> tuple[str, str, str, str]:
+    """What a bug is, in the terms of the table."""
+    [*_, finding] = session.store.findings(session.target.key, bug=bug.id)
+    mode = "cuda" if bug.oracle == "performance" else finding.verdict.detail.partition(":")[0].rstrip("*")
+    return bug.api.removeprefix("qualitylib."), bug.oracle, bug.kind, mode
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=["-".join(group) for group in GROUPS])
+def test_planted_faults_are_found_confirmed_and_minimised_and_nothing_else(
+    group: tuple[str, str, str], quality_session: Session
+) -> None:
+    if group[0] not in ORACLES:
+        pytest.skip(f"there is no oracle {group[0]}: it is not in {', '.join(ORACLES)}")
+    faults = [fault for fault in PLANTED if fault[1:4] == group]
+    hunt(quality_session, faults)
+    examined = examine(quality_session, TRIAGE)
+    assert examined.left == 0
+    bugs = quality_session.store.bugs()
+    assert {shown(bug, quality_session) for bug in bugs} == {fault[:4] for fault in faults}
+    assert [bug.script for bug in bugs if code_lines(bug) > LINES] == []
+
+
+def code_lines(bug: BugRow) -> int:
+    """Lines of a script that are code."""
+    return sum(bool(line) and not line.startswith("#") for line in bug.script.splitlines())
+
+
+def test_nothing_is_found_in_sound_functions(quality_session: Session) -> None:
+    patterns = [f"qualitylib.{name}" for name in SOUND]
+    options = FuzzOptions(seconds=None, tests=len(SOUND) * 1500, seed=1, timeout=1.0, patterns=patterns)
+    report = fuzz(quality_session, options)
+    examine(quality_session, TRIAGE)
+    assert report.deaths == 0
+    assert [(bug.signature_text, bug.script) for bug in quality_session.store.bugs()] == []
+
+
+def test_every_oracle_and_every_mode_has_faults_to_find() -> None:
+    assert set(ORACLES) - {fault.oracle for fault in PLANTED} == set()
+    compared = {mode for mode in WAYS if mode not in REFERENCES} | {"cpu-fp64", "cuda"}
+    assert compared - {fault.mode for fault in PLANTED} == set()
+
+
+def test_the_table_names_every_function_once() -> None:
+    assert len(PLANTED) >= 40
+    assert sorted([*(fault.api for fault in PLANTED), *SOUND, *OPEN]) == sorted(qualitylib.APIS)
