@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
@@ -15,7 +15,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
-from fuzz_core.triage.comparison import render_comparison
+from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation, confirm
 from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.native import frames
@@ -28,6 +28,8 @@ GDB_SECONDS = 120.0
 HANG_IMPORT_SECONDS = 5.0
 HANG_FACTOR = 5.0
 CORRUPTION_FACTOR = 3
+# The oracles that execute a test case in other modes than the first.
+COMPARING = ("differential", "nonfinite")
 
 EXPECTED = {
     "crash": "a result or a Python exception",
@@ -35,6 +37,8 @@ EXPECTED = {
     "hang": "a result or a Python exception within seconds",
     "wrong-result": "the same result in every mode",
     "wrong-metadata": "the shape, dtype and strides of the real result",
+    "wrong-gradient": "the derivatives of the function that is computed",
+    "inconsistent": "both modes accept the call, or both refuse it",
     "nonfinite": "finite numbers, as in double precision",
     "bounds": "an exception that says what the documentation says",
     "slow": "less precision costs no more time",
@@ -184,9 +188,19 @@ class Examiner:
     def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
         """Confirms the smallest script; where that fails, with seeded streams, then the test case as it was found."""
         tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
-        found = _decisive(self._tried(finding, test, seeded) for test, seeded in tries)
+        plain = (self._tried(finding, test, seeded) for test, seeded in tries)
+        found = _decisive(itertools.chain(plain, self._in_other_modes(finding, small)))
         assert found is not None
         return found
+
+    def _in_other_modes(self, finding: FindingRow, small: TestCase) -> Iterator[Examination]:
+        """A process tells of its death, but not in which mode: one that was executed for the test case."""
+        if finding.outcome.kind != "signal":
+            return
+        for name, test in itertools.product(COMPARING, dict.fromkeys((small, finding.test))):
+            for mode in oracle_of(name).plan(test, ("cpu", *self.dialect.ways)):
+                verdict = finding.verdict._replace(detail=f"{mode}: {finding.outcome.name}")
+                yield self._tried(finding._replace(verdict=verdict), test, True)
 
     def _tried(self, finding: FindingRow, test: TestCase, seeded: bool) -> Examination:
         script = self._script(test, finding, seeded)
@@ -200,7 +214,7 @@ class Examiner:
         only where it was found as one: a script's limit is far longer than a test's.
         """
         first = self._run_script(script, found, 1)
-        verdict = self.crash.judge({"cpu": first.outcome}, self.dialect)
+        verdict = self.crash.judge({_mode(found): first.outcome}, self.dialect)
         if verdict.clean or (verdict.kind == "hang" and found.kind != "hang"):
             return first._replace(hits=0), found
         first = first._replace(hits=1)
@@ -246,9 +260,11 @@ class Examiner:
         kind = finding.verdict.kind
         observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
         mode = _mode(finding.verdict)
-        if mode in self.dialect.ways and finding.verdict.oracle != "crash":
-            said = f"{kind}: {finding.outcome.text.strip()}".splitlines()[0]
-            return render_comparison(test, mode, self.dialect, EXPECTED.get(kind, ""), said, seeded)
+        if mode in self.dialect.ways:
+            crash = finding.verdict.oracle == "crash"
+            said = observed[0] if crash else finding.outcome.text.strip().partition("\n")[0]
+            check = CALL if crash else RAISED if kind == "inconsistent" else None
+            return render_comparison(test, mode, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {said}", seeded, check)
         return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded, kind == "leak")
 
 

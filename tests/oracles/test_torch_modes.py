@@ -107,6 +107,10 @@ torch.p_onednn = off(lambda x: torch.backends.mkldnn.enabled)
 torch.p_threads = off(lambda x: torch.get_num_threads() > 1)
 torch.p_raises = off(lambda x: 1 / 0)
 
+for name, found in [*vars(torch).items(), *vars(torch.Tensor).items()]:
+    if name.startswith("p_"):
+        found.__doc__ = "Of what nothing is said, nothing is promised."
+
 adapter = adapter_of("torch")
 adapter.load()
 adapter.prepare()
