@@ -29,6 +29,19 @@ def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     return 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
+def overlaps(tensor: Tensor) -> bool:
+    """Whether elements may share a place in memory."""
+    strides = tensor.strides
+    if strides is None or 0 in tensor.shape:
+        return False
+    reached = 0
+    for step, n in sorted(zip(strides, tensor.shape, strict=True)):
+        if n > 1 and step <= reached:
+            return True
+        reached += (n - 1) * step
+    return False
+
+
 def simplest(tensor: Tensor) -> View | None:
     """The shortest true form; None where the tensor is row-major (or empty: then strides are not kept)."""
     if tensor.strides is None or tensor.size == 0 or tensor.strides == row_major(tensor.shape):

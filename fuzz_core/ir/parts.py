@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fuzz_core.ir.fuzztype import arguments
-from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, Value
+from fuzz_core.ir.values import Invocation, Map, Prim, Seq, Tensor, Value
 
 
 def tensors_of(value: Value) -> Iterator[Tensor]:
@@ -15,6 +15,16 @@ def tensors_of(value: Value) -> Iterator[Tensor]:
     elif isinstance(value, (Seq, Map, Invocation)):
         for part in _parts(value):
             yield from tensors_of(part)
+
+
+def numbers_of(value: Value) -> Iterator[int | float | complex]:
+    """The scalar numbers in a value, from left to right; booleans are none."""
+    if isinstance(value, Prim) and value.type in ("int", "float", "complex"):
+        assert isinstance(value.value, int | float | complex)
+        yield value.value
+    elif isinstance(value, (Seq, Map, Invocation)):
+        for part in _parts(value):
+            yield from numbers_of(part)
 
 
 def _parts(value: Seq | Map | Invocation) -> list[Value]:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import inf
+from math import inf, isfinite
 from typing import Any, Protocol
 
 import numpy as np
 
 from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.layout import overlaps
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.parts import numbers_of, tensors_of
 from fuzz_core.ir.values import TestCase
 
 REFERENCE = "cpu-fp64"
@@ -32,6 +33,8 @@ REPEATS = 3
 METADATA = ("metadata", "shape")
 GARBAGE = (0x5A, 0x33, 0xC1)
 LARGEST_WHOLE = 2.0**31
+# Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
+LARGEST_EXPONENT = 38
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # malloc.h: what is allocated is filled with the complement of this byte.
 _M_PERTURB = -6
@@ -99,7 +102,11 @@ def _garbage(byte: int) -> Iterator[None]:
 
 
 def _about_values(execution: Executing, test: TestCase, expected: Any, actual: Any) -> str:
+    if any(overlaps(tensor) for tensor in tensors_of(test.invocation)):
+        return "elements share memory"
     scales = list(_scales(test))
+    if _is_complex(test) and any(not isfinite(number) for number in _magnitudes(test, scales)):
+        return "infinite complex numbers"
     if any(0 < low < tiny for low, _, tiny in scales):
         return "denormal"
     if any(not high < LARGEST_WHOLE for _, high, _ in scales) and execution.adapter.whole(expected):
@@ -128,6 +135,9 @@ def _about_gradient(execution: Executing, test: TestCase) -> str:
 def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:
     if any(not high < LARGEST_SCALE or 0 < low < LEAST_SCALE for low, high, _ in _scales(test)):
         return "badly scaled"
+    lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
+    if any(not size < LARGEST_EXPONENT and size not in lengths for size in map(abs, numbers_of(test.invocation))):
+        return "badly scaled"
     nudged = _result(execution, test, NUDGED)
     finite = nudged is not None and execution.adapter.differences(expected, nudged[0], "finite")
     return "" if finite else "ill-conditioned"
@@ -146,6 +156,16 @@ def _scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
         sizes = np.abs(elements(tensor).astype(np.complex128))
         least = sizes[sizes > 0].min(initial=inf)
         yield float(least), float(np.nan_to_num(sizes, nan=inf).max()), _tiny(tensor.dtype)
+
+
+def _magnitudes(test: TestCase, scales: Sequence[tuple[float, float, float]]) -> Iterator[float]:
+    yield from (high for _, high, _ in scales)
+    yield from map(abs, numbers_of(test.invocation))
+
+
+def _is_complex(test: TestCase) -> bool:
+    scalars = any(isinstance(number, complex) for number in numbers_of(test.invocation))
+    return scalars or any(DTYPES[tensor.dtype].kind == "complex" for tensor in tensors_of(test.invocation))
 
 
 def _tiny(dtype: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +31,13 @@ WAYS = {
     "onednn-off": "fuzz_core.adapters.pytorch.modes.settings:OneDnnOff",
     "threads": "fuzz_core.adapters.pytorch.modes.settings:Threads",
 }
+# What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
+_LATE = (
+    "torch._dynamo.convert_frame",
+    "torch._decomp.decompositions_for_jvp",
+    "torch._functorch.aot_autograd",
+    "torch._inductor.fx_passes.post_grad",
+)
 
 
 class TorchAdapter:
@@ -43,8 +50,9 @@ class TorchAdapter:
     def load(self) -> ModuleType:
         """Imports torch; no thread pool and no CUDA context is started by it."""
         self.torch = importlib.import_module("torch")
-        # Many calls import it on first use: 1.4 s, paid here once instead of in every forked process.
-        importlib.import_module("torch._dynamo")
+        for late in _LATE:
+            with suppress(ImportError):
+                importlib.import_module(late)
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
         self.comparing = importlib.import_module("fuzz_core.adapters.pytorch.comparing")
         self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")

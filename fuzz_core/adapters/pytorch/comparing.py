@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import inf, isclose, isnan
 from typing import Any
@@ -11,6 +12,7 @@ from torch.testing._comparison import default_tolerances
 from torch.utils._pytree import tree_leaves
 
 MAX_TEXT = 500
+_ATTRIBUTE = re.compile(r"attribute '(\w+)'")
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 # Beyond it an infinity is an overflow that another order of the same sum need not have.
 OVERFLOW_SHARE = 0.25
@@ -39,24 +41,34 @@ def _values(reference: Any, other: Any) -> str:
     try:
         torch.testing.assert_close(other, reference, equal_nan=True, check_device=False, check_stride=False)
     except AssertionError as error:
-        return str(error)[:MAX_TEXT]
+        return _said(str(error))[:MAX_TEXT]
     except (TypeError, ValueError, RuntimeError, NotImplementedError):
         return ""
     return ""
+
+
+def _said(text: str) -> str:
+    """What differs in the first line, in the second by how much."""
+    attribute = _ATTRIBUTE.search(text)
+    head = f"another {attribute.group(1)}" if attribute else "other values"
+    return f"{head}\n{' '.join(text.split())}"
 
 
 def _gradient(expected: Sequence[float], actual: Sequence[float]) -> str:
     """Derivatives by the tolerances of `torch.autograd.gradcheck`; NaN equals NaN."""
     for place, (a, b) in enumerate(zip(expected, actual, strict=True)):
         if not isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE) and not (isnan(a) and isnan(b)):
-            return f"derivative by tensor {place} is not equal\n{b} against {a}"
+            return f"another derivative\nby tensor {place}: {b}, expected {a}"
     return ""
 
 
 def _shape(real: torch.Tensor, other: torch.Tensor) -> str:
+    """Shape and dtype, of what is not quantised: there are no such tensors without elements."""
+    if real.is_quantized:
+        return ""
     for name, a, b in (("shape", real.shape, other.shape), ("dtype", real.dtype, other.dtype)):
         if a != b:
-            return f"{name} is {_plain(b)}, expected {_plain(a)}"
+            return f"another {name}\n{_plain(b)}, expected {_plain(a)}"
     return ""
 
 
@@ -64,12 +76,12 @@ def _metadata(real: torch.Tensor, other: torch.Tensor) -> str:
     """Shape, dtype, and strides of dimensions that have more than one element."""
     if text := _shape(real, other):
         return text
-    if real.layout is not torch.strided or other.layout is not torch.strided or not real.numel():
+    if real.is_quantized or real.layout is not torch.strided or other.layout is not torch.strided or not real.numel():
         return ""
     strides = [(a, b) for n, a, b in zip(real.shape, real.stride(), other.stride(), strict=True) if n > 1]
     if all(a == b for a, b in strides):
         return ""
-    return f"stride is {tuple(other.stride())}, expected {tuple(real.stride())}"
+    return f"another stride\n{tuple(other.stride())}, expected {tuple(real.stride())}"
 
 
 def _plain(value: Any) -> str:

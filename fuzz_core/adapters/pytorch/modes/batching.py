@@ -7,13 +7,17 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.modes.promised import Promised, speaks_of_storage
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import TestCase
 
 
-class VMap(Changed):
+class VMap(Promised):
     """The first of two calls at once must give what it gives alone."""
+
+    def applies(self, test: TestCase) -> bool:
+        """See `Mode`: members of a batch have no storage of their own."""
+        return super().applies(test) and not speaks_of_storage(self.function(test))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""

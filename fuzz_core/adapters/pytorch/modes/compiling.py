@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.modes.promised import Promised
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import TestCase
 
 
-class Compiled(Changed):
+class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
 
     relation = "behaviour"

@@ -10,8 +10,8 @@ from torch.autograd import forward_ad
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from fuzz_core.adapters.building import Change
-from fuzz_core.adapters.modes import Changed
 from fuzz_core.adapters.pytorch.modes.precision import Widened
+from fuzz_core.adapters.pytorch.modes.promised import Promised, hides_from_gradients
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
@@ -20,6 +20,8 @@ from fuzz_core.ir.values import TestCase
 # Step and tolerances of `torch.autograd.gradcheck`.
 STEP = 1e-6
 COARSE = 0.25
+EPSILON = torch.finfo(torch.float64).eps
+LARGEST = 1e6
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 _NONE = torch.zeros((), dtype=torch.float64)
 
@@ -33,7 +35,7 @@ def direction(like: torch.Tensor, turn: float) -> torch.Tensor:
     return torch.cos(turn + 1.7 * places)
 
 
-class Gradient(Changed):
+class Gradient(Promised):
     """The common part: the call as a scalar function of its floating-point tensors."""
 
     against = ""
@@ -44,8 +46,9 @@ class Gradient(Changed):
         return Widened()
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor."""
-        return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+        """Where there is a floating-point tensor, and an api that means to be differentiated."""
+        there = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+        return there and super().applies(test) and not hides_from_gradients(self.function(test))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: a number for each tensor, that is, one derivative along a direction."""
@@ -70,7 +73,10 @@ class Gradient(Changed):
             again, named = tree_unflatten(leaves, spec)
             return _projected(self.builder.timed(function, again, named))
 
-        return scalar, [leaves[place].detach() for place in places]
+        points = [leaves[place].detach() for place in places]
+        if any(point.numel() and not point.abs().max() < LARGEST for point in points):
+            raise BuildError("badly scaled")
+        return scalar, points
 
 
 def _differentiable(leaf: Any) -> bool:
@@ -99,6 +105,8 @@ def quotient(scalar: Scalar, points: Tensors, place: int) -> float:
     here = float(scalar(*points).detach())
     ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, COARSE, -COARSE)}
     found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
+    if max(map(abs, (here, *ends.values()))) * EPSILON / STEP > ABSOLUTE + RELATIVE * abs(found):
+        raise BuildError("drowned by rounding")
     sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
     if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
         raise BuildError("not smooth here")

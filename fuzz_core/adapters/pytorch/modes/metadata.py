@@ -8,7 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from fuzz_core.adapters.building import Change
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.modes.promised import Promised
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 
@@ -28,7 +28,7 @@ class _OnMeta:
         return Ref("device", "meta") if ref.kind == "device" else ref
 
 
-class Meta(Changed):
+class Meta(Promised):
     """The meta device must foresee shape and dtype. Strides may depend on the device that it does not stand for."""
 
     relation = "shape"
@@ -58,7 +58,7 @@ class _Fake:
         return ref
 
 
-class Fake(Changed):
+class Fake(Promised):
     """What the compiler believes of a result must be true."""
 
     relation = "metadata"

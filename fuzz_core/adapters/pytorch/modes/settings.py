@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.modes.promised import Promised
 from fuzz_core.adapters.pytorch.ways import THREADS
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import TestCase
@@ -15,7 +15,7 @@ from fuzz_core.ir.values import TestCase
 LEAST_SHARED = 2048
 
 
-class OneDnnOff(Changed):
+class OneDnnOff(Promised):
     """oneDNN's kernels against PyTorch's own."""
 
     def run(self, test: TestCase) -> Any:
@@ -24,12 +24,13 @@ class OneDnnOff(Changed):
             return self.builder.call(test.invocation)
 
 
-class Threads(Changed):
+class Threads(Promised):
     """Several threads against the worker's single one."""
 
     def applies(self, test: TestCase) -> bool:
         """Where there is enough to share."""
-        return any(tensor.size >= LEAST_SHARED for tensor in tensors_of(test.invocation))
+        large = any(tensor.size >= LEAST_SHARED for tensor in tensors_of(test.invocation))
+        return large and super().applies(test)
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""

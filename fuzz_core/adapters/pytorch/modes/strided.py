@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from fuzz_core.adapters.building import Change
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.modes.promised import Promised, speaks_of_storage
 from fuzz_core.adapters.pytorch.ways import layout
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
@@ -50,7 +50,7 @@ class Scattered:
         return ref
 
 
-class Strided(Changed):
+class Strided(Promised):
     """A result must not depend on where in memory its arguments' elements stand."""
 
     def change(self) -> Change:
@@ -59,8 +59,9 @@ class Strided(Changed):
         return self.scattered
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a row-major tensor with two elements or more."""
-        return any(layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
+        """Where there is a row-major tensor with two elements or more, and nothing is said of how it is stored."""
+        there = any(layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
+        return there and super().applies(test) and not speaks_of_storage(self.function(test))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Elements that share a place cannot be written to one by one."""

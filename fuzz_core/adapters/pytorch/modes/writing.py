@@ -9,20 +9,21 @@ from typing import Any
 import torch
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.adapters.modes import Clock
+from fuzz_core.adapters.pytorch.modes.promised import Promised
 from fuzz_core.adapters.pytorch.ways import inplace
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Tensor, TestCase
 
 
-class Out(Changed):
+class Out(Promised):
     """`out=` must be given what is returned without it."""
 
     def applies(self, test: TestCase) -> bool:
         """Where the api has such a parameter that the call leaves alone."""
         call = test.invocation
         free = call.then is None and all(name != "out" for name, _ in call.kwargs)
-        return free and takes_out(self.builder.resolve(call.api))
+        return free and super().applies(test) and takes_out(self.function(test))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: what the given tensors hold afterwards."""
@@ -63,7 +64,7 @@ def _schemas_with_out() -> frozenset[str]:
     return frozenset(s.name for s in schemas if any(a.name == "out" and a.kwarg_only for a in s.arguments))
 
 
-class InPlace(Changed):
+class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
     def __init__(self, adapter: Adapter, clock: Clock) -> None:
@@ -73,7 +74,7 @@ class InPlace(Changed):
     def applies(self, test: TestCase) -> bool:
         """Where there is such a call, and its argument can be written to."""
         call = inplace(test.invocation)
-        return call is not None and _target(call) is not None and self._exists(call)
+        return call is not None and _target(call) is not None and self._exists(call) and super().applies(test)
 
     def _exists(self, call: Invocation) -> bool:
         found = self.there.get(call.api)
