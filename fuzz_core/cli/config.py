@@ -50,7 +50,7 @@ class Settings(BaseModel):
     models: list[Path] = []
     seed_time: Seconds = 60.0
     timeout: Seconds = 3.0
-    oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "leak"]
+    oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "bounds", "leak"]
     confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
     schedule: str = "bandit"

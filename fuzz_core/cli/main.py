@@ -11,6 +11,7 @@ from rich.console import Console
 
 from fuzz_core.cli import bugs as listed
 from fuzz_core.cli import known, listings, options, reporting, working
+from fuzz_core.cli import oracles as judging
 from fuzz_core.cli.boundary import guarded
 from fuzz_core.cli.config import Settings, load
 
@@ -102,6 +103,18 @@ def apis(
         listings.operators(settings, console, as_json) if coverage else listings.apis(settings, console, gaps, as_json)
     )
     perform(work, config, state=state, target=target, api=api)
+
+
+@app.command()
+def oracles(
+    config: options.Config = None,
+    state: options.State = None,
+    target: options.TargetOption = None,
+    as_json: options.Json = False,
+) -> None:
+    """List the oracles with their share, their switch, and their cost per test, measured now."""
+    work: Work = lambda settings, console: judging.oracles(settings, console, as_json)  # noqa: E731
+    perform(work, config, state=state, target=target)
 
 
 @app.command()

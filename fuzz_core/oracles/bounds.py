@@ -14,7 +14,7 @@ REFUSES = "RuledOut"
 
 
 class Bounds:
-    """The documentation refuses a call (see `adapters.documented`) that the first mode takes without a word."""
+    """A call that the documentation rules out is taken without a word, see `adapters.documented`."""
 
     name = "bounds"
     share = 1.0

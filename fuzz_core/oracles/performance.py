@@ -26,11 +26,12 @@ SIGNIFICANCE = 0.01
 
 
 class Performance:
-    """precision(DT1) < precision(DT2) implies cost(DT1) < cost(DT2); and equivalent modes cost about the same.
+    """Less precision costs more time, or one of two equivalent modes ten times that of the other.
 
-    A mode `cuda@float16` runs the test case with its floating-point tensors in that dtype, `strided@` as it is. Each is
-    repeated after a warm-up: the text of its outcome holds the seconds of every repetition. Reported are medians beyond
-    the ratio and 1 ms whose samples differ by the test of Mann and Whitney.
+    precision(DT1) < precision(DT2) implies cost(DT1) < cost(DT2). A mode `cuda@float16` runs the test case with its
+    floating-point tensors in that dtype, `strided@` as it is. Each is repeated after a warm-up: the text of its outcome
+    holds the seconds of every repetition. Reported are medians beyond the ratio and 1 ms whose samples differ by the
+    test of Mann and Whitney.
     """
 
     name = "performance"

@@ -1,4 +1,4 @@
-"""What a forked process does: list apis, run a seed, or fuzz the leases it is handed."""
+"""What a forked process does: list apis, run a seed, fuzz the leases it is handed, or weigh an oracle."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from fuzz_core.adapters.documented import definitions
 from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker.channel import Channel, World
+from fuzz_core.worker.costs import costs
 from fuzz_core.worker.loop import Worker
 
 
@@ -47,4 +48,5 @@ JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
     "inventory": inventory,
     "seed": seed,
     "fuzz": fuzz,
+    "costs": costs,
 }
