@@ -46,6 +46,7 @@ class Documented:
 
     against = "cpu"
     relation = ""
+    blind = False
 
     def __init__(
         self, adapter: Adapter, documentation: Documentation, clock: Callable[[], float] = perf_counter

@@ -22,11 +22,13 @@ class Mode(Protocol):
     and to be accepted or refused alike), `shape` (and dtype), `metadata` (shape,
     dtype, strides of dimensions that have any), `gradient`
     (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other has a number), or
-    empty where it is not compared. builder: makes its arguments.
+    empty where it is not compared. blind: it is made without the elements of the arguments, so that it cannot refuse
+    what depends on them. builder: makes its arguments.
     """
 
     against: str
     relation: str
+    blind: bool
     builder: Builder
 
     def applies(self, test: TestCase) -> bool:
@@ -41,6 +43,7 @@ class Changed:
 
     against = "cpu"
     relation = "values"
+    blind = False
     device = "cpu"
 
     def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
@@ -64,6 +67,7 @@ class Plain:
     """The call as it is, on a device that the adapter enters by the mode's name."""
 
     relation = "values"
+    blind = False
 
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
         self.adapter = adapter

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fuzz_core.ir.fuzztype import arguments
-from fuzz_core.ir.values import Invocation, Map, Prim, Seq, Tensor, Value
+from fuzz_core.ir.values import Invocation, Map, Prim, Seq, Tensor, Then, Value
 
 
 def tensors_of(value: Value) -> Iterator[Tensor]:
@@ -31,3 +31,24 @@ def _parts(value: Seq | Map | Invocation) -> list[Value]:
     if isinstance(value, Seq):
         return list(value.items)
     return [item for _, item in value.entries] if isinstance(value, Map) else [item for *_, item in arguments(value)]
+
+
+def with_tensors(call: Invocation, change: Callable[[Tensor], Tensor]) -> Invocation:
+    """The same call with every tensor changed, wherever it stands."""
+
+    def of(value: Value) -> Value:
+        if isinstance(value, Tensor):
+            return change(value)
+        if isinstance(value, Seq):
+            return value._replace(items=tuple(map(of, value.items)))
+        if isinstance(value, Map):
+            return Map(pairs(value.entries))
+        return with_tensors(value, change) if isinstance(value, Invocation) else value
+
+    def pairs(entries: tuple[tuple[str, Value], ...]) -> tuple[tuple[str, Value], ...]:
+        return tuple((name, of(item)) for name, item in entries)
+
+    then = call.then
+    if then is not None:
+        then = Then(then.method, tuple(map(of, then.args)), pairs(then.kwargs))
+    return Invocation(call.api, tuple(map(of, call.args)), pairs(call.kwargs), then)

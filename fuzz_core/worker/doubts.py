@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf, isfinite
@@ -19,10 +20,10 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.layout import overlaps
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.drawing import elements
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.parts import numbers_of, tensors_of
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.parts import numbers_of, tensors_of, with_tensors
+from fuzz_core.ir.values import Fill, TestCase
 
 REFERENCE = "cpu-fp64"
 NUDGED = "cpu-fp64-nudged"
@@ -32,6 +33,7 @@ AMPLIFIED = 10.0
 REPEATS = 3
 METADATA = ("metadata", "shape")
 GARBAGE = (0x5A, 0x33, 0xC1)
+PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
 LARGEST_EXPONENT = 38
@@ -39,6 +41,8 @@ LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # malloc.h: what is allocated is filled with the complement of this byte.
 _M_PERTURB = -6
 _MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
+
+_LIMITATION = re.compile(r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented")
 
 
 class Executing(Protocol):
@@ -68,12 +72,22 @@ def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual
 
 
 def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, Outcome]) -> str:
-    """Why one mode may refuse what another accepts: either does so by chance."""
+    """Why one mode may refuse what another accepts: either does so by chance, or one knows the elements alone."""
     for seed, (mode, outcome) in itertools.product(range(1, REPEATS), outcomes.items()):
         again, _ = execution.run(test._replace(seed=test.seed + seed), mode)
         if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
             return "random"
-    return ""
+    accepting = next(mode for mode, outcome in outcomes.items() if outcome.kind == "ok")
+    refusing = next(mode for mode in outcomes if mode != accepting)
+    return "refused for its elements" if _for_elements(execution, test, accepting, refusing) else ""
+
+
+def _for_elements(execution: Executing, test: TestCase, accepting: str, refusing: str) -> bool:
+    """Whether a mode that is made without the elements could not have refused: with others the call is accepted."""
+    if not execution.mode(accepting).blind:
+        return False
+    calls = (with_tensors(test.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS)  # type: ignore[misc]
+    return any(execution.run(test._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
 
 
 def _repeats(execution: Executing, test: TestCase, mode: str, results: Mapping[str, Any]) -> bool:
@@ -102,6 +116,8 @@ def _garbage(byte: int) -> Iterator[None]:
 
 
 def _about_values(execution: Executing, test: TestCase, expected: Any, actual: Any) -> str:
+    if _overflows(test):
+        return "undefined conversion"
     if any(overlaps(tensor) for tensor in tensors_of(test.invocation)):
         return "elements share memory"
     scales = list(_scales(test))
@@ -133,7 +149,8 @@ def _about_gradient(execution: Executing, test: TestCase) -> str:
 
 
 def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:
-    if any(not high < LARGEST_SCALE or 0 < low < LEAST_SCALE for low, high, _ in _scales(test)):
+    least, most = LEAST_SCALE, min([LARGEST_SCALE, *(largest**0.125 for largest in _largest(test))])
+    if any(not high < most or 0 < low < least for low, high, _ in _scales(test)) or _largest_whole(test) > most:
         return "badly scaled"
     lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
     if any(not size < LARGEST_EXPONENT and size not in lengths for size in map(abs, numbers_of(test.invocation))):
@@ -156,6 +173,30 @@ def _scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
         sizes = np.abs(elements(tensor).astype(np.complex128))
         least = sizes[sizes > 0].min(initial=inf)
         yield float(least), float(np.nan_to_num(sizes, nan=inf).max()), _tiny(tensor.dtype)
+
+
+def _largest(test: TestCase) -> Iterator[float]:
+    """The largest number of each floating-point dtype."""
+    for dtype in {tensor.dtype for tensor in tensors_of(test.invocation)}:
+        if DTYPES[dtype].kind in ("float", "complex"):
+            yield 65504.0 if dtype in ("float16", "complex32") else 448.0 if DTYPES[dtype].bits == 8 else 3.4e38
+
+
+def _largest_whole(test: TestCase) -> int:
+    """The largest magnitude among integers in tensors."""
+    kinds = ("int", "uint")
+    whole = [t for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds and t.size]
+    return max((max(abs(int(e.min())), abs(int(e.max()))) for e in map(elements, whole)), default=0)
+
+
+def _overflows(test: TestCase) -> bool:
+    """Whether an integer does not fit into the narrowest integer dtype beside it: conversions wrap as they like."""
+    kinds = ("int", "uint")
+    dtypes = {t.dtype for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds}
+    if not dtypes:
+        return False
+    scalars = [abs(number) for number in numbers_of(test.invocation) if isinstance(number, int)]
+    return max([_largest_whole(test), *scalars]) > min(integer_bounds(dtype)[1] + 1 for dtype in dtypes)
 
 
 def _magnitudes(test: TestCase, scales: Sequence[tuple[float, float, float]]) -> Iterator[float]:

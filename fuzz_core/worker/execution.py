@@ -14,8 +14,9 @@ from fuzz_core.adapters.modes import Mode, mode_of
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.parts import with_tensors
 from fuzz_core.ir.rng import derive
-from fuzz_core.ir.values import Invocation, Map, Seq, Tensor, TestCase, Then, Value
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES
 from fuzz_core.oracles.performance import PRECISIONS, timed
@@ -216,28 +217,11 @@ def _message(error: BaseException) -> str:
 
 def with_precision(value: Invocation, dtype: str) -> Invocation:
     """The same call with every floating-point tensor of PRECISIONS in another dtype."""
-    changed = _cast(value, dtype)
-    assert isinstance(changed, Invocation)
-    return changed
+    return with_tensors(value, lambda tensor: _cast(tensor, dtype))
 
 
-def _cast(value: Value, dtype: str) -> Value:
-    if isinstance(value, Tensor) and value.dtype in PRECISIONS and value.fill.kind != "values":
-        return value._replace(dtype=dtype)
-    if isinstance(value, Tensor) and value.dtype in PRECISIONS:
-        # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
-        return value._replace(dtype=dtype, fill=type(value.fill)())
-    if isinstance(value, Seq):
-        return value._replace(items=tuple(_cast(item, dtype) for item in value.items))
-    if isinstance(value, Map):
-        return Map(_cast_pairs(value.entries, dtype))
-    if isinstance(value, Invocation):
-        then = value.then
-        if then is not None:
-            then = Then(then.method, tuple(_cast(v, dtype) for v in then.args), _cast_pairs(then.kwargs, dtype))
-        return Invocation(value.api, tuple(_cast(v, dtype) for v in value.args), _cast_pairs(value.kwargs, dtype), then)
-    return value
-
-
-def _cast_pairs(pairs: tuple[tuple[str, Value], ...], dtype: str) -> tuple[tuple[str, Value], ...]:
-    return tuple((name, _cast(item, dtype)) for name, item in pairs)
+def _cast(tensor: Tensor, dtype: str) -> Tensor:
+    if tensor.dtype not in PRECISIONS:
+        return tensor
+    # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
+    return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)

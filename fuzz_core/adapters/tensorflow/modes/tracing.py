@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -33,12 +34,13 @@ class Traced(Changed):
     """As a graph; it must also be accepted and refused alike."""
 
     relation = "behaviour"
+    blind = True
     compiled: bool | None = None
     drawing: tuple[str, ...] = ("seed2",)
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError for what graphs are documented not to do, and for random numbers."""
-        function, tensors = of_tensors(*self.builder.parts(test.invocation))
+        function, tensors = of_tensors(*_unnamed(*self.builder.parts(test.invocation)))
         graph = self.traced(function, tensors)
         if any(draws(operation, self.drawing) for operation in _operations(graph.graph)):
             raise BuildError("it draws other numbers by design")
@@ -73,6 +75,16 @@ class Compiled(Traced):
             if isinstance(error, tf.errors.UnimplementedError) or _BEYOND_XLA.search(str(error)):
                 raise BuildError(f"not to be compiled: {str(error)[:200]}") from error
             raise
+
+
+def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any], dict[str, Any]]:
+    """A call without the name of its operations, which graphs alone read."""
+    try:
+        place = list(inspect.signature(function).parameters).index("name")
+    except (TypeError, ValueError):
+        return function, args, keywords
+    named = [None if at == place else argument for at, argument in enumerate(args)]
+    return function, named, {key: value for key, value in keywords.items() if key != "name"}
 
 
 def of_tensors(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
