@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.pytorch.modes.precision import Widened
-from fuzz_core.adapters.pytorch.modes.promised import Promised, hides_from_gradients
+from fuzz_core.adapters.pytorch.modes.promised import Promised, hides_from_gradients, restricts_gradients
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
@@ -48,7 +48,10 @@ class Gradient(Promised):
     def applies(self, test: TestCase) -> bool:
         """Where there is a floating-point tensor, and an api that means to be differentiated."""
         there = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
-        return there and super().applies(test) and not hides_from_gradients(self.function(test))
+        if not (there and super().applies(test)):
+            return False
+        function = self.function(test)
+        return not (hides_from_gradients(function) or restricts_gradients(function))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: a number for each tensor, that is, one derivative along a direction."""

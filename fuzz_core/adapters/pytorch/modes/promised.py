@@ -4,26 +4,60 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
+
+import torch
 
 from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import TestCase
 
 _STORAGE = re.compile(r"storage|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
+# What is only defined for such matrices is differentiated as if every change kept them so.
+_STRUCTURE = re.compile(r"[Hh]ermitian|symmetric")
+_REPEATED = re.compile(r"duplicate|not unique|gradients? will be incorrect")
+_SEE = re.compile(r":(?:meth|func):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
+# A text that is no longer than this only refers to another one.
+_SHORT = 400
 
 
 @cache
+def documentation(function: Any) -> str:
+    """The text about a function, with the texts that a short one refers to; empty where there is none."""
+    return "\n".join(_texts(function, 2))
+
+
+def _texts(function: Any, depth: int) -> Iterator[str]:
+    text = getattr(function, "__doc__", None) or ""
+    yield text
+    if depth and len(text) < _SHORT:
+        for name in _SEE.findall(text):
+            yield from _texts(_named(name), depth - 1)
+
+
+def _named(name: str) -> Any:
+    found: Any = torch
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found if found is not None else getattr(torch.Tensor, name, None)
+
+
 def documented(function: Any) -> bool:
     """Whether there is any text: of what is internal nothing is promised."""
-    return bool(getattr(function, "__doc__", None))
+    return bool(documentation(function))
 
 
-@cache
 def speaks_of_storage(function: Any) -> bool:
     """Whether a function's documentation says that its result may depend on how a tensor is stored."""
-    return _STORAGE.search(getattr(function, "__doc__", None) or "") is not None
+    return _STORAGE.search(documentation(function)) is not None
+
+
+def restricts_gradients(function: Any) -> bool:
+    """Whether a function's documentation says that it holds for some matrices alone, or not for repeated places."""
+    text = documentation(function)
+    return (_STRUCTURE.search(text) or _REPEATED.search(text)) is not None
 
 
 @cache
