@@ -1,0 +1,61 @@
+"""Judges test cases with every oracle, in every mode: runs next to the library, one line of JSON in and out for each.
+
+Out comes `[index, outcome kind, [[oracle, verdict kind, detail], …]]`, and at the end `{"idle": modes}`: those that are
+compared with another one and in which no call has returned.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from fuzz_core.adapters import documented
+from fuzz_core.adapters.base import adapter_of
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.collect.constraints.docstrings import from_docstring
+from fuzz_core.ir.codec import decode_test
+from fuzz_core.ir.constraints import Documentation
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.worker.execution import Execution
+
+
+class Watched(Execution):
+    """Knows in which modes a call has returned."""
+
+    returned: frozenset[str] = frozenset()
+
+    def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
+        """See `Execution`."""
+        outcome, result = super().run(test, mode)
+        self.returned |= {mode} if outcome.kind == "ok" else set()
+        return outcome, result
+
+
+def judge_all(library: str) -> None:
+    """Judges what comes in. The shares are 1: what a campaign samples is done to every case."""
+    adapter = adapter_of(library)
+    adapter.load()
+    adapter.prepare()
+    listed = adapter.listed()
+    told = [constraint for each in listed for constraint in from_docstring(each.api)]
+    params = {each.api.name: each.api.params for each in listed}
+    documentation = Documentation([*documented.definitions(library, listed), *told], params)
+    execution = Watched(adapter, dialect_of(library), list(ORACLES), documentation=documentation)
+    for oracle in execution.oracles:
+        # What is asked for suspects alone is asked for below.
+        oracle.share = float(oracle.share > 0)
+        if hasattr(oracle, "shares"):
+            oracle.shares = dict.fromkeys(execution.modes, 1.0)
+    for index, line in enumerate(sys.stdin):
+        test = decode_test(json.loads(line))
+        outcome, verdicts = execution.judge(test)
+        verdicts += execution.weigh(test, lambda: None)
+        print(json.dumps([index, outcome.kind, [list(verdict) for verdict, _ in verdicts]]), flush=True)
+    compared = {mode for mode in adapter.ways if execution.mode(mode).against}
+    print(json.dumps({"idle": sorted(compared - execution.returned)}))
+
+
+judge_all(sys.argv[1])

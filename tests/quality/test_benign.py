@@ -1,0 +1,62 @@
+"""Nothing is reported of what is known to be right, on the real libraries, by any oracle, in any mode."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import benign_tensorflow
+import benign_torch
+import pytest
+from cases import Case
+
+import fuzz_core
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.values import TestCase
+
+PROGRAM = Path(__file__).parent / "judging.py"
+LIBRARIES = {"torch": benign_torch.CASES, "tensorflow": benign_tensorflow.CASES}
+# PyTorch's layouts follow from the seed: one for each.
+SEEDS = {"torch": (0, 3, 5, 6), "tensorflow": (0,)}
+# Processes per library, so that several can share the work.
+PARTS = 2
+SECONDS = 500
+
+
+def part_of(library: str, part: int) -> list[tuple[Case, int]]:
+    """Every so-many-th case, with each seed."""
+    return [(case, seed) for case in LIBRARIES[library][part::PARTS] for seed in SEEDS[library]]
+
+
+def judged(python: Path, library: str, cases: list[tuple[Case, int]]) -> tuple[list[str], dict[str, list[str]]]:
+    """What was reported: the reason of each case that is not clean, and the verdict; and the modes that were left out.
+
+    A death ends the list.
+    """
+    lines = [json.dumps(encode_test(TestCase(case.call, seed))) for case, seed in cases]
+    command = [str(python), str(PROGRAM), library]
+    env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1])}
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, timeout=SECONDS, env=env)
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(("[", "{"))]
+    if len(told) <= len(cases):
+        return [f"died in {[*cases, ('nothing',)][len(told)]}: {done.stderr[-2000:]}"], {}
+    wrong = [f"{cases[index][0].reason}: {verdict}" for index, _, verdicts in told[:-1] for verdict in verdicts]
+    return wrong, told[-1]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_nothing_is_reported_of_what_is_right(library: str, part: int, request: pytest.FixtureRequest) -> None:
+    python = request.getfixturevalue(f"{library}_python")
+    wrong, tried = judged(python, library, part_of(library, part))
+    assert wrong == []
+    assert tried == {"idle": []}
+
+
+def test_the_set_is_large_enough() -> None:
+    assert sum(map(len, LIBRARIES.values())) >= 60
+    for cases in LIBRARIES.values():
+        assert len({case.reason for case in cases}) >= 20
+        assert len(set(cases)) == len(cases)
