@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.triage.stack import FAULTS
 
@@ -19,6 +20,8 @@ _HEAP = re.compile(
 )
 # Whether the calling thread or one of its pool meets the fault first is chance; beyond these, stacks differ by that.
 _PARALLEL = re.compile(r"::(?:invoke_parallel|parallel|parallel_for|parallelFor|ParallelFor|parallel_nd)$")
+# One wrong dtype shows as many, by those of the arguments.
+_DTYPE = re.compile(rf"\b(?:torch\.|tf\.)?(?:{'|'.join(sorted(DTYPES, key=len, reverse=True))})\b")
 _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
 # Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
 _VARYING = (
@@ -52,7 +55,7 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
     if verdict.oracle in ("differential", "nonfinite"):
-        return f"{verdict.kind}: {normalised(_first_line(verdict.detail))}"
+        return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(_first_line(verdict.detail)))}"
     if verdict.kind == "slow":
         return f"{verdict.kind}: {normalised(verdict.detail)}"
     if verdict.kind == "leak":

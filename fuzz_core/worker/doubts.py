@@ -22,11 +22,11 @@ from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.parts import numbers_of, tensors_of, with_tensors
+from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, TestCase
 
 REFERENCE = "cpu-fp64"
-NUDGED = "cpu-fp64-nudged"
+NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
 NUMERICAL = "grad-numerical"
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
@@ -60,6 +60,8 @@ class Executing(Protocol):
 def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual: Any) -> str:
     """Why the difference between a mode's result and the one that it is compared with is no fault; empty if it is."""
     way = execution.mode(mode)
+    if way.relation not in METADATA and any(made.api.endswith(".Generator") for made in objects_of(test.invocation)):
+        return "random by a generator of its own"
     if not _repeats(execution, test, mode, {way.against: expected, mode: actual}):
         return "random"
     if way.relation in METADATA:
@@ -75,6 +77,8 @@ def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, O
     """Why one mode may refuse what another accepts: it is not done yet, by chance, or one knows the elements alone."""
     if any(outcome.kind == "exception" and _LIMITATION.search(outcome.text) for outcome in outcomes.values()):
         return "not implemented"
+    if any(overlaps(tensor) for tensor in tensors_of(test.invocation)):
+        return "elements share memory"
     for seed, (mode, outcome) in itertools.product(range(1, REPEATS), outcomes.items()):
         again, _ = execution.run(test._replace(seed=test.seed + seed), mode)
         if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
@@ -139,9 +143,8 @@ def _about_values(execution: Executing, test: TestCase, expected: Any, actual: A
     far, near = (execution.adapter.error(reference[0], result) for result in (actual, expected))
     if not far > near + 1.0:
         return "no further from the reference than the plain result"
-    nudged = _result(execution, test, NUDGED)
-    moved = inf if nudged is None else execution.adapter.error(reference[0], nudged[0])
-    return "ill-conditioned" if moved * AMPLIFIED >= far else ""
+    moved = (execution.adapter.error(reference[0], each[0]) if each else inf for each in _nudged(execution, test))
+    return "ill-conditioned" if any(error * AMPLIFIED >= far for error in moved) else ""
 
 
 def _about_gradient(execution: Executing, test: TestCase) -> str:
@@ -157,9 +160,13 @@ def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:
     lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
     if any(not size < LARGEST_EXPONENT and size not in lengths for size in map(abs, numbers_of(test.invocation))):
         return "badly scaled"
-    nudged = _result(execution, test, NUDGED)
-    finite = nudged is not None and execution.adapter.differences(expected, nudged[0], "finite")
-    return "" if finite else "ill-conditioned"
+    finite = (each and execution.adapter.differences(expected, each[0], "finite") for each in _nudged(execution, test))
+    return "" if all(finite) else "ill-conditioned"
+
+
+def _nudged(execution: Executing, test: TestCase) -> Iterator[tuple[Any] | None]:
+    """What double precision makes of a few roundings of the input, in both directions."""
+    return (_result(execution, test, mode) for mode in NUDGED if mode in execution.adapter.ways)
 
 
 def _result(execution: Executing, test: TestCase, mode: str) -> tuple[Any] | None:

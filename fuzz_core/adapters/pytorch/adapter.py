@@ -16,6 +16,7 @@ from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 WAYS = {
     "cpu-fp64": "fuzz_core.adapters.pytorch.modes.precision:Precise",
     "cpu-fp64-nudged": "fuzz_core.adapters.pytorch.modes.precision:Nudged",
+    "cpu-fp64-nudged-back": "fuzz_core.adapters.pytorch.modes.precision:NudgedBack",
     "strided": "fuzz_core.adapters.pytorch.modes.strided:Strided",
     "out": "fuzz_core.adapters.pytorch.modes.writing:Out",
     "inplace": "fuzz_core.adapters.pytorch.modes.writing:InPlace",

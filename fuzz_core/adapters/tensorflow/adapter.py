@@ -26,6 +26,7 @@ _MODES = "fuzz_core.adapters.tensorflow.modes"
 WAYS = {
     "cpu-fp64": f"{_MODES}.precision:Precise",
     "cpu-fp64-nudged": f"{_MODES}.precision:Nudged",
+    "cpu-fp64-nudged-back": f"{_MODES}.precision:NudgedBack",
     "function": f"{_MODES}.tracing:Traced",
     "xla": f"{_MODES}.tracing:Compiled",
     "grad": f"{_MODES}.gradient:Reverse",

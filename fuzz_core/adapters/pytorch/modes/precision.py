@@ -38,9 +38,14 @@ class Widened:
         return made.requires_grad_(live.requires_grad)
 
     def _nudged(self, made: torch.Tensor, narrow: torch.dtype) -> torch.Tensor:
-        """Every element a little off, by an amount that depends on where it stands: equal ones differ afterwards."""
+        """Every element a little off, by an amount that depends on where it stands: equal ones differ afterwards.
+
+        Zeros too, by as much as the largest element.
+        """
         places = torch.arange(made.numel(), dtype=torch.float64).view(made.shape)
-        return made * (1 + self.noise * torch.finfo(narrow).eps * torch.cos(1 + 2.4 * places))
+        share = self.noise * torch.finfo(narrow).eps * torch.cos(1 + 2.4 * places)
+        largest = made.abs().nan_to_num(0.0, posinf=0.0).max() if made.numel() else 0.0
+        return torch.where(made == 0, share * (largest or 1.0), made * (1 + share))
 
     def instance(self, live: Any) -> Any:
         """See `Change`: parameters were drawn in the precision that they have in the plain call."""
@@ -60,6 +65,10 @@ def _rounds(live: torch.Tensor) -> bool:
 
 class _Noisy(Widened):
     noise = 4.0
+
+
+class _NoisyBack(Widened):
+    noise = -4.0
 
 
 class Precise(Changed):
@@ -88,3 +97,11 @@ class Nudged(Precise):
     def change(self) -> Change:
         """See `Changed`."""
         return _Noisy()
+
+
+class NudgedBack(Nudged):
+    """As much off in the other direction: what a nudge leaves as it was, a tie for one, the opposite one changes."""
+
+    def change(self) -> Change:
+        """See `Changed`."""
+        return _NoisyBack()

@@ -43,11 +43,16 @@ class Widened:
         return tf.Variable(made) if isinstance(live, tf.Variable) else made
 
     def _moved(self, array: Any, narrow: str) -> Any:
-        """Every element a little off, by an amount that depends on where it stands: equal ones differ afterwards."""
+        """Every element a little off, by an amount that depends on where it stands: equal ones differ afterwards.
+
+        Zeros too, by as much as the largest element.
+        """
         if not self.noise:
             return array
         places = np.arange(array.size, dtype=np.float64).reshape(array.shape)
-        return array * (1 + self.noise * _epsilon(narrow) * np.cos(1 + 2.4 * places))
+        share = self.noise * _epsilon(narrow) * np.cos(1 + 2.4 * places)
+        largest = np.nan_to_num(np.abs(array), posinf=0.0).max(initial=0.0)
+        return np.where(array == 0, share * (largest or 1.0), array * (1 + share))
 
     def instance(self, live: Any) -> Any:
         """See `Change`: what Keras makes follows its default precision, see `in_doubles`."""
@@ -67,6 +72,10 @@ def _epsilon(name: str) -> float:
 
 class _Noisy(Widened):
     noise = 4.0
+
+
+class _NoisyBack(Widened):
+    noise = -4.0
 
 
 @contextmanager
@@ -166,3 +175,11 @@ class Nudged(Precise):
     def change(self) -> Change:
         """See `Changed`."""
         return _Noisy()
+
+
+class NudgedBack(Nudged):
+    """As much off in the other direction: what a nudge leaves as it was, a tie for one, the opposite one changes."""
+
+    def change(self) -> Change:
+        """See `Changed`."""
+        return _NoisyBack()
