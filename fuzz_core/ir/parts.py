@@ -17,6 +17,15 @@ def tensors_of(value: Value) -> Iterator[Tensor]:
             yield from tensors_of(part)
 
 
+def objects_of(value: Value) -> Iterator[Invocation]:
+    """The objects by construction in the arguments of a call, from left to right, also inside others."""
+    if isinstance(value, (Seq, Map, Invocation)):
+        for part in _parts(value):
+            if isinstance(part, Invocation):
+                yield part
+            yield from objects_of(part)
+
+
 def numbers_of(value: Value) -> Iterator[int | float | complex]:
     """The scalar numbers in a value, from left to right; booleans are none."""
     if isinstance(value, Prim) and value.type in ("int", "float", "complex"):

@@ -126,6 +126,7 @@ def look(mode, call, seed):
 
 matrix, square = Tensor("float32", (3, 4), Fill(key=5)), Tensor("float32", (4, 4), Fill(key=9))
 image, long = Tensor("float32", (2, 3, 8, 8), Fill(key=5)), Tensor("float32", (4096,), Fill(key=2))
+graded = Tensor("float32", (3, 4), Fill(key=5), requires_grad=True)
 positive = Tensor("float32", (3, 4), Fill(low=1.0, high=2.0))
 clean = {
     "matmul": Invocation("torch.matmul", (matrix, square)),
@@ -136,6 +137,15 @@ clean = {
     "linear": Invocation("torch.nn.Linear", (prim(4), prim(2)), (), Then("__call__", (matrix,))),
     "dropout": Invocation("torch.nn.functional.dropout", (matrix,)),
     "rand_like": Invocation("torch.rand_like", (matrix,)),
+    "generator": Invocation("torch.Tensor.uniform_", (square,), (("generator", Invocation("torch.Generator")),)),
+    "eigh": Invocation("torch.linalg.eigvalsh", (square,)),
+    "scatter": Invocation("torch.scatter", (matrix, prim(1), Tensor("int64", (3, 4), Fill("constant")), matrix)),
+    "initialiser": Invocation("torch.nn.init.ones_", (matrix,)),
+    "undifferentiable": Invocation("torch.heaviside", (graded, matrix)),
+    "wrapped": Invocation("torch.atan2", (Tensor("int32", (3,)), Tensor("int64", (), Fill("constant", 2.0**62)))),
+    "overlapping": Invocation("torch.Tensor.triu_", (Tensor("bool", (3, 4), Fill(key=3), strides=(1, 0)),)),
+    "stored": Invocation("torch.as_strided_copy", (matrix, Seq("tuple", (prim(2),)), Seq("tuple", (prim(1),)))),
+    "internal": Invocation("torch.native_layer_norm", (matrix, Seq("list", (prim(4),)), *[prim(None)] * 2, prim(0.1))),
     "empty_like": Invocation("torch.empty_like", (matrix,)),
     "conv": Invocation("torch.nn.Conv2d", (prim(3), prim(4), prim(3)), (), Then("__call__", (image,))),
     "sort": Invocation("torch.sort", (Tensor("float32", (6,), Fill("constant", 1.0, 1.0)),)),

@@ -1,0 +1,54 @@
+"""A process tells of its death, but not in which mode of the test case it was."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from fuzz_core.adapters.dialect import Way
+from fuzz_core.campaign.examiner import Examiner
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
+from fuzz_core.oracles.differential import Differential
+from fuzz_core.store.records import FindingRow
+from fuzz_core.triage.process import Processes
+
+# An argument without elements kills `row_sum`; the mode alone makes it one.
+EMPTY = Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]")
+CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant", 1.0, 1.0)),))
+
+
+@pytest.fixture
+def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Examiner:
+    """One that is asked for scripts alone: nothing is replayed."""
+    monkeypatch.setattr(type(fakelib_session.dialect), "ways", {"strided": EMPTY})
+    return Examiner(fakelib_session, cast(Zygote, None), Processes(), 20.0, 2, 1.0, None)
+
+
+def finding(seed: int, outcome: Outcome) -> FindingRow:
+    test = TestCase(CALL, seed)
+    verdict = Verdict("crash", "crash", f"cpu: {outcome.name}")
+    return FindingRow(1, "fakelib-1", 1, CALL.api, test, verdict, outcome, "pending", "", 0, 0, None, "2026-01-01")
+
+
+def seed_that(planned: bool) -> int:
+    modes = ("cpu", "strided")
+    return next(s for s in range(100) if bool(Differential().plan(TestCase(CALL, s), modes)) is planned)
+
+
+def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> None:
+    row = finding(seed_that(True), Outcome("signal", "SIGSEGV"))
+    seen = examiner._by_script(row, row.test)
+    assert (seen.status, seen.hits, seen.runs) == ("confirmed", 2, 2)
+    assert seen.bug is not None
+    assert (seen.bug.kind, seen.bug.oracle) == ("crash", "crash")
+    assert "[:0]" in seen.bug.script and "assert" not in seen.bug.script
+
+
+@pytest.mark.parametrize(("planned", "kind"), [(False, "signal"), (True, "timeout")])
+def test_other_modes_are_asked_for_deaths_that_they_may_have_died(examiner: Examiner, planned: bool, kind: str) -> None:
+    row = finding(seed_that(planned), Outcome(kind, "SIGSEGV"))
+    assert examiner._by_script(row, row.test).status == "rejected"
