@@ -1,0 +1,41 @@
+"""`nightfuzz oracles`, with a target and without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzz_core.campaign import costs
+from fuzz_core.oracles.contract import ORACLES
+
+Cli = Callable[..., Any]
+
+
+def test_without_a_target_there_are_shares_and_switches_and_no_costs(cli: Cli) -> None:
+    done = cli("oracles", "--json")
+    assert (done.code, [row["oracle"] for row in done.json]) == (0, list(ORACLES))
+    assert all(0 <= row["share"] <= 1 and row["on"] is True and "seconds" not in row for row in done.json)
+
+
+def test_every_oracle_is_measured_on_the_traced_invocations(
+    cli: Cli, traced_once: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "BUDGET_SECONDS", 0.01)
+    rows = cli("oracles", "--json", "--state", traced_once).json
+    assert [row["oracle"] for row in rows] == list(ORACLES)
+    assert all(row["tests"] > 0 and row["executed"] > 0 and row["seconds"] < 1 for row in rows)
+
+
+def test_what_is_switched_off_in_the_settings_is_shown_so(cli: Cli) -> None:
+    Path("nightfuzz.toml").write_text('oracles = ["crash"]\n')
+    rows = cli("oracles", "--json").json
+    assert {row["oracle"] for row in rows if row["on"]} == {"crash"}
+
+
+def test_the_table_names_switch_and_suspects(cli: Cli) -> None:
+    done = cli("oracles")
+    assert done.code == 0
+    assert "nightfuzz.toml" in done.out and "suspects" in done.out

@@ -1,0 +1,219 @@
+"""Which sentences bound an argument, and which leave something open."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz_core.campaign.documenting import document, learn_refusals
+from fuzz_core.campaign.session import Session
+from fuzz_core.collect.constraints.docstrings import from_docstring
+from fuzz_core.collect.constraints.entries import entries
+from fuzz_core.collect.constraints.messages import from_message
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.values import Invocation, prim
+from fuzz_core.store.records import SeedRecord
+
+
+def said(sentence: str, argument: str = "p") -> list[tuple[str, tuple[Any, ...]]]:
+    section = f"Args:\n        {argument} (float): {sentence}\n        q: Another."
+    doc = f"Does something.\n\n    {section}\n\n    Returns:\n        x"
+    found = from_docstring(Api("lib.f", "function", (argument, "q"), doc=doc))
+    assert all((c.api, c.argument, c.source) == ("lib.f", argument, "docstring") for c in found)
+    return [(c.kind, c.bounds) for c in found]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "bounds"),
+    [
+        ("Must be positive.", [("above", (0,))]),
+        ("the step. Must be a positive integer.", [("above", (0,))]),
+        ("Should be non-negative.", [("minimum", (0,))]),
+        ("The value must be nonnegative.", [("minimum", (0,))]),
+        ("Stride of the window, must be > 0.", [("above", (0,))]),
+        ("padding, must be >= 0 and <= kernel_size / 2", [("minimum", (0,))]),
+        ("Must be greater than or equal to 1.", [("minimum", (1,))]),
+        ("It must be at least 2.", [("minimum", (2,))]),
+        ("p must be less than 1.", [("below", (1,))]),
+        ("must be between 0 and 1", [("minimum", (0,)), ("maximum", (1,))]),
+        ("Float between 0 and 1. Fraction to drop.", [("minimum", (0,)), ("maximum", (1,))]),
+        ("A float in [0.0, 1.0].", [("minimum", (0,)), ("maximum", (1,))]),
+        ("Must be in the range (0, 1].", [("above", (0,)), ("maximum", (1,))]),
+        ("Must be in the half-open interval [0, 1).", [("minimum", (0,)), ("below", (1,))]),
+        ("Must be in [1, inf).", [("minimum", (1,))]),
+        ("Must be in the range :math:`[0, 1]`.", [("minimum", (0,)), ("maximum", (1,))]),
+        ("Positive integer, dimensionality of the output.", [("above", (0,))]),
+        ("``'none'`` | ``'mean'`` | ``'sum'``. ``'none'``: no reduction", [("choices", ("none", "mean", "sum"))]),
+        ('string, either `"valid"` or `"same"` (case-insensitive).', [("choices", ("valid", "same"))]),
+        ('A `string` from: `"SAME", "VALID"`.', [("choices", ("SAME", "VALID"))]),
+        ("One of 'a', 'b' or 'c'.", [("choices", ("a", "b", "c"))]),
+        ("either 'strong_wolfe' or None (default: None).", [("choices", ("strong_wolfe",))]),
+        ("A `Tensor`. Must be one of the following types: `half`, `float32`.", [("dtypes", ("float16", "float32"))]),
+        ("A `Tensor` of type `int32`.", [("dtypes", ("int32",))]),
+        ("Input tensor, must be at least 2-D.", [("least-rank", (2,))]),
+        ("Must be 1-dimensional.", [("rank", (1,))]),
+    ],
+)  # fmt: skip
+def test_sentences_that_bound_an_argument(sentence: str, bounds: list[tuple[str, tuple[Any, ...]]]) -> None:
+    assert said(sentence) == bounds
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Usually positive.",
+        "Must be positive if q is True.",
+        "When q is given, must be > 0.",
+        "Each element must be positive.",
+        "The elements should be in [0, 1].",
+        "Its size must be at least 2.",
+        "Must be at least 2 elements.",
+        "Must be positive or -1.",
+        "Must be 0 or greater than 3, or -1.",
+        "Must be positive definite.",
+        "Must not be positive.",
+        "The sum of p and q must be positive.",
+        "A matrix whose determinant must be > 0.",
+        "Values between 0 and 1 are typical.",
+        "Must be in [0, K).",
+        "Must be > q.",
+        r"Must be :math:`\geq \text{in\_channels}`.",
+        "A number such as 'a' or 'b'.",
+        "e.g. one of 'a', 'b'.",
+        "One of 'a', 'b', or any callable.",
+        "One of 'a', 'b', etc.",
+        "Tensor of rank 4.",
+        "1-D tensor of indices.",
+        "Whether 'a' or 'b' is meant.",
+        "",
+    ],
+)
+def test_sentences_that_leave_something_open(sentence: str) -> None:
+    assert said(sentence) == []
+
+
+def test_entries_are_those_of_the_sections_of_arguments() -> None:
+    doc = """One line.
+
+    Args:
+        x (Tensor): the input
+            and more of it
+        a, b: two of them: with a colon
+        *args: the rest
+
+    Keyword args:
+        out (Tensor, optional): the output
+
+    Returns:
+        y: no argument
+
+    Raises:
+        ValueError: neither
+    """
+    expected = [
+        ("x", "the input and more of it"),
+        ("a", "two of them: with a colon"),
+        ("b", "two of them: with a colon"),
+        ("args", "the rest"),
+        ("out", "the output"),
+    ]
+    assert list(entries(doc)) == expected
+
+
+def test_a_docstring_of_several_signatures_says_nothing() -> None:
+    doc = ".. function:: f(p)\n\nArgs:\n    p: Must be positive.\n\n.. function:: f(q, p)\n"
+    assert list(entries(doc)) == []
+
+
+@given(st.text(max_size=200) | st.text("Args:pmust be>0[]'\"|,. \n", max_size=200))
+def test_any_text_can_be_read(text: str) -> None:
+    for doc in (text, f"Args:\n    p: {text}"):
+        for constraint in from_docstring(Api("lib.f", "function", ("p",), doc=doc)):
+            assert Constraint.from_json(constraint.to_json()) == constraint
+
+
+@pytest.mark.parametrize(
+    ("message", "bounds"),
+    [
+        ("p must be greater than 0, got -1.0", [("above", (0,))]),
+        ("`p` must be non-negative. Received: p=-1", [("minimum", (0,))]),
+        ("p has to be between 0 and 1, but got 1.5", [("minimum", (0,)), ("maximum", (1,))]),
+        ("f(): p should be greater than zero", [("above", (0,))]),
+        ("p must be in [-3, 2], but got 7", []),
+        ("p must be at most 12", []),
+        ("dropout must be positive", []),
+        ("p must be positive for dilated kernels", []),
+        ("p must be positive if q is", []),
+        ("number of p must be positive", [("above", (0,))]),
+        ("length of p must be positive", []),
+        ("loop must be positive", []),
+    ],
+)
+def test_refusals_bound_the_arguments_that_they_name(message: str, bounds: list[tuple[str, tuple[Any, ...]]]) -> None:
+    assert [(c.kind, c.bounds) for c in from_message("lib.f", ("x", "p"), message)] == bounds
+
+
+def test_what_is_documented_is_on_record_with_its_source(fakelib_session: Session) -> None:
+    store, key = fakelib_session.store, fakelib_session.target.key
+    apis = [Api("fakelib.scale", "function", ("x", "by"), doc="Scales.\n\nArgs:\n    by: Must be positive.\n")]
+    declared = [["fakelib.scale", "x", "rank", [2], "x: 2-D", "schema"], "garbage", ["fakelib.scale", "x", "rank", []]]
+    store.save_apis(key, apis)
+    document(fakelib_session, apis, declared)
+    assert [(c.argument, c.kind, c.source) for c in store.constraints(key)] == [
+        ("by", "above", "docstring"),
+        ("x", "rank", "schema"),
+    ]
+    call = Invocation("fakelib.scale", (prim(1), prim(2)))
+    store.save_trace(key, SeedRecord("d", "docs", "n", "ok"), [(call, "ok")], {}, {})
+    [row] = store.invocations(key)
+    store.set_validity([(row.id, False, "exception ValueError: x must be non-negative, got -1")])
+    learn_refusals(fakelib_session)
+    learn_refusals(fakelib_session)
+    assert [(c.argument, c.kind, c.source, c.text) for c in store.constraints(key)][1:] == [
+        ("x", "minimum", "error message", "x must be non-negative, got -1"),
+        ("x", "rank", "schema", "x: 2-D"),
+    ]
+
+
+DECLARED = """
+import sys
+from fuzz_core.adapters.base import adapter_of
+from fuzz_core.adapters.documented import definitions
+adapter = adapter_of(sys.argv[1])
+adapter.load()
+for c in definitions(sys.argv[1], adapter.listed()):
+    print(c.api, c.argument, c.kind, *c.bounds)
+"""
+
+
+def declared_by(library: str, python: Path) -> set[str]:
+    root = Path(__file__).parents[2]
+    command = [str(python), "-c", DECLARED, library]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(root)})
+    return set(done.stdout.splitlines())
+
+
+@pytest.mark.real
+def test_torch_declares_lengths_of_lists_and_enum_values(torch_python: Path) -> None:
+    assert {
+        "torch.conv2d stride lengths 1 2",
+        "torch.max_pool2d stride lengths 0 1 2",
+        "torch.nn.Conv2d padding_mode choices zeros reflect replicate circular",
+    } <= declared_by("torch", torch_python)
+
+
+@pytest.mark.real
+def test_tensorflow_declares_types_enum_values_and_minimums(tensorflow_python: Path) -> None:
+    assert {
+        "tf.raw_ops.AvgPool ksize length 4",
+        "tf.raw_ops.AvgPool padding choices SAME VALID",
+        "tf.raw_ops.AvgPool value dtypes float16 bfloat16 float32 float64",
+        "tf.raw_ops.ApproxTopK k minimum 0",
+        "tf.raw_ops.AddN inputs length 1",
+    } <= declared_by("tensorflow", tensorflow_python)
