@@ -42,7 +42,9 @@ LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 _M_PERTURB = -6
 _MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
-_LIMITATION = re.compile(r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented")
+_LIMITATION = re.compile(
+    r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented|eager execution"
+)
 
 
 class Executing(Protocol):
@@ -74,18 +76,33 @@ def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual
 
 
 def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, Outcome]) -> str:
-    """Why one mode may refuse what another accepts: it is not done yet, by chance, or one knows the elements alone."""
+    """Why one mode may refuse what another accepts.
+
+    It is not done yet, or by chance, or one alone knows the elements; or nothing is computed, so that arguments are not
+    looked at.
+    """
     if any(outcome.kind == "exception" and _LIMITATION.search(outcome.text) for outcome in outcomes.values()):
         return "not implemented"
     if any(overlaps(tensor) for tensor in tensors_of(test.invocation)):
         return "elements share memory"
     for seed, (mode, outcome) in itertools.product(range(1, REPEATS), outcomes.items()):
-        again, _ = execution.run(test._replace(seed=test.seed + seed), mode)
+        again, result = execution.run(test._replace(seed=test.seed + seed), mode)
         if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
             return "random"
+        if again.kind == "ok" and not _computed(result):
+            return "nothing is computed"
     accepting = next(mode for mode, outcome in outcomes.items() if outcome.kind == "ok")
     refusing = next(mode for mode in outcomes if mode != accepting)
     return "refused for its elements" if _for_elements(execution, test, accepting, refusing) else ""
+
+
+def _computed(result: Any) -> bool:
+    """Whether there are elements or numbers in a result."""
+    if isinstance(result, dict):
+        return any(map(_computed, result.values()))
+    if isinstance(result, list | tuple):
+        return any(map(_computed, result))
+    return hasattr(result, "dtype") or isinstance(result, bool | int | float | complex | str)
 
 
 def _for_elements(execution: Executing, test: TestCase, accepting: str, refusing: str) -> bool:
@@ -158,7 +175,8 @@ def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:
     if any(not high < most or 0 < low < least for low, high, _ in _scales(test)) or _largest_whole(test) > most:
         return "badly scaled"
     lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
-    if any(not size < LARGEST_EXPONENT and size not in lengths for size in map(abs, numbers_of(test.invocation))):
+    sizes = [abs(number) for number in numbers_of(test.invocation)]
+    if any((not size < LARGEST_EXPONENT and size not in lengths) or 0 < size < _tiny("float32") for size in sizes):
         return "badly scaled"
     finite = (each and execution.adapter.differences(expected, each[0], "finite") for each in _nudged(execution, test))
     return "" if all(finite) else "ill-conditioned"

@@ -11,6 +11,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -22,6 +23,8 @@ from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 CLEAR_EVERY = 4096
+# Of the context's attributes those that are no settings: the streams' seed, and what its start finds.
+_OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
 _MODES = "fuzz_core.adapters.tensorflow.modes"
 WAYS = {
     "cpu-fp64": f"{_MODES}.precision:Precise",
@@ -67,7 +70,9 @@ class TensorFlowAdapter:
         self.comparing = importlib.import_module("fuzz_core.adapters.tensorflow.comparing")
         self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
+        self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
+        self.tracing = importlib.import_module("tensorflow.python.eager.polymorphic_function.transform")
         self.exported = importlib.import_module("tensorflow.python.util.tf_export")
         self.keras_state = importlib.import_module("keras.src.backend.common.global_state")
         self.policy_map = self.keras.dtype_policies.DTypePolicyMap
@@ -179,7 +184,7 @@ class TensorFlowAdapter:
             self.keras.config.set_floatx("float32")
 
     def state(self) -> object:
-        """Keras's defaults, dtype policy, eager execution and threads."""
+        """Keras's defaults, dtype policy, eager execution, the context's settings, what is done with every graph."""
         config = self.tf.keras.config
         return (
             config.floatx(),
@@ -188,6 +193,9 @@ class TensorFlowAdapter:
             self.tf.config.functions_run_eagerly(),
             self.tf.executing_eagerly(),
             self.tf.get_logger().level,
+            len(self.tracing.CONCRETE_FUNCTION_CALLBACKS),
+            len(self.context._optimizer_experimental_options),
+            self.settings(self.context),
         )
 
     def modes(self) -> tuple[str, ...]:

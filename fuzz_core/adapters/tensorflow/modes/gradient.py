@@ -18,6 +18,7 @@ from fuzz_core.ir.values import TestCase
 # The step is that of double precision; the coarse one tells a step function from a constant one.
 STEP = 1e-6
 COARSE = 0.25
+EPSILON = 2.0**-52
 
 Tensors = Sequence[Any]
 Scalar = Callable[..., Any]
@@ -112,6 +113,8 @@ def quotient(scalar: Scalar, points: Tensors, place: int) -> float:
     here = float(scalar(*points))
     ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, COARSE, -COARSE)}
     found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
+    if max(map(abs, (here, *ends.values()))) * EPSILON / STEP > ABSOLUTE + RELATIVE * abs(found):
+        raise BuildError("drowned by rounding")
     sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
     if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
         raise BuildError("not smooth here")

@@ -17,9 +17,9 @@ from fuzz_core.ir.values import TestCase
 
 # What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow.
 _BEYOND_GRAPHS = re.compile(
-    r"(?i)symbolic|graph|eager|tf\.function|singleton|lifted|placeholder|tensorspec|numpy|zero or more tensors"
-    r"|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically|fully[- ]defined"
-    r"|unknown (?:shape|rank)"
+    r"(?i)symbolic|<tf\.tensor '|graph|eager|tf\.function|singleton|lifted|placeholder|tensorspec|numpy"
+    r"|zero or more tensors|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically"
+    r"|fully[- ]defined|unknown (?:shape|rank)"
 )
 # What XLA is documented not to have: an operator, a dtype, a shape that only the elements tell.
 _BEYOND_XLA = re.compile(
