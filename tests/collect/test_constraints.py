@@ -53,7 +53,7 @@ def said(sentence: str, argument: str = "p") -> list[tuple[str, tuple[Any, ...]]
         ('string, either `"valid"` or `"same"` (case-insensitive).', [("choices", ("valid", "same"))]),
         ('A `string` from: `"SAME", "VALID"`.', [("choices", ("SAME", "VALID"))]),
         ("One of 'a', 'b' or 'c'.", [("choices", ("a", "b", "c"))]),
-        ("either 'strong_wolfe' or None (default: None).", [("choices", ("strong_wolfe",))]),
+        ("either 'strong_wolfe' or None (default: None).", [("choices", ("strong_wolfe", "none"))]),
         ("A `Tensor`. Must be one of the following types: `half`, `float32`.", [("dtypes", ("float16", "float32"))]),
         ("A `Tensor` of type `int32`.", [("dtypes", ("int32",))]),
         ("Input tensor, must be at least 2-D.", [("least-rank", (2,))]),
@@ -96,6 +96,27 @@ def test_sentences_that_bound_an_argument(sentence: str, bounds: list[tuple[str,
 )
 def test_sentences_that_leave_something_open(sentence: str) -> None:
     assert said(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("definition", "bounds"),
+    [
+        ("lib.f(p='a')", [("choices", ("a", "b"))]),
+        ("lib.f(x, p='')", [("choices", ("a", "b", ""))]),
+        ("lib.f(x, p=None)", [("choices", ("a", "b"))]),
+        ("lib.f(x, p=<object>)", [("choices", ("a", "b"))]),
+        ("lib.f(x, loop='c')", [("choices", ("a", "b"))]),
+    ],
+)
+def test_a_default_is_a_choice(definition: str, bounds: list[tuple[str, tuple[Any, ...]]]) -> None:
+    api = Api("lib.f", "function", ("x", "p"), definition, "One.\n\nArgs:\n    p: One of 'a' or 'b'.\n")
+    assert [(c.kind, c.bounds) for c in from_docstring(api)] == bounds
+
+
+@pytest.mark.parametrize(("default", "kinds"), [("-1", []), ("1", ["above"]), ("None", ["above"]), ("0.5", ["above"])])
+def test_a_sentence_that_its_own_default_breaks_means_something_else(default: str, kinds: list[str]) -> None:
+    api = Api("lib.f", "function", ("p",), f"lib.f(p={default})", "One.\n\nArgs:\n    p: Must be positive.\n")
+    assert [c.kind for c in from_docstring(api)] == kinds
 
 
 def test_entries_are_those_of_the_sections_of_arguments() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from fuzz_core.collect.constraints.phrases import BARS, CLOSED, LIST, RANKS, Fou
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.values import NONE, prim
 
 SOURCE = "docstring"
 # With one of these a sentence is about some calls, or about a part of the argument: it bounds nothing by itself.
@@ -46,8 +48,22 @@ def from_docstring(api: Api) -> list[Constraint]:
     found = []
     for argument, text in entries(api.doc):
         for (kind, bounds), words in _of_entry(argument, text):
-            found.append(Constraint(api.name, argument, kind, bounds, words, SOURCE))
+            made = _with_default(Constraint(api.name, argument, kind, bounds, words, SOURCE), api.definition)
+            found += [made] if made is not None else []
     return list({(c.argument, c.kind): c for c in reversed(found)}.values())[::-1]
+
+
+def _with_default(constraint: Constraint, definition: str) -> Constraint | None:
+    """A default is allowed whatever the sentence says: one more choice, or a sentence that means something else."""
+    match = re.search(rf"[(, ]{re.escape(constraint.argument)}=('[^']*'|[-+\w.]+)", definition)
+    try:
+        default = prim(ast.literal_eval(match[1])) if match else NONE
+    except (ValueError, SyntaxError):
+        return constraint
+    if constraint.holds(default) is not False:
+        return constraint
+    added = (*constraint.bounds, str(default.value))
+    return constraint._replace(bounds=added) if constraint.kind == "choices" else None
 
 
 def _of_entry(argument: str, text: str) -> Iterator[tuple[Found, str]]:

@@ -72,5 +72,6 @@ def _bound(kind: str, text: str) -> list[Found]:
 
 
 def quoted(listed: str) -> tuple[str, ...]:
-    """The quoted texts in a list of alternatives."""
-    return tuple(text[1:-1] for text in re.findall(_QUOTED, listed))
+    """The quoted texts in a list of alternatives; where None is one, so is its name."""
+    texts = tuple(text[1:-1] for text in re.findall(_QUOTED, listed))
+    return (*texts, "none") if texts and re.search(r"\bNone\b", listed) else texts
