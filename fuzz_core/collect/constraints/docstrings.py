@@ -39,7 +39,6 @@ _ONE_OF = re.compile(
 )
 _BARE_LIST = re.compile(r"(?:(?:an? |optional )*(?:string|str)[,:.]?\s+)?(?={?[\"'])", re.IGNORECASE)
 _TYPES = re.compile(r"[Mm]ust be one of the following types: ((?:\w+(?:, )?)+)\.")
-_OF_TYPE = re.compile(r"An? (?:mutable )?(?:Tensor|Variable) of type (\w+)\.")
 _DTYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
 
@@ -101,7 +100,7 @@ def _choices(sentence: str, declares: bool) -> list[Found]:
 
 
 def _dtypes(sentence: str) -> list[Found]:
-    match = _TYPES.search(sentence) or _OF_TYPE.match(sentence)
+    match = _TYPES.search(sentence)
     if match is None:
         return []
     names = tuple(dict.fromkeys(_DTYPES.get(name, name) for name in re.findall(r"\w+", match[1])))
