@@ -19,8 +19,8 @@ class Mode(Protocol):
     """One way to execute a test case.
 
     relation: what of its result must agree with the result of the mode `against`, one of `values`, `behaviour` (values,
-    and to be accepted or refused alike), `shape` (and dtype), `metadata` (shape, dtype, strides of dimensions that have
-    any), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
+    and to be accepted or refused alike), `shape` (and dtype), `strides` (of dimensions that have any), `metadata` (all
+    three), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
     has a number), or empty where it is not compared. blind: it is made without the elements of the arguments, so that
     it cannot refuse what depends on them. builder: makes its arguments.
     """

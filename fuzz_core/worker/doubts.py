@@ -31,7 +31,7 @@ NUMERICAL = "grad-numerical"
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
 REPEATS = 3
-METADATA = ("metadata", "shape")
+METADATA = ("metadata", "shape", "strides")
 GARBAGE = (0x5A, 0x33, 0xC1)
 PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
@@ -69,7 +69,7 @@ def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual
     if way.relation in METADATA:
         return ""
     if way.relation == "gradient":
-        return _about_gradient(execution, test)
+        return _about_gradient(execution, test, mode, actual)
     if way.relation == "finite":
         return _about_finite(execution, test, expected)
     return _about_values(execution, test, expected, actual)
@@ -164,10 +164,21 @@ def _about_values(execution: Executing, test: TestCase, expected: Any, actual: A
     return "ill-conditioned" if any(error * AMPLIFIED >= far for error in moved) else ""
 
 
-def _about_gradient(execution: Executing, test: TestCase) -> str:
-    """Difference quotients exist only where a function is smooth; at other places any derivative is a convention."""
-    there = NUMERICAL not in execution.adapter.ways or _result(execution, test, NUMERICAL) is not None
-    return "" if there else "not smooth here"
+def _about_gradient(execution: Executing, test: TestCase, mode: str, actual: Any) -> str:
+    """Difference quotients, which exist only where a function is smooth, say which of two derivatives is wrong."""
+    if NUMERICAL not in execution.adapter.ways:
+        return ""
+    quotient, against = _result(execution, test, NUMERICAL), execution.mode(NUMERICAL).against
+    if quotient is None:
+        return "not smooth here"
+    if mode == NUMERICAL:
+        return ""
+    if execution.mode(mode).against == against:
+        wrong = execution.adapter.differences(quotient[0], actual, "gradient")
+        return "" if wrong else "right by difference quotients"
+    first = _result(execution, test, against)
+    right = first is not None and not execution.adapter.differences(quotient[0], first[0], "gradient")
+    return "" if right else "first derivatives differ already"
 
 
 def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:

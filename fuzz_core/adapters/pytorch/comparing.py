@@ -24,7 +24,7 @@ def differences(reference: Any, other: Any, relation: str) -> str:
         return _values(reference, other)
     if relation == "gradient":
         return _gradient(reference, other)
-    compare = {"shape": _shape, "metadata": _metadata, "finite": _finite}[relation]
+    compare = {"shape": _shape, "strides": _strides, "metadata": _metadata, "finite": _finite}[relation]
     pairs = zip(tensors(reference), tensors(other), strict=False)
     return next((text for a, b in pairs if (text := compare(a, b))), "")
 
@@ -73,13 +73,16 @@ def _shape(real: torch.Tensor, other: torch.Tensor) -> str:
 
 
 def _metadata(real: torch.Tensor, other: torch.Tensor) -> str:
-    """Shape, dtype, and strides of dimensions that have more than one element."""
-    if text := _shape(real, other):
-        return text
-    if real.is_quantized or real.layout is not torch.strided or other.layout is not torch.strided or not real.numel():
+    """Shape, dtype and strides."""
+    return _shape(real, other) or _strides(real, other)
+
+
+def _strides(real: torch.Tensor, other: torch.Tensor) -> str:
+    """Strides of dimensions that have more than one element, of what is otherwise alike."""
+    if real.layout is not torch.strided or other.layout is not torch.strided or not real.numel() or real.is_quantized:
         return ""
-    strides = [(a, b) for n, a, b in zip(real.shape, real.stride(), other.stride(), strict=True) if n > 1]
-    if all(a == b for a, b in strides):
+    pairs = zip(real.shape, real.stride(), other.stride(), strict=True) if real.shape == other.shape else ()
+    if all(a == b for n, a, b in pairs if n > 1):
         return ""
     return f"another stride\n{tuple(other.stride())}, expected {tuple(real.stride())}"
 

@@ -59,9 +59,9 @@ class _Fake:
 
 
 class Fake(Promised):
-    """What the compiler believes of a result must be true."""
+    """What the compiler believes of a result's strides must be true; of shape and dtype the meta device tells."""
 
-    relation = "metadata"
+    relation = "strides"
 
     def change(self) -> Change:
         """See `Changed`."""
