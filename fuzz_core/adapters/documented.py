@@ -47,6 +47,7 @@ class Documented:
     against = "cpu"
     relation = ""
     blind = False
+    dear = False
 
     def __init__(
         self, adapter: Adapter, documentation: Documentation, clock: Callable[[], float] = perf_counter

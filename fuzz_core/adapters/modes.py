@@ -22,12 +22,13 @@ class Mode(Protocol):
     and to be accepted or refused alike), `shape` (and dtype), `strides` (of dimensions that have any), `metadata` (all
     three), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
     has a number), or empty where it is not compared. blind: it is made without the elements of the arguments, so that
-    it cannot refuse what depends on them. builder: makes its arguments.
+    it cannot refuse what depends on them. dear: it takes its time, as compilers do. builder: makes its arguments.
     """
 
     against: str
     relation: str
     blind: bool
+    dear: bool
     builder: Builder
 
     def applies(self, test: TestCase) -> bool:
@@ -43,6 +44,7 @@ class Changed:
     against = "cpu"
     relation = "values"
     blind = False
+    dear = False
     device = "cpu"
 
     def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
@@ -67,6 +69,7 @@ class Plain:
 
     relation = "values"
     blind = False
+    dear = False
 
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
         self.adapter = adapter

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from fuzz_core.execution.lease import Lease
 from fuzz_core.execution.zygote import Child
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.worker.journal import DEAR
 
 # How much longer than a test a worker may take between two tests.
 SILENT_FACTOR = 4
+# How much longer a test may take in a way that takes its time, in its full time-out.
+DEAR_FACTOR = 5
 
 
 @dataclass
@@ -53,6 +56,8 @@ class Slot:
         # A library may have written on the journal: a time to come would never be over.
         began = entry.clock if self.since < entry.clock <= now else self.since
         timeout = limit if self.lease.timeout is None else self.lease.timeout
+        if entry.running == DEAR:
+            timeout = limit * DEAR_FACTOR
         if now - began > (timeout if inside else limit * SILENT_FACTOR):
             return Outcome("timeout", f"{timeout:g} s", seconds=now - began)
         return None

@@ -52,6 +52,8 @@ class Execution:
         self.modes = (*adapter.modes(), *adapter.ways)
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.ways: dict[str, Mode] = {}
+        # Told before each execution in another mode than the first: whether it is a dear one.
+        self.alive: Callable[[bool], None] = lambda dear: None
         if documentation:
             self.modes += (documented.MODE,)
             self.ways[documented.MODE] = documented.Documented(adapter, documentation, clock)
@@ -162,8 +164,11 @@ class Execution:
         """Outcome and live result of one execution; whatever the library raises is an outcome."""
         began = self.clock()
         try:
+            way = self.mode(mode.split("@")[0])
+            if mode != self.modes[0]:
+                self.alive(way.dear)
             self.adapter.reset(test.seed)
-            result = self.mode(mode.split("@")[0]).run(test)
+            result = way.run(test)
             return Outcome("ok", seconds=self.clock() - began), result
         except BuildError as error:
             return Outcome("skipped", "BuildError", str(error)), None

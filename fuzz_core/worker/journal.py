@@ -13,13 +13,15 @@ from time import monotonic
 from typing import NamedTuple
 
 SIZE = 32
+# Whether a test is executed, in a way that may take its time.
+INSIDE, DEAR = 1, 2
 _FORM = struct.Struct("<qqdq")
 # Linux 5.1; Python names it from 3.13 on.
 _F_SEAL_FUTURE_WRITE = 0x10
 
 
 class Entry(NamedTuple):
-    """lease and test (its index in the api's stream) name it; clock: CLOCK_MONOTONIC then; running: 1 inside."""
+    """lease and test (its index in the api's stream) name it; clock: CLOCK_MONOTONIC then; running: INSIDE or DEAR."""
 
     lease: int
     test: int
@@ -55,7 +57,11 @@ class Journal:
     def begin(self, lease: int, index: int) -> None:
         """Called right before a test."""
         self.lease, self.index = lease, index
-        _FORM.pack_into(self.memory, 0, lease, index, monotonic(), 1)
+        _FORM.pack_into(self.memory, 0, lease, index, monotonic(), INSIDE)
+
+    def again(self, dear: bool) -> None:
+        """Called before each further execution of the test."""
+        _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), DEAR if dear else INSIDE)
 
     def end(self) -> None:
         """Called right after a test."""

@@ -63,6 +63,7 @@ class Worker:
         self.execution = Execution(
             world.adapter, world.dialect, self.plan.header.oracles, documentation=self.plan.documentation
         )
+        self.execution.alive = self.journal.again
         self.state = world.adapter.state()
         self.adapter = world.adapter
         self.executed: set[int] = set()

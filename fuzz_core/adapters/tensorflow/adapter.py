@@ -24,6 +24,7 @@ _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "appl
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 CLEAR_EVERY = 4096
 # Of the context's attributes those that are no settings: the streams' seed, and what its start finds.
+_PLAIN = (bool, int, float, str)
 _OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
 _MODES = "fuzz_core.adapters.tensorflow.modes"
 WAYS = {
@@ -195,7 +196,7 @@ class TensorFlowAdapter:
             self.tf.get_logger().level,
             len(self.tracing.CONCRETE_FUNCTION_CALLBACKS),
             len(self.context._optimizer_experimental_options),
-            self.settings(self.context),
+            [value for value in self.settings(self.context) if type(value) in _PLAIN],
         )
 
     def modes(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
 
     relation = "behaviour"
+    dear = True
     backend = "aot_eager"
 
     def run(self, test: TestCase) -> Any:

@@ -35,6 +35,7 @@ class Traced(Changed):
 
     relation = "behaviour"
     blind = True
+    dear = True
     compiled: bool | None = None
     drawing: tuple[str, ...] = ("seed2",)
 
