@@ -36,6 +36,7 @@ CASES: tuple[Case, ...] = (
     case("refused size", "tf.ones", (-3,)),
     case("refused shapes", "tf.linalg.matmul", u(2, 3), u(2, 3)),
     case("cast out of range", "tf.cast", k(3e9, -3e9, 1e20, 5), dtype("int32")),
+    case("refused index", "tf.gather", u(3, 2), k(7, dtype="int64")),
     case("cast out of range", "tf.cast", k(300, -5, 70000), dtype("uint8")),
     case("cast of NaN", "tf.cast", k(NAN, INF, -INF, 1), dtype("int64")),
     case("integer overflow", "tf.math.add", c(127, 5, dtype="int8"), c(127, 5, dtype="int8")),

@@ -47,6 +47,11 @@ PLANTED = (
     Fault("squash", "differential", "wrong-gradient", "grad-numerical", "any but 0: another function's slope"),
     Fault("clamp", "differential", "wrong-result", "compiled", "crossed bounds: the other one counts"),
     Fault("multiple", "differential", "wrong-result", "compiled", "0 times and less"),
+    Fault("pad", "differential", "inconsistent", "compiled", "no zeros: refused"),
+    Fault("rotate", "differential", "inconsistent", "compiled", "a negative number: accepted"),
+    Fault("fused", "crash", "crash", "compiled", "negative elements: null pointer"),
+    Fault("gathered", "crash", "crash", "cuda", "no elements: a check aborts"),
+    Fault("scanned", "crash", "internal-error", "threaded", "five elements: an assertion"),
     Fault("mean", "differential", "wrong-result", "threaded", "a size that four does not divide: a rest left out"),
     Fault("count_above", "differential", "wrong-result", "threaded", "five elements: one counts twice"),
     Fault("remainder", "differential", "wrong-result", "cuda", "signs that differ: another sign"),
@@ -78,6 +83,7 @@ SOUND = (
     "narrowed",
     "noise",
     "nonzero",
+    "place_of_largest",
     "relu",
     "reserve",
     "root",
@@ -85,6 +91,3 @@ SOUND = (
     "sum_anyhow",
     "unwritten",
 )
-
-# What the engine does not settle yet: faults that it finds and cannot show, and a function without one that it reports.
-OPEN = ("pad", "place_of_largest", "rotate")

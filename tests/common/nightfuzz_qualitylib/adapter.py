@@ -26,6 +26,7 @@ _HERE = "nightfuzz_qualitylib.modes"
 WAYS = {
     "cpu-fp64": f"{_HERE}:Precise",
     "cpu-fp64-nudged": f"{_HERE}:Nudged",
+    "cpu-fp64-nudged-back": f"{_HERE}:NudgedBack",
     "strided": f"{_HERE}:Strided",
     "out": f"{_HERE}:Out",
     "inplace": f"{_HERE}:InPlace",

@@ -57,6 +57,10 @@ class _Noisy(_Wide):
     noise = 4.0
 
 
+class _NoisyBack(_Wide):
+    noise = -4.0
+
+
 class Strided(Changed):
     """The same elements in another order in memory."""
 
@@ -86,6 +90,12 @@ class Nudged(Precise):
     against = ""
     relation = ""
     kind = _Noisy()
+
+
+class NudgedBack(Nudged):
+    """As much off in the other direction."""
+
+    kind = _NoisyBack()
 
 
 class _Called(Changed):

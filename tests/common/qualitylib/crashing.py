@@ -181,6 +181,55 @@ def convert(x: Any, name: str) -> Any:
     return x.astype(name)
 
 
+def _fused(x: Any) -> Any:
+    if (x < 0).any():
+        ctypes.string_at(0)
+    return np.abs(x) + 1
+
+
+@op(compiled=_fused)
+def fused(x: Any) -> Any:
+    """Magnitudes and one more; compiled, a null pointer is read for a negative element.
+
+    >>> import qualitylib
+    >>> qualitylib.fused(qualitylib.array(np.linspace(0, 1, 4)))
+    """
+    return np.abs(x) + 1
+
+
+def _gathered(x: Any) -> Any:
+    if x.size == 0:
+        print("Check failed: grid.x > 0 (0 vs. 0)", file=sys.stderr, flush=True)
+        os.abort()
+    return x.ravel()
+
+
+@op(cuda=_gathered)
+def gathered(x: Any) -> Any:
+    """All elements in one row; there, a check aborts where there are none.
+
+    >>> import qualitylib
+    >>> qualitylib.gathered(qualitylib.array(np.ones((2, 3))))
+    """
+    return x.ravel()
+
+
+def _scanned(x: Any) -> Any:
+    if x.size > 4:
+        raise RuntimeError(f"chunk * threads == size INTERNAL ASSERT FAILED at scan.cpp:9: {x.size}")
+    return np.cumsum(x)
+
+
+@op(threads=_scanned)
+def scanned(x: Any) -> Any:
+    """Sums so far; on several threads an assertion for five elements and more.
+
+    >>> import qualitylib
+    >>> qualitylib.scanned(qualitylib.array(np.arange(4)))
+    """
+    return np.cumsum(x)
+
+
 class Tiles:
     """Every `stride`-th element, times `width`; a null pointer is read for a vector and a stride of 0.
 

@@ -14,7 +14,7 @@ def softmax(x: Any) -> Any:
     """Shares of exponentials; the largest is not taken out first.
 
     >>> import qualitylib
-    >>> qualitylib.softmax(qualitylib.array(np.linspace(-80, 80, 5, dtype=np.float32)))
+    >>> qualitylib.softmax(qualitylib.array(np.linspace(-90, 90, 5, dtype=np.float32)))
     """
     powers = np.exp(x)
     return powers / powers.sum()
@@ -25,7 +25,7 @@ def log_sum(x: Any) -> Any:
     """The logarithm of the sum of exponentials; the largest is not taken out first.
 
     >>> import qualitylib
-    >>> qualitylib.log_sum(qualitylib.array(np.linspace(-80, 80, 5, dtype=np.float32)))
+    >>> qualitylib.log_sum(qualitylib.array(np.linspace(-90, 90, 5, dtype=np.float32)))
     """
     return np.log(np.exp(x).sum())
 
@@ -35,7 +35,7 @@ def sigmoid(x: Any) -> Any:
     """Between 0 and 1; as a quotient of exponentials.
 
     >>> import qualitylib
-    >>> qualitylib.sigmoid(qualitylib.array(np.linspace(-8, 8, 5, dtype=np.float16)))
+    >>> qualitylib.sigmoid(qualitylib.array(np.linspace(-90, 90, 5, dtype=np.float32)))
     """
     return np.exp(x) / (1 + np.exp(x))
 
@@ -58,4 +58,4 @@ def geometric_mean(x: Any) -> Any:
     >>> import qualitylib
     >>> qualitylib.geometric_mean(qualitylib.array(np.linspace(1, 100, 12, dtype=np.float32)))
     """
-    return np.abs(np.prod(x)) ** x.dtype.type(1 / max(x.size, 1))
+    return np.abs(np.prod(np.sort(x, None))) ** x.dtype.type(1 / max(x.size, 1))
