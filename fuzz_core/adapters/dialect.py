@@ -26,15 +26,17 @@ class Way(NamedTuple):
     check: statements that raise AssertionError where it does not hold, with `{actual}` and `{expected}`. tensor: an
     expression for the changed tensor, from that of the plain one and the test case's seed. actual: the mode's call of a
     function `f` of the tensors, with `{x}` for the changed tensors. instance: an object with state, from its
-    construction `{m}` and the name `{x}` of the first tensor, in both calls. more: a further parameter of `f`, that it
-    hands on. shared: whether both calls use one object with state, made before. call: the mode's own call where it is
-    another one, written as a second function `g`. imports: statements that these texts need beyond the dialect's own.
+    construction `{m}` and the name `{x}` of the first tensor, in both calls; `owner` begins the names of the apis
+    that this is for. more: a further parameter of `f`, that it hands on. shared: whether both calls use one object with
+    state, made before. call: the mode's own call where it is another one, written as a second function `g`. imports:
+    statements that these texts need beyond the dialect's own.
     """
 
     check: str
     tensor: Callable[[str, Tensor, int], str] = as_it_is
     actual: str = "f({x})"
     instance: str = "{m}"
+    owner: str = ""
     more: str = ""
     shared: bool = False
     call: Callable[[Invocation], Invocation | None] | None = None

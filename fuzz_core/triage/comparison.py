@@ -17,7 +17,7 @@ RAISED = """def raised(call):
     except Exception as error:
         return error
 
-plain, other = raised(lambda: {expected}), raised(lambda: {actual})
+other, plain = raised(lambda: {actual}), raised(lambda: {expected})
 assert (plain is None) == (other is None), f"{plain!r} against {other!r}\""""
 
 
@@ -83,7 +83,7 @@ class _Function(Writer):
     def body(self, invocation: Invocation, first: list[str]) -> list[str]:
         """The statements of the function; the last one returns the result."""
         *before, last = self.statements(invocation)
-        if invocation.then is not None and self.tensors:
+        if invocation.then is not None and self.tensors and invocation.api.startswith(self.way.owner):
             made = before.pop().removeprefix("m = ")
             before.append(f"m = {self.way.instance.format(m=made, x=self.tensors[0][0])}")
         if self.way.shared and invocation.then is not None:

@@ -101,15 +101,19 @@ def _same(text: str) -> Callable[[str, Tensor, int], str]:
 
 
 def _gradcheck(text: str) -> Way:
-    return Way("assert {actual}", _leaf, text, instance="{m}.double()")
+    return Way("assert {actual}", _leaf, text, instance="{m}.double()", owner="torch.nn.")
 
 
 WAYS: dict[str, Way] = {
     "strided": Way(CLOSE, _scattered),
-    "cpu-fp64": Way("assert torch.isfinite({expected}).all(), {actual}", _wide, instance="{m}.to({x}.dtype)"),
+    "cpu-fp64": Way(
+        "assert torch.isfinite({expected}).all(), {actual}", _wide, instance="{m}.to({x}.dtype)", owner="torch.nn."
+    ),
     "out": Way(OUT, actual="f({x}, out=out)", more="out"),
     "inplace": Way("expected = {expected}\n{actual}\n" + close("x", "expected"), actual="g({x})", call=inplace),
-    "meta": Way(ALIKE.replace("check_stride=True, ", ""), _same(".to('meta')"), instance="{m}.to({x}.device)"),
+    "meta": Way(
+        ALIKE.replace("check_stride=True, ", ""), _same(".to('meta')"), instance="{m}.to({x}.device)", owner="torch.nn."
+    ),
     "fake": Way(
         f"with FakeTensorMode(allow_non_fake_inputs=True) as mode:\n    actual = {{actual}}\n{FAKE}",
         lambda source, tensor, seed: f"mode.from_tensor({source})",
@@ -122,12 +126,14 @@ WAYS: dict[str, Way] = {
     "grad-forward": _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
     "grad-numerical": _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)"),
     "grad-second": _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),
-    "compile": Way(CLOSE, actual="torch.compile(f, backend='aot_eager')({x})"),
-    "inductor": Way(CLOSE, actual="torch.compile(f)({x})"),
-    "onednn-off": Way(f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{close('actual', '{expected}')}"),
+    "compile": Way(CLOSE, _same(".clone()"), "torch.compile(f, backend='aot_eager')({x})"),
+    "onednn-off": Way(
+        f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{close('actual', '{expected}')}", _same(".clone()")
+    ),
     "threads": Way(
-        "torch.set_num_threads(1)\nexpected = {expected}\n"
-        f"torch.set_num_threads({THREADS})\n{close('{actual}', 'expected')}"
+        f"torch.set_num_threads({THREADS})\nactual = {{actual}}\n"
+        f"torch.set_num_threads(1)\n{close('actual', '{expected}')}",
+        _same(".clone()"),
     ),
     "cuda": Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")),
 }

@@ -16,14 +16,13 @@ class Compiled(Promised):
 
     relation = "behaviour"
     dear = True
-    backend = "aot_eager"
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError where nothing of it can be compiled."""
         function, args, keywords = self.builder.parts(test.invocation)
         torch._dynamo.reset()
         try:
-            call = torch.compile(_calling(function), backend=self.backend, dynamic=False)
+            call = torch.compile(_calling(function), backend="aot_eager", dynamic=False)
             return self.builder.timed(call, args, keywords)
         except torch._dynamo.exc.Unsupported as error:
             raise BuildError(f"not to be compiled: {str(error)[:200]}") from error
@@ -34,9 +33,3 @@ class Compiled(Promised):
 def _calling(function: Any) -> Any:
     """A function of its own to compile: the compiler remembers by code."""
     return lambda *args, **keywords: function(*args, **keywords)
-
-
-class Inductor(Compiled):
-    """Compiled to machine code."""
-
-    backend = "inductor"
