@@ -123,7 +123,7 @@ class FuzzWork:
         """Adds a point to the report's growth."""
         report, learning = self.report, self.learning
         report.classes, report.operators = len(learning.classes), len(learning.operators)
-        report.members = learning.corpus.count
+        report.members = learning.members.total()
         report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
 
     def show(self, done: float) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.values import TestCase
 from fuzz_core.store.news import News, Operator
 from fuzz_core.worker.corpus import Corpus, Grown
 
@@ -31,9 +31,9 @@ class Learning:
     def __init__(self, session: Session, grow: bool) -> None:
         self.session = session
         self.grow = grow
-        self.news: defaultdict[str, list[list[Any]]] = defaultdict(list)
+        self.news: defaultdict[str, list[list[str | None]]] = defaultdict(list)
         self.classes: set[tuple[str, str]] = set()
-        self.corpus = Corpus()
+        self.members: Counter[str] = Counter()
         self.unsaved: tuple[list[News], list[Operator]] = ([], [])
         self.saved = session.clock()
         target = session.target.key
@@ -58,19 +58,19 @@ class Learning:
         case = decode_test(test)
         if case.invocation.api != api:
             raise CodecError(f"news of {case.invocation.api[:100]} from a lease of {api}")
-        full = len(self.corpus.of(api)) >= MAX_MEMBERS
+        full = self.members[api] >= MAX_MEMBERS
+        body = json.dumps(test)
         # What is refused is refused again, however it is mutated: it is no good start.
-        joins = self.grow and shown.startswith("ok ") and not full and len(str(test)) <= MAX_TEST
-        news = News(api, shown, test if joins else None)
-        self._append(news, case)
+        joins = self.grow and shown.startswith("ok ") and not full and len(body) <= MAX_TEST
+        news = News(api, shown, body if joins else None)
+        self._append(news)
         self.unsaved[0].append(news)
         return CLASS_REWARD
 
-    def _append(self, news: News, case: TestCase | None = None) -> None:
+    def _append(self, news: News) -> None:
         self.news[news.api].append([news.outcome_class, news.test])
         self.classes.add((news.api, news.outcome_class))
-        if news.test is not None:
-            self.corpus.add(case or decode_test(news.test))
+        self.members[news.api] += news.test is not None
 
     def _operators(self, api: str, operators: list[Any]) -> float:
         parted = (str(text).rpartition(" ") for text in operators)
@@ -81,9 +81,15 @@ class Learning:
         return OPERATOR_REWARD * len(fresh)
 
     def known_to(self, api: str, shown: int) -> Sequence[Grown]:
-        """The members of the corpus among the first `shown` items of an api's news."""
-        count = sum(1 for _, test in self.news[api][:shown] if test is not None)
-        return self.corpus.of(api)[:count]
+        """The members of the corpus among the first `shown` items of an api's news.
+
+        Decoded when they are asked for, which a death alone does: live, all of them are hundreds of megabytes.
+        """
+        corpus = Corpus()
+        for _, test in self.news[api][:shown]:
+            if test is not None:
+                corpus.add(decode_test(json.loads(test)))
+        return corpus.of(api)
 
     def save(self, at_once: bool = False) -> None:
         """Commits now and then: a kill loses two seconds of news, which the next run sees again."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.base import Base, text
 
 
 class News(NamedTuple):
-    """An outcome class that an api has shown. test: the encoded test case that joined the corpus for it, or None."""
+    """An outcome class that an api has shown. test: JSON text of the case that joined the corpus for it, or None."""
 
     api: str
     outcome_class: str
-    test: Any
+    test: str | None
 
 
 class Operator(NamedTuple):
@@ -33,7 +32,7 @@ class NewsTables(Base):
         with self._transaction():
             self._db.conn.executemany(
                 "INSERT OR IGNORE INTO news (target, api, class, test) VALUES (?, ?, ?, ?)",
-                [(target, text(n.api), text(n.outcome_class), n.test and text(to_json(n.test))) for n in news],
+                [(target, text(n.api), text(n.outcome_class), n.test and text(n.test)) for n in news],
             )
             self._db.conn.executemany(
                 "INSERT OR IGNORE INTO operators (target, name, dtype, api) VALUES (?, ?, ?, ?)",
@@ -43,7 +42,7 @@ class NewsTables(Base):
     def news(self, target: str) -> list[News]:
         """All outcome classes of a target's apis, in the order in which they were first shown."""
         rows = self._rows("SELECT api, class, test FROM news WHERE target = ? ORDER BY id", target)
-        return [News(row["api"], row["class"], row["test"] and json.loads(row["test"])) for row in rows]
+        return [News(row["api"], row["class"], row["test"]) for row in rows]
 
     def operators(self, target: str) -> list[Operator]:
         """All operators that a target's apis have dispatched to, by name and dtype."""

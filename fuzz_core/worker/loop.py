@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -110,7 +111,7 @@ class Worker:
         self.novelty.tell(api, [item[0] for item in news])
         for _, test in news:
             if test is not None:
-                self.corpus.add(decode_test(test))
+                self.corpus.add(decode_test(json.loads(test)))
 
     def _one(self, turn: Turn, index: int, test: TestCase) -> None:
         self.journal.begin(turn.lease, index)

@@ -45,7 +45,7 @@ def test_what_was_saved_is_known_to_the_next_run(learning: Learning) -> None:
     learning.save(at_once=True)
     again = Learning(learning.session, grow=True)
     assert again.news == learning.news
-    assert [member.test for member in again.corpus.of("fakelib.add")] == [case(number) for number in range(3)]
+    assert [member.test for member in again.known_to("fakelib.add", 3)] == [case(number) for number in range(3)]
     assert again.operators == {("add", "f32")}
     assert again.take("fakelib.add", news("ok 1", case(7), "add f32"), timed=True) == 0.0
 
@@ -59,22 +59,22 @@ def test_a_lease_knows_the_members_of_its_time(learning: Learning) -> None:
 def test_without_growth_news_is_counted_and_nothing_joins(fakelib_session: Session) -> None:
     learning = Learning(fakelib_session, grow=False)
     assert learning.take("fakelib.add", news("ok 1", case(1)), timed=True) == CLASS_REWARD
-    assert learning.corpus.count == 0
+    assert learning.members.total() == 0
 
 
 def test_what_was_refused_is_news_but_no_start_for_mutants(learning: Learning) -> None:
     refused = news("exception ValueError bad size", case(1))
     assert learning.take("fakelib.add", refused, timed=True) == CLASS_REWARD
-    assert learning.corpus.count == 0
+    assert learning.members.total() == 0
 
 
 def test_the_corpus_of_an_api_is_bounded_in_members_and_in_their_size(learning: Learning) -> None:
     large = TestCase(Invocation("fakelib.add", (prim("x" * MAX_TEST),)), 1)
     learning.take("fakelib.add", news("ok large", large), timed=True)
-    assert learning.corpus.count == 0
+    assert learning.members.total() == 0
     for number in range(MAX_MEMBERS + 5):
         learning.take("fakelib.add", news(f"ok {number}", case(number)), timed=True)
-    assert learning.corpus.count == MAX_MEMBERS
+    assert learning.members.total() == MAX_MEMBERS
 
 
 @pytest.mark.parametrize(
