@@ -46,7 +46,7 @@ class Documented:
 
     against = "cpu"
     relation = ""
-    blind = False
+    blind = ""
     dear = False
 
     def __init__(

@@ -21,13 +21,14 @@ class Mode(Protocol):
     relation: what of its result must agree with the result of the mode `against`, one of `values`, `behaviour` (values,
     and to be accepted or refused alike), `shape` (and dtype), `strides` (of dimensions that have any), `metadata` (all
     three), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
-    has a number), or empty where it is not compared. blind: it is made without the elements of the arguments, so that
-    it cannot refuse what depends on them. dear: it takes its time, as compilers do. builder: makes its arguments.
+    has a number), or empty where it is not compared. blind: of one that is made without the elements of the arguments,
+    and so cannot refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time,
+    as compilers do. builder: makes its arguments.
     """
 
     against: str
     relation: str
-    blind: bool
+    blind: str
     dear: bool
     builder: Builder
 
@@ -43,7 +44,7 @@ class Changed:
 
     against = "cpu"
     relation = "values"
-    blind = False
+    blind = ""
     dear = False
     device = "cpu"
 
@@ -68,7 +69,7 @@ class Plain:
     """The call as it is, on a device that the adapter enters by the mode's name."""
 
     relation = "values"
-    blind = False
+    blind = ""
     dear = False
 
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:

@@ -31,7 +31,7 @@ SHARES = {
 }
 DEVICE_SHARE = 0.25
 # Modes that other oracles ask for: references are compared with nothing here.
-REFERENCES = ("cpu", "cpu-fp64", "cpu-fp64-nudged", "cpu-fp64-nudged-back", "grad", "grad-grad")
+REFERENCES = ("cpu", "cpu-fp64", "cpu-fp64-nudged", "cpu-fp64-nudged-back", "grad", "grad-grad", "function-known")
 KINDS = {
     "meta": "wrong-metadata",
     "fake": "wrong-metadata",

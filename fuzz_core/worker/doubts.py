@@ -6,6 +6,7 @@ precision, from which a mode must be further away than the plain mode is (PyTorc
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import itertools
 import re
@@ -93,7 +94,8 @@ def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, O
             return "nothing is computed"
     accepting = next(mode for mode, outcome in outcomes.items() if outcome.kind == "ok")
     refusing = next(mode for mode in outcomes if mode != accepting)
-    return "refused for its elements" if _for_elements(execution, test, accepting, refusing) else ""
+    by_elements = _for_elements(execution, test, accepting, refusing, outcomes[refusing])
+    return "refused for its elements" if by_elements else ""
 
 
 def _computed(result: Any) -> bool:
@@ -105,10 +107,16 @@ def _computed(result: Any) -> bool:
     return hasattr(result, "dtype") or isinstance(result, bool | int | float | complex | str)
 
 
-def _for_elements(execution: Executing, test: TestCase, accepting: str, refusing: str) -> bool:
-    """Whether a mode that is made without the elements could not have refused: with others the call is accepted."""
-    if not execution.mode(accepting).blind:
+def _for_elements(execution: Executing, test: TestCase, accepting: str, refusing: str, refusal: Outcome) -> bool:
+    """Whether a mode that is made without the elements could not have refused.
+
+    With others the call is accepted, or it is refused where they are known, by Python alone, before any kernel.
+    """
+    knowing = execution.mode(accepting).blind
+    if not knowing:
         return False
+    if hasattr(builtins, refusal.name) and execution.run(test, knowing)[0].kind == "exception":
+        return True
     calls = (with_tensors(test.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS)  # type: ignore[misc]
     return any(execution.run(test._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
 

@@ -32,6 +32,7 @@ WAYS = {
     "cpu-fp64-nudged": f"{_MODES}.precision:Nudged",
     "cpu-fp64-nudged-back": f"{_MODES}.precision:NudgedBack",
     "function": f"{_MODES}.tracing:Traced",
+    "function-known": f"{_MODES}.tracing:Known",
     "xla": f"{_MODES}.tracing:Compiled",
     "grad": f"{_MODES}.gradient:Reverse",
     "grad-numerical": f"{_MODES}.gradient:Numerical",

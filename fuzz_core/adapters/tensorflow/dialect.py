@@ -17,7 +17,7 @@ _DRAWN = {"float16", "bfloat16", "float32", "float64", "int32", "int64"}
 _OUT_OF_MEMORY = (
     r"ResourceExhausted|OOM when allocating|std::bad_alloc|CUDA_ERROR_OUT_OF_MEMORY|MemoryError|failed to alloc"
     r"|[Cc]annot allocate memory|Unable to allocate|Dst tensor is not initialized|[Rr]an out of memory"
-    r"|Thread \w+ creation via pthread_create\(\) failed"
+    r"|Thread \w+ creation via pthread_create\(\) failed|ThreadPoolTempl<>::ThreadPoolTempl\(\)"
 )
 _ENVIRONMENT = r"libdevice|[Ff]ailed to (?:initialize|load)|DNN library|CUDA_ERROR|cuDNN|cuBLAS"
 _INTERNAL = (

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from fuzz_core.adapters.tensorflow.comparing import ABSOLUTE, RELATIVE
 from fuzz_core.adapters.tensorflow.modes.precision import Doubled, in_doubles
-from fuzz_core.adapters.tensorflow.modes.tracing import of_tensors
+from fuzz_core.adapters.tensorflow.modes.tracing import SEEDS, draws, of_tensors
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
@@ -104,7 +104,15 @@ class Numerical(Gradient):
     relation = "gradient"
 
     def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
-        """See `Gradient`. Raises BuildError at kinks, jumps and steps, and where rounding drowns the quotient."""
+        """See `Gradient`. Raises BuildError at kinks, jumps and steps, and where rounding drowns the quotient.
+
+        Nor is a drawn number a function of what it is drawn by, although it has a derivative.
+        """
+        seen: set[str] = set()
+        with self.adapter.operators(seen.add):
+            scalar(*points)
+        if any(draws(operator.split()[0], SEEDS) for operator in seen):
+            raise BuildError("random")
         return [quotient(scalar, points, place) for place in range(len(points))]
 
 
