@@ -14,10 +14,14 @@ from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.listings import target_key
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.constraints import Documentation
+from fuzz_core.ir.values import TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
+from fuzz_core.store.store import Store
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.severity import Severity, order, severity
+from fuzz_core.triage.validity import Rule, Ruling, validity
 
 SHOWN_APIS = 3
 SHORT = 100
@@ -31,21 +35,36 @@ class Judged(NamedTuple):
     cluster: Cluster[BugRow]
 
 
-def judged(rows: Sequence[BugRow]) -> list[Judged]:
-    """All bugs, the most urgent first; clusters are of one target."""
+def judged(store: Store, rows: Sequence[BugRow]) -> list[Judged]:
+    """These bugs, the most urgent first; clusters are of one target."""
     of_target: dict[str, list[BugRow]] = defaultdict(list)
     for row in rows:
         of_target[row.target].append(row)
-    made = [cluster for same in of_target.values() for cluster in clusters(same)]
-    found = [Judged(row, severity(row), cluster) for cluster in made for row in cluster.members]
+    found = []
+    for target, same in of_target.items():
+        rules = [documented(store, target)]
+        pairs = [(row, cluster) for cluster in clusters(same) for row in cluster.members]
+        found += [Judged(row, severity(row, validity(row, rules)), cluster) for row, cluster in pairs]
     return sorted(found, key=lambda each: order(each.row, each.severity))
+
+
+def documented(store: Store, target: str) -> Rule:
+    """What the documentation on record says of a test case: what it breaks first."""
+    params = {api.name: api.params for api in store.apis(target)}
+    documentation = Documentation(store.constraints(target), params)
+
+    def ruling(test: TestCase) -> Ruling | None:
+        said = min(documentation.said(test.invocation), key=lambda said: said.holds, default=None)
+        return said and Ruling(said.holds, said.constraint.text, said.constraint.source)
+
+    return ruling
 
 
 def bugs(settings: Settings, console: Console, target: str | None, by_cluster: bool, as_json: bool) -> int:
     """All bugs on record, or all clusters, each as urgent as its most urgent member."""
     with open_store(state_file(settings), read_only=True) as store:
         wanted = None if target is None else target_key(store, target)
-        found = judged(store.bugs(wanted))
+        found = judged(store, store.bugs(wanted))
     urgent = list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
     if as_json:
         data = [cluster_json(each) for each in urgent] if by_cluster else [bug_json(each) for each in found]
@@ -114,7 +133,7 @@ def show(settings: Settings, console: Console, number: int, as_json: bool) -> in
     """One bug in full."""
     with open_store(state_file(settings), read_only=True) as store:
         target = store.bug(number).target
-        each = next(each for each in judged(store.bugs(target)) if each.row.id == number)
+        each = next(each for each in judged(store, store.bugs(target)) if each.row.id == number)
     if as_json:
         console.print_json(json.dumps(bug_json(each)))
     else:

@@ -68,7 +68,7 @@ def _chosen(store: Store, settings: Settings, numbers: Sequence[int], wanted: Wa
 
 def _guarded(store: Store, target: str) -> list[Judged]:
     """The target's bugs; what looks like the cause of a private one would give that away, so it is private too."""
-    found = judged(store.bugs(target))
+    found = judged(store, store.bugs(target))
     private = {each.cluster.first.id: each.row.id for each in found if each.severity.private}
     return [
         each._replace(severity=each.severity._replace(grade="private", reason=f"looks like the cause of bug {number}"))
