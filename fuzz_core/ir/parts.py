@@ -27,8 +27,8 @@ def objects_of(value: Value) -> Iterator[Invocation]:
 
 
 def numbers_of(value: Value) -> Iterator[int | float | complex]:
-    """The scalar numbers in a value, from left to right; booleans are none."""
-    if isinstance(value, Prim) and value.type in ("int", "float", "complex"):
+    """The scalar numbers in a value, from left to right; booleans are 0 and 1."""
+    if isinstance(value, Prim) and value.type in ("bool", "int", "float", "complex"):
         assert isinstance(value.value, int | float | complex)
         yield value.value
     elif isinstance(value, (Seq, Map, Invocation)):

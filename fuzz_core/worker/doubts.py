@@ -24,7 +24,7 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
-from fuzz_core.ir.values import Fill, TestCase
+from fuzz_core.ir.values import TestCase
 
 REFERENCE = "cpu-fp64"
 NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
@@ -34,7 +34,6 @@ AMPLIFIED = 10.0
 REPEATS = 3
 METADATA = ("metadata", "shape", "strides")
 GARBAGE = (0x5A, 0x33, 0xC1)
-PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
 LARGEST_EXPONENT = 38
@@ -67,6 +66,8 @@ def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual
         return "random by a generator of its own"
     if not _repeats(execution, test, mode, {way.against: expected, mode: actual}):
         return "random"
+    if way.relation != "shape" and any(overlaps(tensor) for tensor in tensors_of(test.invocation)):
+        return "elements share memory"
     if way.relation in METADATA:
         return ""
     if way.relation == "gradient":
@@ -94,8 +95,7 @@ def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, O
             return "nothing is computed"
     accepting = next(mode for mode, outcome in outcomes.items() if outcome.kind == "ok")
     refusing = next(mode for mode in outcomes if mode != accepting)
-    by_elements = _for_elements(execution, test, accepting, refusing, outcomes[refusing])
-    return "refused for its elements" if by_elements else ""
+    return "made without elements" if _need_not_refuse(execution, test, accepting, outcomes[refusing]) else ""
 
 
 def _computed(result: Any) -> bool:
@@ -107,18 +107,16 @@ def _computed(result: Any) -> bool:
     return hasattr(result, "dtype") or isinstance(result, bool | int | float | complex | str)
 
 
-def _for_elements(execution: Executing, test: TestCase, accepting: str, refusing: str, refusal: Outcome) -> bool:
-    """Whether a mode that is made without the elements could not have refused.
+def _need_not_refuse(execution: Executing, test: TestCase, accepting: str, refusal: Outcome) -> bool:
+    """Whether a mode that is made without the elements need not refuse what another does.
 
-    With others the call is accepted, or it is refused where they are known, by Python alone, before any kernel.
+    An error of a kernel is no effect of a graph, which may leave the kernel out; one of Python's may rest on elements:
+    then it is raised where they are known.
     """
     knowing = execution.mode(accepting).blind
     if not knowing:
         return False
-    if hasattr(builtins, refusal.name) and execution.run(test, knowing)[0].kind == "exception":
-        return True
-    calls = (with_tensors(test.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS)  # type: ignore[misc]
-    return any(execution.run(test._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
+    return not hasattr(builtins, refusal.name) or execution.run(test, knowing)[0].kind == "exception"
 
 
 def _repeats(execution: Executing, test: TestCase, mode: str, results: Mapping[str, Any]) -> bool:
@@ -149,11 +147,11 @@ def _garbage(byte: int) -> Iterator[None]:
 def _about_values(execution: Executing, test: TestCase, expected: Any, actual: Any) -> str:
     if _overflows(test):
         return "undefined conversion"
-    if any(overlaps(tensor) for tensor in tensors_of(test.invocation)):
-        return "elements share memory"
     scales = list(_scales(test))
     if _is_complex(test) and any(not isfinite(number) for number in _magnitudes(test, scales)):
         return "infinite complex numbers"
+    if any(high == inf for _, high, _ in scales) and 0 in numbers_of(test.invocation):
+        return "zero times infinity"
     if any(0 < low < tiny for low, _, tiny in scales):
         return "denormal"
     if any(not high < LARGEST_WHOLE for _, high, _ in scales) and execution.adapter.whole(expected):
@@ -168,6 +166,8 @@ def _about_values(execution: Executing, test: TestCase, expected: Any, actual: A
     far, near = (execution.adapter.error(reference[0], result) for result in (actual, expected))
     if not far > near + 1.0:
         return "no further from the reference than the plain result"
+    if far == inf and any(high > most**0.5 for (_, high, _), most in zip(scales, _largest(test), strict=True)):
+        return "overflow"
     moved = (execution.adapter.error(reference[0], each[0]) if each else inf for each in _nudged(execution, test))
     return "ill-conditioned" if any(error * AMPLIFIED >= far for error in moved) else ""
 
@@ -222,10 +222,19 @@ def _scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
 
 
 def _largest(test: TestCase) -> Iterator[float]:
-    """The largest number of each floating-point dtype."""
-    for dtype in {tensor.dtype for tensor in tensors_of(test.invocation)}:
-        if DTYPES[dtype].kind in ("float", "complex"):
-            yield 65504.0 if dtype in ("float16", "complex32") else 448.0 if DTYPES[dtype].bits == 8 else 3.4e38
+    """The largest number of the dtype of each floating-point tensor that has elements."""
+    for tensor in tensors_of(test.invocation):
+        dtype = tensor.dtype
+        if DTYPES[dtype].kind in ("float", "complex") and tensor.size:
+            yield (
+                65504.0
+                if dtype in ("float16", "complex32")
+                else 448.0
+                if DTYPES[dtype].bits == 8
+                else 1.8e308
+                if dtype in ("float64", "complex128")
+                else 3.4e38
+            )
 
 
 def _largest_whole(test: TestCase) -> int:

@@ -126,6 +126,9 @@ def look(mode, call, seed):
 
 matrix, square = Tensor("float32", (3, 4), Fill(key=5)), Tensor("float32", (4, 4), Fill(key=9))
 image, long = Tensor("float32", (2, 3, 8, 8), Fill(key=5)), Tensor("float32", (4096,), Fill(key=2))
+huge = Tensor("float32", (4, 4, 4), Fill(special=-3.4e38))
+one, row = Tensor("float32", (4096,), Fill("constant", 1.0, 1.0)), Tensor("float32", (4,), Fill(key=3))
+infinite = Tensor("float32", (4, 4), Fill("constant", float("inf"), float("inf")))
 graded = Tensor("float32", (3, 4), Fill(key=5), requires_grad=True)
 positive = Tensor("float32", (3, 4), Fill(low=1.0, high=2.0))
 clean = {
@@ -146,6 +149,12 @@ clean = {
     "overlapping": Invocation("torch.Tensor.triu_", (Tensor("bool", (3, 4), Fill(key=3), strides=(1, 0)),)),
     "stored": Invocation("torch.as_strided_copy", (matrix, Seq("tuple", (prim(2),)), Seq("tuple", (prim(1),)))),
     "internal": Invocation("torch.native_layer_norm", (matrix, Seq("list", (prim(4),)), *[prim(None)] * 2, prim(0.1))),
+    "normal": Invocation("torch.normal", (matrix, prim(1.1))),
+    "clamped": Invocation("torch.nn.GaussianNLLLoss", (), (("eps", prim(5.0)),), Then("__call__", (long, long, one))),
+    "steps": Invocation("torch.round", (matrix,), (("decimals", prim(9)),)),
+    "overflow": Invocation("torch.nn.BatchNorm1d", (prim(4),), (), Then("__call__", (huge,))),
+    "zeroed": Invocation("torch.addmv", (row, infinite, row), (("alpha", prim(False)),)),
+    "address": Invocation("torch.Tensor.data_ptr", (matrix,)),
     "empty_like": Invocation("torch.empty_like", (matrix,)),
     "conv": Invocation("torch.nn.Conv2d", (prim(3), prim(4), prim(3)), (), Then("__call__", (image,))),
     "sort": Invocation("torch.sort", (Tensor("float32", (6,), Fill("constant", 1.0, 1.0)),)),

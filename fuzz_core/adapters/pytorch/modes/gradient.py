@@ -19,7 +19,8 @@ from fuzz_core.ir.values import TestCase
 
 # Step and tolerances of `torch.autograd.gradcheck`.
 STEP = 1e-6
-COARSE = 0.25
+COARSE, FINE = 0.25, 1e-12
+NOISE = 64
 EPSILON = torch.finfo(torch.float64).eps
 LARGEST = 1e6
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
@@ -55,6 +56,7 @@ class Gradient(Promised):
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: a number for each tensor, that is, one derivative along a direction."""
+        self.seed = test.seed
         scalar, points = self._scalar(test)
         return [float(number) for number in self.derivatives(scalar, points)]
 
@@ -70,7 +72,7 @@ class Gradient(Promised):
             raise BuildError("nothing to differentiate by")
 
         def scalar(*points: torch.Tensor) -> torch.Tensor:
-            self.adapter.reset(test.seed)
+            self.adapter.reset(self.seed)
             for place, point in zip(places, points, strict=True):
                 leaves[place] = point.clone()
             again, named = tree_unflatten(leaves, spec)
@@ -113,7 +115,8 @@ def quotient(scalar: Scalar, points: Tensors, place: int) -> float:
     sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
     if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
         raise BuildError("not smooth here")
-    if found == 0.0 and ends[COARSE] != ends[-COARSE]:
+    still = _moved(scalar, points, place, FINE) == here == _moved(scalar, points, place, -FINE)
+    if (found == 0.0 and ends[COARSE] != ends[-COARSE]) or (still and abs(found) * FINE > NOISE * EPSILON * abs(here)):
         raise BuildError("a step function")
     return found
 
@@ -158,7 +161,13 @@ class Numerical(Gradient):
     relation = "gradient"
 
     def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
-        """See `Gradient`. Raises BuildError at kinks, jumps and steps, and where rounding drowns the quotient."""
+        """See `Gradient`. Raises BuildError at kinks, jumps and steps, and where rounding drowns the quotient.
+
+        Nor is a number that is drawn a function of what it is drawn by, although PyTorch has a derivative of it.
+        """
+        here, self.seed = float(scalar(*points)), self.seed + 1
+        if float(scalar(*points)) != here:
+            raise BuildError("random")
         return [quotient(scalar, points, place) for place in range(len(points))]
 
 

@@ -14,10 +14,10 @@ from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import TestCase
 
-_STORAGE = re.compile(r"storage|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
+_STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
 # What is only defined for such matrices is differentiated as if every change kept them so.
 _STRUCTURE = re.compile(r"[Hh]ermitian|symmetric")
-_REPEATED = re.compile(r"duplicate|not unique|gradients? will be incorrect")
+_REPEATED = re.compile(r"duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd")
 _SEE = re.compile(r":(?:meth|func):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
 # A text that is no longer than this only refers to another one.
 _SHORT = 400
@@ -55,7 +55,7 @@ def speaks_of_storage(function: Any) -> bool:
 
 
 def restricts_gradients(function: Any) -> bool:
-    """Whether a function's documentation says that it holds for some matrices alone, or not for repeated places."""
+    """Whether the documentation says that derivatives hold for some matrices or distinct places alone, or not at all."""
     text = documentation(function)
     return (_STRUCTURE.search(text) or _REPEATED.search(text)) is not None
 
