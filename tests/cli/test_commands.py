@@ -17,6 +17,7 @@ import typer
 from fuzz_core.cli import boundary, options
 from fuzz_core.cli.config import Settings, load
 from fuzz_core.cli.main import app
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.store.news import Operator
 from fuzz_core.store.opening import open_store
@@ -82,6 +83,14 @@ def test_every_listing_speaks_json(cli: Cli, state: Path) -> None:
     [cluster] = cli("bugs", "--clusters", "--state", state, "--json").json
     assert (cluster["bugs"], cluster["apis"]) == ([bug["id"]], ["fakelib.scale"])
     assert (cluster["severity"], cluster["validity"]) == (bug["severity"], bug["validity"])
+
+
+def test_what_the_documentation_rules_out_is_invalid_in_its_own_words(cli: Cli, state: Path) -> None:
+    with open_store(state / "state.db") as store:
+        bound = Constraint("fakelib.scale", "by", "minimum", (0.0,), "`by` must not be negative.", "docstring")
+        store.save_constraints("fakelib-1", [bound])
+    [bug] = cli("bugs", "--state", state, "--json").json
+    assert bug["validity"] == {"status": "invalid", "reason": "documented: `by` must not be negative. (docstring)"}
 
 
 def test_work_speaks_json_too(cli: Cli, traced: Path) -> None:
