@@ -23,7 +23,7 @@ from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
+from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of
 from fuzz_core.ir.values import TestCase
 
 REFERENCE = "cpu-fp64"

@@ -18,7 +18,7 @@ from fuzz_core.ir.values import TestCase
 # What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow.
 _BEYOND_GRAPHS = re.compile(
     r"(?i)symbolic|<tf\.tensor '|graph|eager|tf\.function|singleton|lifted|placeholder|tensorspec|numpy"
-    r"|zero or more tensors|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically"
+    r"|zero or more tensors|non-tensor|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically"
     r"|fully[- ]defined|unknown (?:shape|rank)"
 )
 # What XLA is documented not to have: an operator, a dtype, a shape that only the elements tell.
