@@ -55,7 +55,7 @@ def speaks_of_storage(function: Any) -> bool:
 
 
 def restricts_gradients(function: Any) -> bool:
-    """Whether the documentation says that derivatives hold for some matrices or distinct places alone, or not at all."""
+    """Whether its documentation says that derivatives hold for some matrices or places alone, or not at all."""
     text = documentation(function)
     return (_STRUCTURE.search(text) or _REPEATED.search(text)) is not None
 
