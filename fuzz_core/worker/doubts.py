@@ -23,8 +23,8 @@ from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
+from fuzz_core.ir.values import Fill, TestCase
 
 REFERENCE = "cpu-fp64"
 NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
@@ -34,6 +34,7 @@ AMPLIFIED = 10.0
 REPEATS = 3
 METADATA = ("metadata", "shape", "strides")
 GARBAGE = (0x5A, 0x33, 0xC1)
+PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
 LARGEST_EXPONENT = 38
@@ -111,12 +112,16 @@ def _need_not_refuse(execution: Executing, test: TestCase, accepting: str, refus
     """Whether a mode that is made without the elements need not refuse what another does.
 
     An error of a kernel is no effect of a graph, which may leave the kernel out; one of Python's may rest on elements:
-    then it is raised where they are known.
+    then it is raised where they are known, or the call is accepted with others.
     """
     knowing = execution.mode(accepting).blind
     if not knowing:
         return False
-    return not hasattr(builtins, refusal.name) or execution.run(test, knowing)[0].kind == "exception"
+    if not hasattr(builtins, refusal.name) or execution.run(test, knowing)[0].kind == "exception":
+        return True
+    refusing = execution.mode(accepting).against
+    calls = [with_tensors(test.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS]  # type: ignore[misc]
+    return any(execution.run(test._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
 
 
 def _repeats(execution: Executing, test: TestCase, mode: str, results: Mapping[str, Any]) -> bool:

@@ -29,6 +29,7 @@ agree = {
     "nan": (nan, nan),
     "strings": (tf.constant(["a"]), tf.constant(["a"])),
     "nothing": (None, None),
+    "what no kernel computes": ((one, 1, True), (one, 2, False)),
     "array and tensor": (one.numpy(), one),
     "ragged": (ragged, ragged + 1e-7),
     "sparse": (sparse, sparse),
@@ -48,7 +49,6 @@ differ = {
     "strings": (tf.constant(["a"]), tf.constant(["b"])),
     "rows": (ragged, tf.ragged.constant([[1.0, 2.0], [3.0]])),
     "sparse": (sparse, sparse * 2),
-    "number": ((one, 1), (one, 2)),
     "one sign": (one, -one),
     "count": ([one], [one, one]),
 }

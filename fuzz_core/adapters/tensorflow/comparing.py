@@ -36,7 +36,7 @@ def differences(reference: Any, other: Any, relation: str) -> str:
 
 
 def leaves(result: Any) -> list[Array | None]:
-    """The parts of a result in order, also of ragged, sparse and nested ones; None for what has no elements."""
+    """The parts of a result in order, also of ragged, sparse and nested ones; None for what no kernel computes."""
     try:
         parts = tf.nest.flatten(result, expand_composites=True)
     except (TypeError, ValueError):
@@ -51,7 +51,7 @@ def _elements(part: Any) -> Array | None:
         if part.dtype in (tf.resource, tf.variant) or not hasattr(part, "numpy"):
             return None
         return np.asarray(part.numpy())
-    return np.asarray(part) if isinstance(part, np.ndarray | np.generic | bool | int | float | complex) else None
+    return np.asarray(part) if isinstance(part, np.ndarray | np.generic) else None
 
 
 def dtypes(result: Any) -> Iterator[str]:

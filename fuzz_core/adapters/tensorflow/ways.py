@@ -6,8 +6,13 @@ from fuzz_core.adapters.dialect import Way
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Tensor
 
-# Nothing but lists of tensors: sparse ones are not compared otherwise.
-CLOSE = "tf.test.TestCase().assertAllClose(*(tf.nest.flatten(r, True) for r in ({actual}, {expected})))"
+# Sparse results are not compared otherwise, and neither are booleans and strings by tolerances.
+CLOSE = (
+    "case = tf.test.TestCase()\n"
+    "for a, b in zip(*(tf.nest.flatten(r, True) for r in ({actual}, {expected}))):\n"
+    "    exact = a.dtype in (tf.bool, tf.string)\n"
+    "    (case.assertAllEqual if exact else case.assertAllCloseAccordingToType)(a, b)"
+)
 FINITE = (
     "for r in tf.nest.flatten({expected}, True):\n"
     "    assert not r.dtype.is_floating or tf.reduce_all(tf.math.is_finite(r)), {actual}"
