@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 import fuzz_core
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
+from fuzz_core.triage.comparison import RAISED, render_comparison
 
 PROGRAM = """
 import gc
@@ -198,3 +201,72 @@ def test_the_library_is_left_as_it_was(seen: dict[str, Any]) -> None:
 def test_graphs_are_forgotten(seen: dict[str, Any]) -> None:
     """Mebibytes of the process after forty graphs, eighty and so on."""
     assert seen["held"][-1] - seen["held"][0] < 8
+
+
+SCRIPTS = """
+import sys, json
+import tensorflow as tf
+tf.planted = lambda x: x + 1 if tf.executing_eagerly() else x + 2
+tf.refusing = lambda x: x if tf.executing_eagerly() else tf.raise_an_error
+results = {}
+for name, script in json.load(sys.stdin).items():
+    try:
+        exec(compile(script, name, "exec"), {})
+        results[name] = ""
+    except Exception as error:
+        results[name] = f"{type(error).__name__}: {error}"
+print(json.dumps(results))
+"""
+MATRIX, WHOLE = Tensor("float32", (3, 4), Fill(key=5)), Tensor("int32", (1,), Fill("constant", 1.0, 1.0))
+DENSE = Invocation("tf.keras.layers.Dense", (prim(2),), (), Then("__call__", (MATRIX,)))
+CALLS = {
+    "softmax": Invocation("tf.nn.softmax", (MATRIX,)),
+    "dense": DENSE,
+    "sparse": Invocation("tf.sparse.from_dense", (MATRIX,)),
+    "boolean": Invocation("tf.math.less", (MATRIX, MATRIX)),
+    "strings": Invocation("tf.strings.as_string", (WHOLE,)),
+    "whole": Invocation("tf.gather", (MATRIX, WHOLE)),
+}
+# Ways that not every call has.
+LACKING = {"strings xla", *(f"{name} grad-numerical" for name in ("dense", "boolean", "strings", "sparse"))}
+
+
+@pytest.fixture(scope="module")
+def said(tensorflow_python: Path) -> dict[str, str]:
+    """What each script raised, in one process."""
+    dialect = dialect_of("tensorflow")
+    scripts = {
+        f"{name} {mode}": render_comparison(TestCase(call, 3), mode, dialect, seeded=True)
+        for mode in dialect.ways
+        for name, call in CALLS.items()
+        if f"{name} {mode}" not in LACKING
+    }
+    planted = Invocation("tf.planted", (MATRIX,))
+    scripts["wrong function"] = render_comparison(TestCase(planted, 3), "function", dialect)
+    scripts["wrong xla"] = render_comparison(TestCase(planted, 3), "xla", dialect)
+    refusing = TestCase(Invocation("tf.refusing", (MATRIX,)), 3)
+    scripts["wrong refusal"] = render_comparison(refusing, "function", dialect, check=RAISED)
+    lost = Invocation("tf.math.divide", (MATRIX, Tensor("float32", (3, 4), Fill("constant"))))
+    scripts["wrong cpu-fp64"] = render_comparison(TestCase(lost, 3), "cpu-fp64", dialect)
+    done = subprocess.run([tensorflow_python, "-c", SCRIPTS], input=json.dumps(scripts), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.real
+def test_scripts_assert_nothing_of_what_agrees(said: dict[str, str]) -> None:
+    assert {name: text for name, text in said.items() if text and not name.startswith("wrong")} == {}
+
+
+@pytest.mark.real
+def test_scripts_end_with_an_assertion_where_modes_disagree(said: dict[str, str]) -> None:
+    wrong = {name: text for name, text in said.items() if name.startswith("wrong")}
+    assert len(wrong) == 4
+    assert all(text.startswith("AssertionError") for text in wrong.values()), wrong
+
+
+def test_an_object_with_state_is_made_once_for_both_calls() -> None:
+    lines = render_comparison(TestCase(DENSE, 3), "function", dialect_of("tensorflow")).splitlines()
+    assert lines.index("m = tf.keras.layers.Dense(2)") < lines.index("def f(x):")
+    assert "    return m(x)" in lines
