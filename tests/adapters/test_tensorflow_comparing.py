@@ -69,6 +69,7 @@ print(json.dumps({
         error(tf.cast(one, tf.float64), one), error(tf.constant([1.0, 2.0], tf.float64), one + 2e-6),
         error(tf.constant([1.0], tf.float64), nan[1:]), error(tf.constant([1.0]), tf.constant([[1.0]])),
         error(tf.constant([3]), tf.constant([4])), error(tf.constant([1e38], tf.float64), tf.constant([np.inf])),
+        error(tf.constant([2**31 - 1]), tf.constant([-(2**31)])),
         error(tf.constant([1.0, 2.0], tf.float64), tf.cast(one, tf.float16) * 1.001), error(None, None),
     ],
     "dtypes": list(dtypes((one, [tf.constant(1)], 3, tf.Variable(True)))),
@@ -114,11 +115,11 @@ def test_shapes_and_gradients_have_rules_of_their_own(seen: dict[str, Any]) -> N
 
 @pytest.mark.real
 def test_errors_are_in_units_of_the_tolerance(seen: dict[str, Any]) -> None:
-    exact, some, *infinite, overflow, half, nothing = seen["error"]
+    exact, some, *infinite, overflow, saturated, half, nothing = seen["error"]
     assert exact == 0.0
     assert 0.5 < some < 1.5
     assert infinite == [inf, inf, inf]
-    assert (overflow, nothing) == (0.0, 0.0)
+    assert (overflow, saturated, nothing) == (0.0, 0.0, 0.0)
     assert 0.0 < half < 1.0
 
 

@@ -119,7 +119,18 @@ def _error(reference: Array, other: Array) -> float:
         return inf
     if not _numeric(other) or not _numeric(reference):
         return 0.0 if np.array_equal(reference, other) else inf
-    return float(_units(reference, other).max(initial=0.0))
+    units = _units(reference, other)
+    if other.dtype.kind in "iu":
+        units = np.where(_saturated(reference) | _saturated(other), 0.0, units)
+    return float(units.max(initial=0.0))
+
+
+def _saturated(array: Array) -> Array:
+    """Where an integer is one of those that numbers too large become, of which each compiler has its own."""
+    if array.dtype.kind not in "iu":
+        return np.zeros(array.shape, dtype=bool)
+    bounds = np.iinfo(array.dtype)
+    return np.asarray((array == bounds.max) | ((array == bounds.min) & (bounds.min < 0)))
 
 
 def _units(expected: Array, actual: Array) -> Array:
