@@ -26,8 +26,8 @@ SHARES = {
     "compile": 0.0005,
     "onednn-off": 0.02,
     "threads": 0.002,
-    "function": 0.03,
-    "xla": 0.004,
+    "function": 0.02,
+    "xla": 0.002,
 }
 DEVICE_SHARE = 0.25
 # Modes that other oracles ask for: references are compared with nothing here.

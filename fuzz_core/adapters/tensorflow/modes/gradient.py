@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from fuzz_core.adapters.tensorflow.comparing import ABSOLUTE, RELATIVE
@@ -42,10 +43,10 @@ class Gradient(Doubled):
         return floating and test.invocation.then is None
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`: a number for each tensor, that is, one derivative along a direction."""
+        """See `Mode`: a number for each tensor, one derivative along a direction; None where TensorFlow has none."""
         with in_doubles():
             scalar, points = self._scalar(test)
-            return [float(number) for number in self.derivatives(scalar, points)]
+            return [None if number is None else np.float64(number) for number in self.derivatives(scalar, points)]
 
     def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
         """One for each point."""
@@ -90,7 +91,7 @@ class Reverse(Gradient):
         found = tape.gradient(value, list(points))
         if all(each is None for each in found):
             raise BuildError("no derivative")
-        return [0.0 if each is None else _along(each, point) for each, point in zip(found, points, strict=True)]
+        return [None if each is None else _along(each, point) for each, point in zip(found, points, strict=True)]
 
 
 def _along(gradient: Any, point: Any) -> Any:
