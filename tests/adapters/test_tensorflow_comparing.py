@@ -64,7 +64,10 @@ print(json.dumps({
     "differ": {name: differences(*pair, "values") for name, pair in differ.items()},
     "finite": {name: differences(*pair, "finite") for name, pair in finite.items()},
     "shape": [differences(one, far, "shape"), differences(one, tf.cast(one, tf.float64), "shape")],
-    "gradient": [differences([1.0, np.nan, None], [1.0005, np.nan, 2.0], "gradient"), differences([1.0, None], [1.1, 3.0], "gradient")],
+    "gradient": [
+        differences([1.0, np.nan, None], [1.0005, np.nan, 2.0], "gradient"),
+        differences([1.0, None], [1.1, 3.0], "gradient"),
+    ],
     "error": [
         error(tf.cast(one, tf.float64), one), error(tf.constant([1.0, 2.0], tf.float64), one + 2e-6),
         error(tf.constant([1.0], tf.float64), nan[1:]), error(tf.constant([1.0]), tf.constant([[1.0]])),
