@@ -103,9 +103,9 @@ def _reals(fill: Fill, dtype: DType, count: int) -> NDArray[Any]:
 def _integers(fill: Fill, dtype_name: str, count: int) -> NDArray[Any]:
     storage = DTYPES[dtype_name].storage
     bottom, top = integer_bounds(dtype_name)
-    first, last = _clip(fill.low, bottom, top), _clip(fill.high, bottom, top)
+    first, last = sorted((_clip(fill.low, bottom, top), _clip(fill.high, bottom, top)))
     if fill.kind == "constant":
-        return np.full(count, first, dtype=storage)
+        return np.full(count, _clip(fill.low, bottom, top), dtype=storage)
     span = last - first + 1
     drawn = np.minimum(np.floor(window(fill.key, count) * float(span)), float(span - 1))
     if span < 1 << 52 and last < 1 << 63:

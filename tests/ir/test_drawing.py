@@ -37,6 +37,7 @@ def drawn(
 @example(Tensor("uint64", (2,), Fill("uniform", 2.0**64 - 4096, 2.0**64)))
 @example(Tensor("uint64", (2,), Fill("uniform", 2.0**63, 2.0**63)))
 @example(Tensor("int64", (2,), Fill("uniform", float("-inf"), float("inf"))))
+@example(Tensor("uint64", (), Fill("uniform", 2.0**63, 0.0)))
 def test_any_range_gives_elements_of_the_storage_type(tensor: Tensor) -> None:
     flat = elements(tensor)
     assert (flat.dtype.name, flat.shape) == (DTYPES[tensor.dtype].storage, (tensor.size,))
