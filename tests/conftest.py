@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
@@ -24,6 +25,10 @@ from fuzz_core.targets.spec import parse_spec
 COMMON = str(Path(__file__).parent / "common")
 sys.path.insert(0, COMMON)
 os.environ["NIGHTFUZZ_PATH"] = COMMON
+# The same examples in every run: what is red is red again. `--hypothesis-profile=explore` looks further.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", max_examples=2000, deadline=None)
+settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -48,6 +48,7 @@ class Documented:
     relation = ""
     blind = ""
     dear = False
+    keeps_nan = True
 
     def __init__(
         self, adapter: Adapter, documentation: Documentation, clock: Callable[[], float] = perf_counter

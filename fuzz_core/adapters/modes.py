@@ -23,13 +23,14 @@ class Mode(Protocol):
     three), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
     has a number), or empty where it is not compared. blind: of one that is made without the elements of the arguments,
     and so cannot refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time,
-    as compilers do. builder: makes its arguments.
+    as compilers do. keeps_nan: false where it is documented to lose NaN. builder: makes its arguments.
     """
 
     against: str
     relation: str
     blind: str
     dear: bool
+    keeps_nan: bool
     builder: Builder
 
     def applies(self, test: TestCase) -> bool:
@@ -46,6 +47,7 @@ class Changed:
     relation = "values"
     blind = ""
     dear = False
+    keeps_nan = True
     device = "cpu"
 
     def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
@@ -71,6 +73,7 @@ class Plain:
     relation = "values"
     blind = ""
     dear = False
+    keeps_nan = True
 
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
         self.adapter = adapter

@@ -122,7 +122,7 @@ class FuzzWork:
     def point(self) -> None:
         """Adds a point to the report's growth."""
         report, learning = self.report, self.learning
-        report.classes, report.operators = len(learning.classes), len(learning.operators)
+        report.classes, report.operators = learning.classes, len(learning.operators)
         report.members = learning.members.total()
         report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
 
@@ -135,7 +135,7 @@ class FuzzWork:
             rate=f"{report.rate:,.0f}/s",
             inside=f"{report.inside / report.working if report.working else 0:.0%}",
             apis=f"{len(self.touched)}/{report.apis}",
-            classes=len(self.learning.classes),
+            classes=self.learning.classes,
             operators=len(self.learning.operators),
             findings=report.kept,
             deaths=report.deaths,

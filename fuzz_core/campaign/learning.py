@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from fuzz_core.campaign.session import Session
@@ -31,8 +32,9 @@ class Learning:
     def __init__(self, session: Session, grow: bool) -> None:
         self.session = session
         self.grow = grow
-        self.news: defaultdict[str, list[list[str | None]]] = defaultdict(list)
-        self.classes: set[tuple[str, str]] = set()
+        # Outcome classes in the order in which they were first shown, each with the test that joined the corpus for it.
+        self.news: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
+        self.classes = 0
         self.members: Counter[str] = Counter()
         self.unsaved: tuple[list[News], list[Operator]] = ([], [])
         self.saved = session.clock()
@@ -53,7 +55,7 @@ class Learning:
         raise CodecError(f"no news: {str(message)[:200]}")
 
     def _class(self, api: str, shown: str, test: Any) -> float:
-        if not shown or (api, shown) in self.classes or len(self.news[api]) >= MAX_CLASSES:
+        if not shown or shown in self.news[api] or len(self.news[api]) >= MAX_CLASSES:
             return 0.0
         case = decode_test(test)
         if case.invocation.api != api:
@@ -68,8 +70,8 @@ class Learning:
         return CLASS_REWARD
 
     def _append(self, news: News) -> None:
-        self.news[news.api].append([news.outcome_class, news.test])
-        self.classes.add((news.api, news.outcome_class))
+        self.news[news.api][news.outcome_class] = news.test
+        self.classes += 1
         self.members[news.api] += news.test is not None
 
     def _operators(self, api: str, operators: list[Any]) -> float:
@@ -86,7 +88,7 @@ class Learning:
         Decoded when they are asked for, which a death alone does: live, all of them are hundreds of megabytes.
         """
         corpus = Corpus()
-        for _, test in self.news[api][:shown]:
+        for test in islice(self.news[api].values(), shown):
             if test is not None:
                 corpus.add(decode_test(json.loads(test)))
         return corpus.of(api)

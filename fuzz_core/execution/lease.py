@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
 from fuzz_core.ir.outcome import Outcome
@@ -18,8 +19,9 @@ MAX_NEWS = 48_000
 class Lease:
     """A range of an api's tests for one worker; `log` asks for every outcome (validation).
 
-    timeout: seconds per test, the pool's own where None. news: what the api's tests have shown so far, in order, only
-    ever appended to; a process is told each item once. shown: how many items the worker knows during this lease.
+    timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
+    far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
+    many items the worker knows during this lease.
     focus: the rule, or kind of rule, that mostly makes its tests.
     """
 
@@ -30,19 +32,19 @@ class Lease:
     until: float | None = None
     log: bool = False
     timeout: float | None = None
-    news: Sequence[Any] = ()
+    news: Mapping[str, str | None] = field(default_factory=dict)
     shown: int = 0
     focus: str = EVEN
 
     def message(self, told: int = 0) -> dict[str, Any]:
         """What a worker is told that knows the first `told` items of the news; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
-        fresh = list(_within(self.news[told:], MAX_NEWS))
+        fresh = list(_within(islice(self.news.items(), told, None), MAX_NEWS))
         self.shown = told + len(fresh)
         return {**fields, "until": self.until, "log": self.log, "news": fresh, "focus": self.focus}
 
 
-def _within(items: Sequence[Any], characters: int) -> Iterator[Any]:
+def _within(items: Iterable[Any], characters: int) -> Iterator[Any]:
     """The first items, as many as fit: a worker that does not read must not block the controller."""
     for item in items:
         characters -= len(json.dumps(item)) + 2

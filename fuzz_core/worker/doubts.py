@@ -10,21 +10,19 @@ import builtins
 import ctypes
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import inf, isfinite
 from typing import Any, Protocol
 
-import numpy as np
-
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.layout import overlaps
 from fuzz_core.adapters.modes import Mode
-from fuzz_core.ir.drawing import elements
-from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, TestCase
+from fuzz_core.worker.nearby import aside, has_ties, tempered, without_ties
+from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
 
 REFERENCE = "cpu-fp64"
 NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
@@ -39,12 +37,15 @@ LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
 LARGEST_EXPONENT = 38
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
+# The product of five numbers below this power of the least normal one may vanish.
+UNDERFLOW = 0.2
 # malloc.h: what is allocated is filled with the complement of this byte.
 _M_PERTURB = -6
 _MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 _LIMITATION = re.compile(
     r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented|eager execution"
+    r"|[Cc]ould not find device|[Aa]ll kernels registered|No (?:registered )?'?\w*'? ?OpKernel"
 )
 
 
@@ -75,7 +76,9 @@ def doubt(execution: Executing, test: TestCase, mode: str, expected: Any, actual
         return _about_gradient(execution, test, mode, actual)
     if way.relation == "finite":
         return _about_finite(execution, test, expected)
-    return _about_values(execution, test, expected, actual)
+    if not way.keeps_nan and (has_nan(test) or execution.adapter.differences(expected, actual, "finite")):
+        return "NaN is not kept"
+    return _about_values(execution, test, expected, actual) or _about_places(execution, test, mode, expected)
 
 
 def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, Outcome]) -> str:
@@ -150,16 +153,16 @@ def _garbage(byte: int) -> Iterator[None]:
 
 
 def _about_values(execution: Executing, test: TestCase, expected: Any, actual: Any) -> str:
-    if _overflows(test):
+    if overflows(test):
         return "undefined conversion"
-    scales = list(_scales(test))
-    if _is_complex(test) and any(not isfinite(number) for number in _magnitudes(test, scales)):
+    found = list(scales(test))
+    if is_complex(test) and any(not isfinite(number) for number in magnitudes(test)):
         return "infinite complex numbers"
-    if any(high == inf for _, high, _ in scales) and 0 in numbers_of(test.invocation):
+    if any(high == inf for _, high, _ in found) and 0 in numbers_of(test.invocation):
         return "zero times infinity"
-    if any(0 < low < tiny for low, _, tiny in scales):
+    if any(0 < low < tiny for low, _, tiny in found):
         return "denormal"
-    if any(not high < LARGEST_WHOLE for _, high, _ in scales) and execution.adapter.whole(expected):
+    if any(not high < LARGEST_WHOLE for _, high, _ in found) and execution.adapter.whole(expected):
         return "undefined conversion"
     if REFERENCE not in execution.adapter.ways:
         return ""
@@ -171,10 +174,27 @@ def _about_values(execution: Executing, test: TestCase, expected: Any, actual: A
     far, near = (execution.adapter.error(reference[0], result) for result in (actual, expected))
     if not far > near + 1.0:
         return "no further from the reference than the plain result"
-    if far == inf and any(high > most**0.5 for (_, high, _), most in zip(scales, _largest(test), strict=True)):
+    if far == inf and any(high > most**0.5 for (_, high, _), most in zip(found, largest(test), strict=True)):
         return "overflow"
     moved = (execution.adapter.error(reference[0], each[0]) if each else inf for each in _nudged(execution, test))
     return "ill-conditioned" if any(error * AMPLIFIED >= far for error in moved) else ""
+
+
+def _about_places(execution: Executing, test: TestCase, mode: str, expected: Any) -> str:
+    """Nobody promises which one of equals is meant, nor how small numbers on the way to a result may become."""
+    if has_ties(test) and execution.adapter.whole(expected) and _agree(execution, without_ties(test), mode):
+        return "indices of equals"
+    small = any(0 < low < tiny**UNDERFLOW for low, _, tiny in scales(test))
+    return "underflow" if small and _agree(execution, tempered(test), mode) else ""
+
+
+def _agree(execution: Executing, test: TestCase, mode: str) -> bool:
+    """Whether the two modes return the same for another test case."""
+    way = execution.mode(mode)
+    first, second = _result(execution, test, way.against), _result(execution, test, mode)
+    if first is None or second is None:
+        return False
+    return not execution.adapter.differences(first[0], second[0], way.relation)
 
 
 def _about_gradient(execution: Executing, test: TestCase, mode: str, actual: Any) -> str:
@@ -185,7 +205,7 @@ def _about_gradient(execution: Executing, test: TestCase, mode: str, actual: Any
     if quotient is None:
         return "not smooth here"
     if mode == NUMERICAL:
-        return ""
+        return "not smooth here" if _agree(execution, aside(test), mode) else ""
     if execution.mode(mode).against == against:
         wrong = execution.adapter.differences(quotient[0], actual, "gradient")
         return "" if wrong else "right by difference quotients"
@@ -195,12 +215,12 @@ def _about_gradient(execution: Executing, test: TestCase, mode: str, actual: Any
 
 
 def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:
-    least, most = LEAST_SCALE, min([LARGEST_SCALE, *(largest**0.125 for largest in _largest(test))])
-    if any(not high < most or 0 < low < least for low, high, _ in _scales(test)) or _largest_whole(test) > most:
+    least, most = LEAST_SCALE, min([LARGEST_SCALE, *(largest**0.125 for largest in largest(test))])
+    if any(not high < most or 0 < low < least for low, high, _ in scales(test)) or largest_whole(test) > most:
         return "badly scaled"
     lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
     sizes = [abs(number) for number in numbers_of(test.invocation)]
-    if any((not size < LARGEST_EXPONENT and size not in lengths) or 0 < size < _tiny("float32") for size in sizes):
+    if any((not size < LARGEST_EXPONENT and size not in lengths) or 0 < size < tiny_of("float32") for size in sizes):
         return "badly scaled"
     finite = (each and execution.adapter.differences(expected, each[0], "finite") for each in _nudged(execution, test))
     return "" if all(finite) else "ill-conditioned"
@@ -214,64 +234,3 @@ def _nudged(execution: Executing, test: TestCase) -> Iterator[tuple[Any] | None]
 def _result(execution: Executing, test: TestCase, mode: str) -> tuple[Any] | None:
     outcome, result = execution.run(test, mode)
     return (result,) if outcome.kind == "ok" else None
-
-
-def _scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
-    """The least magnitude that is not zero, the largest, and the least normal one, of each floating-point tensor."""
-    for tensor in tensors_of(test.invocation):
-        if DTYPES[tensor.dtype].kind not in ("float", "complex") or not tensor.size:
-            continue
-        sizes = np.abs(elements(tensor).astype(np.complex128))
-        least = sizes[sizes > 0].min(initial=inf)
-        yield float(least), float(np.nan_to_num(sizes, nan=inf).max()), _tiny(tensor.dtype)
-
-
-def _largest(test: TestCase) -> Iterator[float]:
-    """The largest number of the dtype of each floating-point tensor that has elements."""
-    for tensor in tensors_of(test.invocation):
-        dtype = tensor.dtype
-        if DTYPES[dtype].kind in ("float", "complex") and tensor.size:
-            yield (
-                65504.0
-                if dtype in ("float16", "complex32")
-                else 448.0
-                if DTYPES[dtype].bits == 8
-                else 1.8e308
-                if dtype in ("float64", "complex128")
-                else 3.4e38
-            )
-
-
-def _largest_whole(test: TestCase) -> int:
-    """The largest magnitude among integers in tensors."""
-    kinds = ("int", "uint")
-    whole = [t for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds and t.size]
-    return max((max(abs(int(e.min())), abs(int(e.max()))) for e in map(elements, whole)), default=0)
-
-
-def _overflows(test: TestCase) -> bool:
-    """Whether an integer does not fit into the narrowest integer dtype beside it: conversions wrap as they like."""
-    kinds = ("int", "uint")
-    dtypes = {t.dtype for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds}
-    if not dtypes:
-        return False
-    scalars = [abs(number) for number in numbers_of(test.invocation) if isinstance(number, int)]
-    return max([_largest_whole(test), *scalars]) > min(integer_bounds(dtype)[1] + 1 for dtype in dtypes)
-
-
-def _magnitudes(test: TestCase, scales: Sequence[tuple[float, float, float]]) -> Iterator[float]:
-    yield from (high for _, high, _ in scales)
-    yield from map(abs, numbers_of(test.invocation))
-
-
-def _is_complex(test: TestCase) -> bool:
-    scalars = any(isinstance(number, complex) for number in numbers_of(test.invocation))
-    return scalars or any(DTYPES[tensor.dtype].kind == "complex" for tensor in tensors_of(test.invocation))
-
-
-def _tiny(dtype: str) -> float:
-    """The least normal magnitude, of a dtype that numpy knows; of float32 otherwise."""
-    try:
-        return float(np.finfo(dtype).tiny)
-    except (TypeError, ValueError):
-        return float(np.finfo(np.float32).tiny)

@@ -21,6 +21,8 @@ CASES: tuple[Case, ...] = (
     case("ties in median", "torch.median", k(4, 4, 1, 4, 1, 1, shape=(2, 3)), 1),
     case("ties in mode", "torch.mode", k(1, 1, 2, 2, 3, 3, shape=(2, 3)), 1),
     case("ties in pooling", "torch.nn.functional.max_pool2d", c(1.0, 1, 1, 4, 4), 2, return_indices=True),
+    case("ties in kthvalue", "torch.kthvalue", k(1, 1, 1, 2, 2, 2), 2),
+    case("underflow on the way", "torch.prod", k(*[1e-9, 1e9] * 8, shape=(8, 2))),
     case("ties in cummax", "torch.cummax", k(1, 3, 3, 2, 3), 0),
     case("NaN propagates", "torch.sum", k(1, NAN, 2)),
     case("NaN propagates", "torch.max", k(1, NAN, 2, 0, shape=(2, 2)), 1),

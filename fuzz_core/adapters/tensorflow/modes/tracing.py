@@ -79,9 +79,14 @@ class Known(Traced):
 
 
 class Compiled(Traced):
-    """Compiled by XLA, which draws random numbers of its own even from given seeds."""
+    """Compiled by XLA.
+
+    It draws random numbers of its own even from given seeds, and minima and maxima lose NaN: TensorFlow turns XLA's
+    option xla_cpu_enable_fast_min_max on.
+    """
 
     compiled = True
+    keeps_nan = False
     drawing = SEEDS
 
     def executed(self, graph: Any, tensors: list[Any]) -> Any:

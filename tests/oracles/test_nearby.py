@@ -1,0 +1,58 @@
+"""Calls beside a test case: what they keep, and what they take away."""
+
+from __future__ import annotations
+
+import numpy as np
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz_core.ir.drawing import elements, pack
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
+from fuzz_core.worker.nearby import LARGEST, LEAST, aside, has_ties, tempered, without_ties
+
+
+def case(*numbers: float, dtype: str = "float32") -> TestCase:
+    data = pack(np.array(numbers, dtype=dtype))
+    return TestCase(Invocation("a.b", (Tensor(dtype, (len(numbers),), Fill("values", data=data)),)), 1)
+
+
+def numbers(test: TestCase) -> list[float]:
+    return [float(number) for tensor in tensors_of(test.invocation) for number in elements(tensor)]
+
+
+FILLS = st.builds(
+    Fill, st.sampled_from(["uniform", "constant"]), strategies.numbers, strategies.numbers, st.integers(0, 9)
+)
+
+
+@given(strategies.tensors(fills=FILLS))
+def test_shapes_and_dtypes_stay(tensor: Tensor) -> None:
+    test = TestCase(Invocation("a.b", (tensor,)), 1)
+    for change in (aside, tempered, without_ties):
+        (made,) = tensors_of(change(test).invocation)
+        assert (made.dtype, made.shape, made.strides) == (tensor.dtype, tensor.shape, tensor.strides)
+        assert len(elements(made)) == tensor.size
+
+
+def test_equal_numbers_and_zeros_move_apart_by_little() -> None:
+    moved = numbers(aside(case(2.0, 2.0, 0.0, 0.0)))
+    assert len(set(moved)) == 4
+    assert np.allclose(moved, [2.0, 2.0, 0.0, 0.0], atol=0.01)
+
+
+def test_magnitudes_are_tempered_and_signs_and_zeros_kept() -> None:
+    assert numbers(tempered(case(1e-20, -1e20, 0.0, 3.0))) == [LEAST, -LARGEST, 0.0, 3.0]
+
+
+def test_ranks_keep_the_order_and_have_no_ties() -> None:
+    test = case(7, 3, 7, -1, dtype="int8")
+    assert has_ties(test)
+    assert numbers(without_ties(test)) == [2, 1, 3, 0]
+    assert not has_ties(without_ties(test))
+
+
+def test_more_elements_than_a_dtype_has_numbers_stay_as_they_are() -> None:
+    many = TestCase(Invocation("a.b", (Tensor("int8", (300,), Fill("constant", 1.0, 1.0)),)), 1)
+    assert set(numbers(without_ties(many))) == {1.0}
