@@ -103,6 +103,26 @@ CREATE TABLE constraints (
 ) WITHOUT ROWID;
 """
 
+_VERSIONS = """
+CREATE TABLE checks (
+    id INTEGER PRIMARY KEY, bug INTEGER NOT NULL REFERENCES bugs(id), target TEXT NOT NULL REFERENCES targets(key),
+    status TEXT NOT NULL CHECK (status IN ('shown', 'changed', 'flaky', 'clean', 'unrunnable')),
+    hits INTEGER NOT NULL, runs INTEGER NOT NULL, outcome TEXT NOT NULL, checked_at TEXT NOT NULL
+);
+CREATE INDEX checks_by_bug ON checks (bug, id);
+CREATE TABLE changes (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key),
+    baseline TEXT NOT NULL REFERENCES targets(key), api TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL,
+    test TEXT NOT NULL, script TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL, hits INTEGER NOT NULL,
+    runs INTEGER NOT NULL, found_at TEXT NOT NULL, UNIQUE (target, baseline, signature)
+);
+CREATE TABLE probes (
+    bug INTEGER NOT NULL REFERENCES bugs(id), build TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('good', 'bad', 'broken')), hits INTEGER NOT NULL, runs INTEGER NOT NULL,
+    info TEXT NOT NULL, probed_at TEXT NOT NULL, PRIMARY KEY (bug, build)
+) WITHOUT ROWID;
+"""
+
 
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
@@ -134,9 +154,15 @@ def m0005_constraints(db: Database) -> None:
     db.executescript(_CONSTRAINTS)
 
 
-NEWEST = 5
+@MIGRATIONS()
+def m0006_versions(db: Database) -> None:
+    """What bugs do on other builds, what differs between two builds, and what a bisection has tried."""
+    db.executescript(_VERSIONS)
+
+
+NEWEST = 6
 # What fuzzing leaves, children first; everything else is what tracing has left.
-RESULT_TABLES = ("known_matches", "findings", "bugs", "runs", "news", "operators")
+RESULT_TABLES = ("known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators")
 
 
 def version_of(db: Database) -> int:
