@@ -7,11 +7,9 @@ precision, from which a mode must be further away than the plain mode is (PyTorc
 from __future__ import annotations
 
 import builtins
-import ctypes
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from math import inf, isfinite
 from typing import Any, Protocol
 
@@ -21,6 +19,7 @@ from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, TestCase
+from fuzz_core.worker.garbage import GARBAGE, garbage
 from fuzz_core.worker.nearby import aside, has_ties, tempered, without_ties
 from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
 
@@ -31,7 +30,6 @@ NUMERICAL = "grad-numerical"
 AMPLIFIED = 10.0
 REPEATS = 3
 METADATA = ("metadata", "shape", "strides")
-GARBAGE = (0x5A, 0x33, 0xC1)
 PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
@@ -39,9 +37,6 @@ LARGEST_EXPONENT = 38
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # The product of five numbers below this power of the least normal one may vanish.
 UNDERFLOW = 0.2
-# malloc.h: what is allocated is filled with the complement of this byte.
-_M_PERTURB = -6
-_MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 _LIMITATION = re.compile(
     r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented|eager execution"
@@ -132,24 +127,11 @@ def _repeats(execution: Executing, test: TestCase, mode: str, results: Mapping[s
     relation = execution.mode(mode).relation
     relation = relation if relation in METADATA else "values"
     for seed, (name, result) in itertools.product(range(REPEATS), results.items()):
-        with _garbage(GARBAGE[seed]):
+        with garbage(GARBAGE[seed]):
             outcome, again = execution.run(test._replace(seed=test.seed + seed), name)
         if outcome.kind != "ok" or execution.adapter.differences(result, again, relation):
             return False
     return True
-
-
-@contextmanager
-def _garbage(byte: int) -> Iterator[None]:
-    """Within it, memory that nobody has written to is full of one byte, where glibc is the allocator."""
-    if _MALLOPT is None:
-        yield
-        return
-    _MALLOPT(_M_PERTURB, byte)
-    try:
-        yield
-    finally:
-        _MALLOPT(_M_PERTURB, 0)
 
 
 def _about_values(execution: Executing, test: TestCase, expected: Any, actual: Any) -> str:

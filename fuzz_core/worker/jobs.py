@@ -12,6 +12,7 @@ from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.costs import costs
 from fuzz_core.worker.loop import Worker
+from fuzz_core.worker.telling import tell
 
 
 def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
@@ -41,7 +42,12 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
     world.adapter.prepare()
     worker = Worker(world, channel)
     for lease in channel.lines():
-        worker.replay(lease) if "test" in lease else worker.work(lease)
+        if "tell" in lease:
+            tell(worker.execution, channel, lease)
+        elif "test" in lease:
+            worker.replay(lease)
+        else:
+            worker.work(lease)
 
 
 JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
