@@ -15,6 +15,8 @@ from fuzz_core.triage.place import Check, Place, place_of
 TOP = 3
 IN_COMMON = 2
 ALIKE = 0.8
+# Functions of one family have names that share this part (`logical_or`, `logical_not`; `addmm`, `baddbmm`).
+RELATED = 2 / 3
 # A frame that so many unrelated apis share tells nothing of where a fault is.
 GENERIC_FROM = 3
 # A bug joins those of which it resembles this share: no chain grows out of single likenesses.
@@ -76,7 +78,7 @@ def similar(one: Place, other: Place) -> bool:
         return False
     if one.words and other.words:
         return _ratio(one.words, other.words) > ALIKE
-    return _same_frames(one, other) or _same_call(one, other)
+    return _same_frames(one, other) or _same_call(one, other) or _same_difference(one, other)
 
 
 def _same_check(one: Check, other: Check, one_build: bool) -> bool:
@@ -101,6 +103,11 @@ def _same_call(one: Place, other: Place) -> bool:
         return False
     told = one.frames and other.frames and not one.vague and not other.vague
     return not told or bool(set(one.frames) & set(other.frames))
+
+
+def _same_difference(one: Place, other: Place) -> bool:
+    """Functions of one family in which modes disagree about the same: they share their formulas and wrappers."""
+    return bool(one.difference) and one.difference == other.difference and _ratio(one.family, other.family) >= RELATED
 
 
 def _akin(one: Place, other: Place) -> bool:

@@ -13,6 +13,7 @@ from fuzz_core.triage.stack import FAULTS
 
 _CRASHES = ("crash", "internal-error")
 _MEMORY = "memory"
+_DOCUMENTED = "bounds"
 _LOCATION = re.compile(
     r"(?P<file>[\w+-]++(?:\.[\w+-]++)*?\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh|inc|mlir))\"?\s?[:(]\s?(?P<line>\d+)"
 )
@@ -51,6 +52,7 @@ class Place(NamedTuple):
     nature: what was wrong (memory, another signal, an exception, a hang, …): bugs of different ones are different.
     names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
     words: the library's; empty where only the language spoke. vague: the death came long after the fault.
+    difference: what two modes disagree about, or what documentation says; empty of crashes.
     """
 
     target: str
@@ -62,6 +64,7 @@ class Place(NamedTuple):
     frames: tuple[str, ...] = ()
     words: str = ""
     vague: bool = False
+    difference: str = ""
 
 
 def place_of(bug: Bug) -> Place:
@@ -69,7 +72,8 @@ def place_of(bug: Bug) -> Place:
     name, outcome = plain_name(bug.api), bug.outcome
     told = bug.target, bug.api.partition(".")[0], name
     if bug.kind not in _CRASHES:
-        return Place(*told, frozenset((name,)), _disagreement(bug))
+        nature, difference = _disagreement(bug)
+        return Place(*told, frozenset((name,)), nature, difference=difference)
     names = frozenset((name, *_qualified(bug.api), *_kernels(outcome.text)))
     vague = corrupts_heap(outcome)
     place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
@@ -103,10 +107,13 @@ def _kernels(text: str) -> list[str]:
     return [_plain(found[0] or found[1]) for found in _KERNEL.findall(text[:4000])]
 
 
-def _disagreement(bug: Bug) -> str:
-    """The kind, and the mode that disagrees: `API: KIND: MODE: …`."""
-    _, _, fault = bug.signature_text.partition(f"{bug.kind}: ")
-    return f"{bug.kind} {fault.partition(':')[0]}" if ":" in fault else bug.kind
+def _disagreement(bug: Bug) -> tuple[str, str]:
+    """Kind and mode, and how they disagree (`API: KIND: MODE: HOW`); or the argument, and what is documented."""
+    fault = bug.signature_text.removeprefix(f"{bug.api}: ").removeprefix(f"{bug.kind}: ")
+    if bug.kind == _DOCUMENTED:
+        return f"{bug.kind} {bug.outcome.text.partition(' = ')[0]}", normalised(bug.outcome.text)
+    mode, _, how = fault.partition(": ")
+    return (f"{bug.kind} {mode}", how) if how else (bug.kind, "")
 
 
 def _nature(outcome: Outcome) -> str:

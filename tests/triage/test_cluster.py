@@ -202,6 +202,29 @@ class DescribeDisagreements:
         assert grouped(differs(1, "torch.softmax"), differs(2, "torch.softmax", kind="nonfinite")) == TWO
         assert grouped(differs(1, "torch.softmax"), died(2, "torch.softmax")) == TWO
 
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("torch.Tensor.logical_or_", "torch.Tensor.logical_not_"),
+            ("torch.Tensor.addbmm", "torch.baddbmm"),
+            ("torch.Tensor.addmv", "torch.addbmm"),
+            ("torch.nn.AlphaDropout", "torch.nn.FeatureAlphaDropout"),
+        ],
+    )
+    def test_of_one_family_about_the_same_are_one(self, one: str, other: str) -> None:
+        assert grouped(differs(1, one), differs(2, other)) == ONE
+        assert grouped(differs(1, one), differs(2, other, "vmap")) == TWO
+        assert grouped(differs(1, one), differs(2, other)._replace(signature_text="f: wrong-result: strided: b")) == TWO
+
+    def test_with_documentation_are_one_by_family_and_words(self) -> None:
+        said = 'label_smoothing = `-1`, documented: "A float in [0.0, 1.0]." (docstring)'
+        one = raised(1, "torch.nn.CrossEntropyLoss", said, "RuledOut")._replace(kind="bounds")
+        for argument, expected in (("label_smoothing", ONE), ("smoothing", TWO)):
+            words = said.replace("label_smoothing", argument)
+            for api in ("torch.nn.functional.cross_entropy", one.api):
+                other = raised(2, api, words, "RuledOut")._replace(kind="bounds")
+                assert grouped(one, other) == expected
+
 
 def test_the_simplest_comes_first_and_apis_are_listed_once() -> None:
     rows = [died(1, "torch.add")._replace(arguments=3), died(2, "torch.Tensor.add")._replace(arguments=2)]
