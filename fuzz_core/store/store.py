@@ -7,9 +7,10 @@ from fuzz_core.store.constraints import ConstraintTables
 from fuzz_core.store.findings import FindingTables
 from fuzz_core.store.known import KnownTables
 from fuzz_core.store.news import NewsTables
+from fuzz_core.store.probes import ProbeTables
 from fuzz_core.store.runs import RunTables
 from fuzz_core.store.traces import TraceTables
 
 
-class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables, KnownTables, ConstraintTables):
+class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables, KnownTables, ConstraintTables, ProbeTables):
     """One open state file; a context manager. Made by `open_store`; used by one thread."""

@@ -1,9 +1,9 @@
 """Which build to try next, so that few tries say between which two builds a bug came, or went.
 
-Nothing is run here: builds are numbers, from the oldest at 0, and what is known of some is a mapping. Where no good build
-is named, the search strides back from the bad one, by the largest power of two that fits and then to the oldest, so that
-the whole takes no more tries than halving alone; then it halves. A build that cannot tell is passed by: its nearest
-neighbour takes its place, or one further off where several cannot tell.
+Nothing is run here: builds are numbers, from the oldest at 0, and what is known of some is a mapping. Where no good
+build is named, the search strides back from the bad one: by the largest power of two that fits, then to the oldest, so
+that the whole takes no more tries than halving alone. Then it halves. A build that cannot tell is passed by: its
+nearest neighbour takes its place, or one further off where several cannot tell.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _ends(known: Known, bad: int) -> tuple[int | None, int]:
 
 
 def _halved(known: Known, low: int, high: int) -> int | None:
-    """The unknown build that splits the others most evenly; with several that cannot tell, also well away from those."""
+    """The unknown build that splits the others most evenly; where several cannot tell, also well away from those."""
     unknown = [each for each in range(low + 1, high) if each not in known]
     broken = [each for each in range(low + 1, high) if each in known]
 
@@ -144,5 +144,5 @@ def miss(hits: int, runs: int, silent: int) -> float:
 
 
 def runs_needed(hits: int, runs: int, wrong: float = WRONG_GOOD, most: int = MOST_RUNS) -> int:
-    """How many silent runs make a build good, so that this is wrong with a probability below `wrong`; `most` at most."""
+    """How many silent runs, at most `most`, make a build good with a probability below `wrong` that it is not."""
     return next((each for each in range(1, most) if miss(hits, runs, each) < wrong), most)
