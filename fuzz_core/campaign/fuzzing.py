@@ -27,7 +27,7 @@ GROWTH_POINTS = 100
 
 def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
     """Fuzzes within the bounds and returns the figures; findings are pending in the store."""
-    rows = _choose(session, options.patterns)
+    rows = chosen(session, options.patterns)
     report = FuzzReport()
     began = session.clock()
     sweep()
@@ -51,7 +51,7 @@ def _check_time_box(start_up: float, options: FuzzOptions) -> None:
         )
 
 
-def _choose(session: Session, patterns: Sequence[str]) -> list[Body]:
+def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
     """Valid invocations, and the developers' error inputs as starting points, of the apis that match."""
     rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
     if not rows:
@@ -61,14 +61,14 @@ def _choose(session: Session, patterns: Sequence[str]) -> list[Body]:
     if not patterns:
         return rows
     names = sorted({row.api for row in rows})
-    chosen: set[str] = set()
+    matching: set[str] = set()
     for pattern in patterns:
         found = fnmatch.filter(names, pattern)
         if not found:
             close = ", ".join(match[0] for match in nearest.extract(pattern, names, limit=3))
             raise UserError(f"no traced api matches {pattern!r}", f"nearest: {close}")
-        chosen.update(found)
-    return [row for row in rows if row.api in chosen]
+        matching.update(found)
+    return [row for row in rows if row.api in matching]
 
 
 def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, report: FuzzReport, began: float) -> None:

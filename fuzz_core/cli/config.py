@@ -36,6 +36,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     target: str | None = None
+    baseline: str | None = None
     flavour: str = Field("auto", pattern="^(auto|cpu|cuda)$")
     library: str | None = None
     state: Path = Path(".nightfuzz")
@@ -50,7 +51,7 @@ class Settings(BaseModel):
     models: list[Path] = []
     seed_time: Seconds = 60.0
     timeout: Seconds = 3.0
-    oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "bounds", "leak"]
+    oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "bounds", "leak", "versions"]
     confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
     schedule: str = "bandit"

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from fuzz_core.cli import bugs as listed
-from fuzz_core.cli import known, listings, options, reporting, working
+from fuzz_core.cli import comparing, known, listings, options, reporting, working
 from fuzz_core.cli import oracles as judging
 from fuzz_core.cli.boundary import guarded
 from fuzz_core.cli.config import Settings, load
@@ -163,6 +163,7 @@ def run(
     config: options.Config = None,
     state: options.State = None,
     target: options.TargetOption = None,
+    baseline: options.Baseline = None,
     flavour: options.Flavour = None,
     library: options.Library = None,
     workers: options.Workers = None,
@@ -184,6 +185,7 @@ def run(
         config,
         state=state,
         target=target,
+        baseline=baseline,
         flavour=flavour,
         library=library,
         workers=workers,
@@ -198,6 +200,40 @@ def run(
         grow=grow,
         fail_on_bugs=fail_on_bugs,
     )
+
+
+@app.command()
+def changes(
+    config: options.Config = None,
+    state: options.State = None,
+    target: options.TargetOption = None,
+    baseline: options.Baseline = None,
+    as_json: options.Json = False,
+) -> None:
+    """List what a build does otherwise than its baseline, worst first."""
+    work: Work = lambda settings, console: comparing.changes(settings, console, as_json)  # noqa: E731
+    perform(work, config, state=state, target=target, baseline=baseline)
+
+
+@app.command()
+def bump(
+    old: Annotated[str, typer.Option("--from", help="Build in use now, as for `pull`")],
+    new: Annotated[str, typer.Option("--to", help="Build to change to, as for `pull`")],
+    config: options.Config = None,
+    state: options.State = None,
+    flavour: options.Flavour = None,
+    library: options.Library = None,
+    tests: options.TestsDir = None,
+    workers: options.Workers = None,
+    time: options.Time = comparing.BUMP_SECONDS,
+    seed: options.SeedNumber = None,
+    fail_on_bugs: options.FailOnBugs = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say what another build of a dependency does otherwise around the calls that your own tests make."""
+    work: Work = lambda settings, console: comparing.bump(settings, console, old, new, as_json)  # noqa: E731
+    flags = {"flavour": flavour, "library": library, "tests": tests, "workers": workers, "time": time, "seed": seed}
+    perform(work, config, state=state, fail_on_bugs=fail_on_bugs, **flags)
 
 
 @app.command()

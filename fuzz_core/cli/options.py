@@ -12,6 +12,7 @@ State = Annotated[Path | None, typer.Option("--state", help="State directory [de
 TargetOption = Annotated[
     str | None, typer.Option("--target", help="Target, as for `pull` [default: the one that was used last]")
 ]
+Baseline = Annotated[str | None, typer.Option("--baseline", help="Another build to compare with, as for `pull`")]
 Flavour = Annotated[str | None, typer.Option("--flavour", help="auto, cpu or cuda build [default: auto]")]
 Library = Annotated[str | None, typer.Option("--library", help="Library of an interpreter that holds several")]
 Workers = Annotated[int | None, typer.Option("--workers", help="Worker processes [default: 2]")]

@@ -17,8 +17,9 @@ from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
+from fuzz_core.cli.comparing import compare_phase, print_changes
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.work import TRACE_SHARE, check, fuzz_and_triage, session_of, state_file, trace_phase
+from fuzz_core.cli.work import TRACE_SHARE, check, fuzz_and_triage, session_of, state_file, target_of, trace_phase
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
@@ -29,6 +30,7 @@ from fuzz_core.triage.confirm import run_script
 from reports.markdown import write_report
 
 REPRO_SECONDS = 60.0
+COMPARE_SHARE = 0.4
 
 
 def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) -> int:
@@ -113,7 +115,15 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
         if not as_json:
             _print_trace(console, report, _covered(session))
         check(session.stopped)
-        return _finish(session, settings, console, as_json, end)
+        if settings.baseline is None:
+            return _finish(session, settings, console, as_json, end)
+        baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
+        code = _finish(session, settings, console, as_json, end - (end - session.clock()) * COMPARE_SHARE)
+        if session.stopped():
+            return code
+        compared = compare_phase(session, settings, baseline, end)
+        print_changes(session.store, console, compared.changes, as_json, (session.target, baseline), compared)
+        return BUGS if settings.fail_on_bugs and compared.changes else code
 
 
 def _finish(session: Session, settings: Settings, console: Console, as_json: bool, end: float | None) -> int:

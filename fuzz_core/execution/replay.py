@@ -6,16 +6,18 @@ import json
 import os
 import select
 import time
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from fuzz_core.execution.deaths import outcome_of
 from fuzz_core.execution.zygote import Child, Zygote, kill
-from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.codec import decode, encode_test
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import TestCase, Value
 
 TRIM_SECONDS = 0.05
+T = TypeVar("T")
 
 
 class Replayed(NamedTuple):
@@ -27,6 +29,16 @@ class Replayed(NamedTuple):
     outcome: Outcome
     verdicts: tuple[tuple[Verdict, Outcome], ...] = ()
     spoilt: bool = False
+
+
+class Told(NamedTuple):
+    """One execution: its outcome, and the description of its result where there is one."""
+
+    outcome: Outcome
+    value: Value | None = None
+
+
+Telling = Mapping[str, Sequence[Told]]
 
 
 class Replayer:
@@ -41,22 +53,35 @@ class Replayer:
 
     def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False) -> Replayed:
         """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too."""
+        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, _answer, fresh)
+        if isinstance(replayed, Outcome):
+            return Replayed(replayed)
+        if replayed.spoilt:
+            self.close()
+        return replayed
+
+    def tell(self, test: TestCase, modes: Sequence[str] = ("cpu",), repeats: int = 1, fresh: bool = False) -> Telling:
+        """What each mode comes to, `repeats` times with other seeds and other garbage in memory.
+
+        A mode that does not apply has no entries; where the process dies, its death is what the first mode came to.
+        """
+        told = self._asked({"test": encode_test(test), "tell": list(modes), "repeats": repeats}, _telling, fresh)
+        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told
+
+    def _asked(self, request: dict[str, Any], read: Callable[[bytes, int], T | None], fresh: bool) -> T | Outcome:
+        """The answer to a request, or how the process ended instead."""
         if fresh:
             self.close()
         if self.child is None:
             self.child = self.zygote.fork("fuzz", self.memory)
         self.numbers += 1
-        request = json.dumps({"lease": self.numbers, "test": encode_test(test), "weigh": weigh}) + "\n"
         try:
-            _send(self.child, request.encode(), self.timeout)
+            _send(self.child, (json.dumps({"lease": self.numbers, **request}) + "\n").encode(), self.timeout)
         except OSError:
             return self._died(None)
-        replayed = self._await(self.child)
-        if replayed.spoilt:
-            self.close()
-        return replayed
+        return self._await(self.child, read)
 
-    def _await(self, child: Child) -> Replayed:
+    def _await(self, child: Child, read: Callable[[bytes, int], T | None]) -> T | Outcome:
         deadline = time.monotonic() + self.timeout
         buffer, ended = b"", False
         while not ended and (left := deadline - time.monotonic()) > 0:
@@ -67,20 +92,20 @@ class Replayer:
             data = _read(child)
             *lines, buffer = (buffer + (data or b"")).split(b"\n")
             for line in lines:
-                answer = _answer(line, self.numbers)
+                answer = read(line, self.numbers)
                 if answer is not None:
                     return answer
             ended = ended or data == b""
         return self._died(None if ended else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
 
-    def _died(self, outcome: Outcome | None) -> Replayed:
+    def _died(self, outcome: Outcome | None) -> Outcome:
         child, self.child = self.child, None
         assert child is not None
         if outcome is not None:
             kill(child)
         status, said = self.zygote.reap(child), child.output.text()
         child.close()
-        return Replayed(outcome or outcome_of(status, said))
+        return outcome or outcome_of(status, said)
 
     def close(self) -> None:
         """Ends the process, if there is one."""
@@ -116,3 +141,19 @@ def _answer(line: bytes, number: int) -> Replayed | None:
         return Replayed(Outcome.from_json(message["outcome"]), found, message.get("retire") is True)
     except (ValueError, RecursionError, TypeError, KeyError, CodecError):
         return None
+
+
+def _telling(line: bytes, number: int) -> Telling | None:
+    """Like `_answer`, to `tell`."""
+    try:
+        message: Any = json.loads(line)
+        if not isinstance(message, dict) or message.get("replayed") != number:
+            return None
+        return {str(mode): [_told(*each) for each in found] for mode, found in message["told"].items()}
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError, CodecError):
+        return None
+
+
+def _told(outcome: Any, value: Any) -> Told:
+    read = Outcome.from_json(outcome)
+    return Told(read, decode(value) if read.kind == "ok" else None)

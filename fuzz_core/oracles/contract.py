@@ -42,6 +42,7 @@ ORACLES: dict[str, str] = {
     "performance": "fuzz_core.oracles.performance:Performance",
     "bounds": "fuzz_core.oracles.bounds:Bounds",
     "leak": "fuzz_core.oracles.leak:Leak",
+    "versions": "fuzz_core.oracles.versions:Versions",
 }
 
 

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from fuzz_core.store.apis import ApiTables
+from fuzz_core.store.carrying import CarryTables
+from fuzz_core.store.changes import ChangeTables
+from fuzz_core.store.checks import CheckTables
 from fuzz_core.store.constraints import ConstraintTables
 from fuzz_core.store.findings import FindingTables
 from fuzz_core.store.known import KnownTables
 from fuzz_core.store.news import NewsTables
 from fuzz_core.store.probes import ProbeTables
 from fuzz_core.store.runs import RunTables
-from fuzz_core.store.traces import TraceTables
 
 
-class Store(ApiTables, TraceTables, RunTables, FindingTables, NewsTables, KnownTables, ConstraintTables, ProbeTables):
+class Store(
+    ApiTables,
+    CarryTables,
+    RunTables,
+    FindingTables,
+    NewsTables,
+    KnownTables,
+    ConstraintTables,
+    ChangeTables,
+    CheckTables,
+    ProbeTables,
+):
     """One open state file; a context manager. Made by `open_store`; used by one thread."""

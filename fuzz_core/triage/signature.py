@@ -54,7 +54,7 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 
 
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
-    if verdict.oracle in ("differential", "nonfinite"):
+    if verdict.oracle in ("differential", "nonfinite", "versions"):
         return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(_first_line(verdict.detail)))}"
     if verdict.kind == "slow":
         return f"{verdict.kind}: {normalised(verdict.detail)}"

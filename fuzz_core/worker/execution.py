@@ -84,6 +84,8 @@ class Execution:
             if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
                 continue
             planned = oracle.plan(test, self.modes)
+            if not planned:
+                continue
             outcomes = {mode: self._outcome(test, mode, results) for mode in planned}
             verdict = oracle.judge(outcomes, self.dialect)
             if not verdict.clean:

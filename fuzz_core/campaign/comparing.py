@@ -1,0 +1,280 @@
+"""A target against its baseline: ordinary test cases on both, and what differs, small and confirmed."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fuzz_core.campaign.fuzzing import chosen
+from fuzz_core.campaign.pair import Pair
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.execution.replay import Replayer
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.errors import BuildError, CodecError, UserError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.rng import derive
+from fuzz_core.ir.values import TestCase
+from fuzz_core.store.changes import Change
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.triage.minimise import minimise
+from fuzz_core.triage.printing import printed, render_printing
+from fuzz_core.triage.process import Processes
+from fuzz_core.triage.signature import signature
+from fuzz_core.worker.plan import Plan
+
+# So many tests of an api at a time, the more the longer nothing else is new.
+TURN = 8
+IMPORT_SECONDS = 30.0
+# Changes of one api that are examined; what it does otherwise besides has most likely the same cause.
+MOST_PER_API = 3
+
+
+@dataclass
+class CompareOptions:
+    """deadline: clock time after which nothing new begins. seconds: for minimising one change. runs: fresh processes.
+
+    seed: of the stream of test cases. patterns: of apis, where not all are meant. first: apis that have their turn
+    before all others. most: tests in all.
+    """
+
+    deadline: float | None = None
+    seconds: float = 20.0
+    runs: int = 5
+    timeout: float = 3.0
+    seed: int = 0
+    disabled: Sequence[str] = ()
+    patterns: Sequence[str] = ()
+    first: Sequence[str] = ()
+    most: int | None = None
+
+
+@dataclass
+class CompareReport:
+    """tests that both builds have executed; changes that are on record now; what was seen and not confirmed, by why."""
+
+    tests: int = 0
+    apis: int = 0
+    changes: list[Change] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, options: CompareOptions) -> CompareReport:
+    """Executes test cases from the valid invocations of the one `traced` on both builds, and keeps what differs.
+
+    Raises UserError where the two are not of one library.
+    """
+    if baseline.library != session.target.library:
+        raise UserError(f"{baseline.key} is no baseline for {session.target.key}", "name a build of the same library")
+    report = CompareReport()
+    rows = chosen(replace(session, target=traced), options.patterns)
+    with scratch() as folder, ExitStack() as stack:
+        path = folder / "plan.jsonl"
+        make_plan(replace(session, target=traced), path, rows, seed=options.seed, disabled=options.disabled)
+        plan = Plan(path)
+        session.watch.phase(f"comparing with {baseline.key}", _seconds_left(session, options))
+        sides = _Sides(session, baseline, path, options, stack)
+        threads = stack.enter_context(ThreadPoolExecutor(session.workers, "compare"))
+        stack.callback(sides.close)
+        report.apis = len(plan.places)
+        _run(session, options, plan, sides, threads, baseline, report)
+    return report
+
+
+def _seconds_left(session: Session, options: CompareOptions) -> float:
+    return 0.0 if options.deadline is None else max(options.deadline - session.clock(), 0.0)
+
+
+class _Sides:
+    """A pair of zygotes for each thread."""
+
+    def __init__(
+        self, session: Session, baseline: TargetRecord, plan: Path, options: CompareOptions, stack: ExitStack
+    ) -> None:
+        self.session = session
+        self.baseline = baseline
+        self.plan = plan
+        self.options = options
+        self.stack = stack
+        self.local = threading.local()
+        self.processes = Processes()
+        self.known: set[str] = set()
+        self.per_api: Counter[str] = Counter()
+
+    def mine(self) -> _Examination:
+        """That of this thread."""
+        if not hasattr(self.local, "mine"):
+            pair = Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
+            self.local.mine = _Examination(self, pair)
+        mine: _Examination = self.local.mine
+        return mine
+
+    def _replayer(self, target: TargetRecord) -> Replayer:
+        zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
+        self.stack.callback(zygote.close)
+        return Replayer(zygote, self.options.timeout, MEMORY_BYTES)
+
+    def close(self) -> None:
+        """Ends all scripts."""
+        self.processes.end()
+
+    def over(self) -> bool:
+        """Whether nothing new begins."""
+        session, deadline = self.session, self.options.deadline
+        return session.stopped() or (deadline is not None and session.clock() >= deadline)
+
+
+@dataclass
+class _Turn:
+    """What a turn of an api has come to."""
+
+    tests: int = 0
+    changes: list[Change] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+class _Examination:
+    """One thread's work."""
+
+    def __init__(self, sides: _Sides, pair: Pair) -> None:
+        self.sides = sides
+        self.pair = pair
+
+    def turn(self, tests: Iterator[TestCase]) -> _Turn:
+        """Executes test cases, and examines what differs in a way not seen before."""
+        done = _Turn()
+        for test in tests:
+            if self.sides.over():
+                break
+            verdict, after = self.pair.judge(test)
+            done.tests += 1
+            if after.kind == "ok" and after.name and verdict.clean:
+                done.dropped[after.name] += 1
+            if not verdict.clean and self._is_new(test, verdict, after):
+                self._examine(test, verdict, after, done)
+        return done
+
+    def _is_new(self, test: TestCase, verdict: Verdict, after: Outcome) -> bool:
+        api, text = test.invocation.api, signature(test.invocation.api, verdict, after).text
+        if text in self.sides.known or self.sides.per_api[api] >= MOST_PER_API:
+            return False
+        self.sides.known.add(text)
+        self.sides.per_api[api] += 1
+        return True
+
+    def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, done: _Turn) -> None:
+        wanted = signature(test.invocation.api, verdict, after).text
+        session, options = self.sides.session, self.sides.options
+        end = session.clock() + options.seconds
+
+        def shows(candidate: TestCase) -> bool:
+            found, seen = self.pair.judge(candidate)
+            return not found.clean and signature(candidate.invocation.api, found, seen).text == wanted
+
+        small = minimise(test, shows, lambda: session.clock() >= end or self.sides.over())
+        found = self._confirmed(small, verdict, wanted) or self._confirmed(test, verdict, wanted)
+        if found is None:
+            done.dropped["not confirmed"] += 1
+        else:
+            done.changes.append(found)
+
+    def _confirmed(self, test: TestCase, verdict: Verdict, wanted: str) -> Change | None:
+        """By the script where its output tells the two builds apart, else by the same verdict in fresh workers."""
+        options = self.sides.options
+        try:
+            script = render_printing(test, self.sides.session.dialect)
+        except (CodecError, BuildError):
+            return None
+        sides = [self._printed(target, script) for target in (self.sides.baseline, self.sides.session.target)]
+        before, after = sides[0][0], sides[1][0]
+        told = [len({(each.kind, each.name, each.text) for each in side}) == 1 for side in sides]
+        hits = options.runs if all(told) and before[:3] != after[:3] else self._replayed(test, wanted)
+        if hits < options.runs:
+            return None
+        api = test.invocation.api
+        return Change(api, verdict.kind, wanted, test, script, before, after, hits, options.runs)
+
+    def _printed(self, target: TargetRecord, script: str) -> list[Outcome]:
+        """What the script does in fresh processes, as often as is wanted; the text of a good end is what it prints."""
+        options, dialect = self.sides.options, self.sides.session.dialect
+        seconds = options.timeout * 5 + IMPORT_SECONDS
+        return [printed(target.python, script, dialect, seconds, self.sides.processes) for _ in range(options.runs)]
+
+    def _replayed(self, test: TestCase, wanted: str) -> int:
+        hits = 0
+        for _ in range(self.sides.options.runs):
+            found, seen = self.pair.judge(test, fresh=True)
+            hits += not found.clean and signature(test.invocation.api, found, seen).text == wanted
+        return hits
+
+
+def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
+    """(api, range of tests) in rounds: each api in turn, in an order drawn from the seed; some apis first."""
+    early = set(options.first)
+    apis = sorted(plan.places, key=lambda api: (api not in early, derive(options.seed, api)))
+    round_ = 0
+    while apis:
+        for api in apis:
+            yield api, range(round_ * TURN, (round_ + 1) * TURN)
+        round_ += 1
+
+
+def _run(
+    session: Session,
+    options: CompareOptions,
+    plan: Plan,
+    sides: _Sides,
+    threads: ThreadPoolExecutor,
+    baseline: TargetRecord,
+    report: CompareReport,
+) -> None:
+    began = session.clock()
+    lock = threading.Lock()
+
+    def work(api: str, indices: Sequence[int]) -> _Turn:
+        with lock:
+            tests = [plan.test(api, index) for index in indices]
+        return sides.mine().turn(iter(tests))
+
+    def more() -> bool:
+        return not sides.over() and (options.most is None or report.tests < options.most)
+
+    for done in _results(work, _turns(plan, options), threads, session.workers, more):
+        report.tests += done.tests
+        report.dropped.update(done.dropped)
+        for change in done.changes:
+            session.store.save_change(session.target.key, baseline.key, change)
+            session.watch.note(f"{change.kind}: {change.signature}")
+        report.changes += done.changes
+        session.watch.advance(session.clock() - began, tests=report.tests, changes=len(report.changes))
+
+
+def _results(
+    work: Callable[[str, Sequence[int]], _Turn],
+    turns: Iterator[tuple[str, range]],
+    threads: ThreadPoolExecutor,
+    workers: int,
+    more: Callable[[], bool],
+) -> Iterator[_Turn]:
+    pending: set[Future[_Turn]] = set()
+    while True:
+        while more() and len(pending) < workers and (turn := next(turns, None)) is not None:
+            pending.add(threads.submit(work, *turn))
+        if not pending:
+            return
+        done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+        yield from (future.result() for future in done)
+
+
+def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
+    """Changes by what their signatures say after the api: one message under many apis is one cause."""
+    found: dict[str, list[Change]] = {}
+    for change in changes:
+        found.setdefault(f"{change.kind} {change.signature.partition(': ')[2]}", []).append(change)
+    return found

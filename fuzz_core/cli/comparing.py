@@ -1,0 +1,135 @@
+"""The commands that compare two builds of a library."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from fuzz_core.campaign.comparing import CompareOptions, CompareReport, by_cause, compare
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli.boundary import BUGS, INTERRUPTED
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import table
+from fuzz_core.cli.work import TRACE_SHARE, check, session_of, state_file, target_of, trace_phase
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.changes import Change
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.store import Store
+
+BUMP_SECONDS = "10m"
+SHOWN_APIS = 6
+SHOWN_SEEDS = 5
+
+
+def compare_phase(
+    session: Session,
+    settings: Settings,
+    baseline: TargetRecord,
+    end: float | None,
+    traced: TargetRecord | None = None,
+) -> CompareReport:
+    """Test cases on both builds until the clock says `end`."""
+    options = CompareOptions(
+        deadline=end,
+        runs=settings.confirm_runs,
+        timeout=settings.timeout,
+        seed=settings.seed or 0,
+        disabled=settings.disable,
+        patterns=settings.api,
+    )
+    return compare(session, baseline, traced or session.target, options)
+
+
+def bump(settings: Settings, console: Console, old: str, new: str, as_json: bool) -> int:
+    """Traces the user's own tests on the old build, and says what the new one does otherwise around those calls."""
+    began = time.monotonic()
+    if not settings.tests:
+        raise UserError("no tests: the calls that they make are what is compared", "add --tests DIR")
+    with session_of(settings.model_copy(update={"target": new}), console, as_json) as session:
+        end = began + settings.time
+        before = target_of(session.store, settings.model_copy(update={"target": old}))
+        tests = settings.model_copy(update={"source": ["tests"]})
+        trace_phase(replace(session, target=before), tests, own=True, deadline=began + settings.time * TRACE_SHARE)
+        check(session.stopped)
+        report = compare_phase(session, settings, before, end, before)
+        stopped = session.stopped()
+        print_changes(session.store, console, report.changes, as_json, (session.target, before), report)
+    if stopped:
+        return INTERRUPTED
+    return BUGS if settings.fail_on_bugs and report.changes else 0
+
+
+def changes(settings: Settings, console: Console, as_json: bool) -> int:
+    """What the latest comparison on record (or that of the target named) has found."""
+    with open_store(state_file(settings), read_only=True) as store:
+        pairs = [pair for pair in store.compared() if settings.target in (None, pair[0])]
+        pairs = [pair for pair in pairs if settings.baseline in (None, pair[1])]
+        if not pairs:
+            raise UserError("no comparison is on record", "run `nightfuzz run --target NEW --baseline OLD`")
+        target, baseline = pairs[-1]
+        found = store.changes(target, baseline)
+        print_changes(store, console, found, as_json, (store.target(target), store.target(baseline)))
+    return 0
+
+
+def print_changes(
+    store: Store,
+    console: Console,
+    found: Sequence[Change],
+    as_json: bool,
+    builds: tuple[TargetRecord, TargetRecord],
+    report: CompareReport | None = None,
+) -> None:
+    """A table with a line for each cause, worst first; as JSON, every change in full."""
+    if as_json:
+        figures = {} if report is None else {"tests": report.tests, "dropped": dict(report.dropped)}
+        told = [_plain(store, change) for change in found]
+        console.print_json(json.dumps({"target": builds[0].key, "baseline": builds[1].key, **figures, "changes": told}))
+        return
+    rows = [_line(store, cause) for cause in by_cause(found).values()]
+    if rows:
+        table(console, ["kind", "api", "what differs", "reached from"], rows)
+    new, old = (build.key for build in builds)
+    console.print(f"{len(found)} changes from {old} to {new}, {len(rows)} causes", markup=False, soft_wrap=True)
+    if report is not None:
+        left = ", ".join(f"{count} {why}" for why, count in sorted(report.dropped.items())) or "none"
+        console.print(
+            f"{report.tests:,} test cases of {report.apis} apis on both; differences that mean nothing: {left}",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _line(store: Store, cause: Sequence[Change]) -> list[object]:
+    first = cause[0]
+    apis = list(dict.fromkeys(change.api for change in cause))
+    more = [f"and {len(apis) - SHOWN_APIS} more"] if len(apis) > SHOWN_APIS else []
+    cells = [*apis[:SHOWN_APIS], *more], [_said(first)], _seeds(store, cause)
+    return [first.kind, *("\n".join(cell) for cell in cells)]
+
+
+def _said(change: Change) -> str:
+    fault = change.signature.partition(": ")[2].partition("baseline: ")[2]
+    return fault if change.before.kind != "ok" or change.after.kind != "ok" else f"{fault}: {_shown(change)}"
+
+
+def _shown(change: Change) -> str:
+    return f"{change.before.text[:80]} before, now {change.after.text[:80]}"
+
+
+def _seeds(store: Store, cause: Sequence[Change]) -> list[str]:
+    names = dict.fromkeys(name for change in cause for name in store.seeds_of(change.test.origin))
+    more = [f"and {len(names) - SHOWN_SEEDS} more"] if len(names) > SHOWN_SEEDS else []
+    return [*list(names)[:SHOWN_SEEDS], *more]
+
+
+def _plain(store: Store, change: Change) -> dict[str, Any]:
+    told = {**change._asdict(), "test": encode_test(change.test), "seeds": store.seeds_of(change.test.origin)}
+    return {**told, "before": change.before.to_json(), "after": change.after.to_json()}

@@ -1,0 +1,92 @@
+"""What a target does otherwise than a baseline."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from fuzz_core.ir.codec import decode_test, encode_test
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import TestCase
+from fuzz_core.store.base import Base, text, to_json
+
+# Worst first.
+KINDS = ("regression", "changed", "fixed")
+
+
+class Change(NamedTuple):
+    """A test case that comes to something else, with a script that prints it.
+
+    kind: one of KINDS. signature: `API: FAULT`. before, after: outcomes on the baseline and on the target; the text of
+    an `ok` one is what the script prints. hits of runs: in how many fresh processes of both they differed.
+    """
+
+    api: str
+    kind: str
+    signature: str
+    test: TestCase
+    script: str
+    before: Outcome
+    after: Outcome
+    hits: int
+    runs: int
+
+
+class ChangeTables(Base):
+    """The table `changes`."""
+
+    def save_change(self, target: str, baseline: str, change: Change) -> None:
+        """Keeps a change; one with the same signature is replaced."""
+        row = (
+            target,
+            baseline,
+            text(change.api),
+            change.kind,
+            text(change.signature),
+            to_json(encode_test(change.test)),
+            text(change.script),
+            to_json(change.before.to_json()),
+            to_json(change.after.to_json()),
+            change.hits,
+            change.runs,
+            self._now(),
+        )
+        with self._transaction():
+            self._db.execute(
+                "INSERT OR REPLACE INTO changes (target, baseline, api, kind, signature, test, script, before, after,"
+                f" hits, runs, found_at) VALUES ({', '.join('?' * len(row))})",
+                row,
+            )
+
+    def changes(self, target: str, baseline: str) -> list[Change]:
+        """What a target does otherwise than a baseline, worst first, then by api."""
+        sql = "SELECT * FROM changes WHERE target = ? AND baseline = ? ORDER BY api, signature"
+        found = [
+            Change(
+                row["api"],
+                row["kind"],
+                row["signature"],
+                decode_test(json.loads(row["test"])),
+                row["script"],
+                Outcome.from_json(json.loads(row["before"])),
+                Outcome.from_json(json.loads(row["after"])),
+                row["hits"],
+                row["runs"],
+            )
+            for row in self._rows(sql, target, baseline)
+        ]
+        return sorted(found, key=lambda change: KINDS.index(change.kind))
+
+    def compared(self) -> list[tuple[str, str]]:
+        """(target, baseline) of every comparison that found something, the latest last."""
+        rows = self._rows("SELECT target, baseline FROM changes GROUP BY target, baseline ORDER BY MAX(id)")
+        return [(row["target"], row["baseline"]) for row in rows]
+
+    def seeds_of(self, invocation: int) -> list[str]:
+        """The names of the seeds that an invocation was traced from."""
+        sql = (
+            "SELECT DISTINCT seeds.name FROM provenance JOIN invocations ON invocations.id = provenance.invocation"
+            " JOIN seeds ON seeds.target = invocations.target AND seeds.digest = provenance.seed"
+            " WHERE provenance.invocation = ? ORDER BY 1"
+        )
+        return [row["name"] for row in self._rows(sql, invocation)]
