@@ -23,6 +23,7 @@ from packaging.version import Version
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
+from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.spec import TargetSpec
 
 Flavour = Literal["auto", "cpu", "cuda"]
@@ -36,13 +37,22 @@ _HASTY_S = 60.0
 
 @dataclass(frozen=True)
 class Build:
-    """What is going to be installed: requirement lines, options for the installer, what the user should know."""
+    """What is going to be installed: requirement lines, options for the installer, what the user should know.
+
+    artifact: the file of an index that it is, where it was chosen there; `requirement` is its name then.
+    """
 
     key: str
     version: Version
     requirement: str
     options: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    artifact: Artifact | None = None
+
+
+def torch_index() -> str:
+    """The address under which PyTorch keeps its indexes, one for each flavour."""
+    return os.environ.get(TORCH_INDEX_VARIABLE, _TORCH_INDEX).rstrip("/")
 
 
 def has_gpu() -> bool:
@@ -63,10 +73,12 @@ def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
 
 
 def _named_flavour(spec: TargetSpec) -> str | None:
-    """The flavour that the spec itself says: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch==2.13.0+cu130`."""
-    local = Version(spec.version).local if spec.version and spec.kind == "pin" else None
-    if (spec.distribution or "").endswith("-cpu") or local == "cpu":
+    """The flavour that the spec itself says: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`."""
+    local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
+    if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
         return "cpu"
+    if spec.label:
+        return "cuda"
     return "cuda" if local and local.startswith("cu") else None
 
 
@@ -101,13 +113,13 @@ def _pinned_build(spec: TargetSpec, flavour: Flavour) -> Build:
     fitting = _fitting(known, spec.version)
     options: tuple[str, ...] = ()
     if spec.library == "torch" and (label := _missing_label(spec, fitting, wanted)):
-        options = ("--extra-index-url", f"{os.environ.get(TORCH_INDEX_VARIABLE, _TORCH_INDEX)}/{label}")
+        options = ("--extra-index-url", f"{torch_index()}/{label}")
         elsewhere = _asked_hastily(distribution, options)
         known, fitting = known + elsewhere, fitting + _labelled(elsewhere, fitting, spec.version, label)
     if not fitting:
         raise _no_such_version(spec, known)
     chosen = _chosen(fitting, wanted) if spec.library == "torch" else fitting[0]
-    notes = _notes(spec, flavour, wanted, chosen)
+    notes = flavour_notes(spec, flavour, wanted, chosen)
     extra = "[and-cuda]" if distribution == "tensorflow" and wanted == "cuda" and sys.platform == "linux" else ""
     key = key_of(distribution + ("-cuda" if extra else ""), str(chosen), python_tag())
     return Build(key, chosen, installer.exactly(distribution + extra, chosen), options, notes)
@@ -150,7 +162,8 @@ def _chosen(fitting: list[Version], wanted: str) -> Version:
     return max(fitting, key=lambda version: ((version.local == "cpu") == (wanted == "cpu"), version))
 
 
-def _notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Version) -> tuple[str, ...]:
+def flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Version) -> tuple[str, ...]:
+    """What a user should know of the flavour that was found. Raises UserError where it was to be another one."""
     if spec.distribution == "tensorflow" and flavour == "cpu":
         return (f"{spec.distribution} is one build for CPU and GPU: installed without the CUDA libraries",)
     if spec.library != "torch" or (chosen.local == "cpu") == (wanted == "cpu") or sys.platform != "linux":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -12,6 +13,8 @@ from packaging.version import InvalidVersion, Version
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
+from fuzz_core.targets.download import Vanished
+from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access, builds, kept_builds, origin_of, requirement_of
 from fuzz_core.targets.probe import TargetInfo, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.spec import TargetSpec
@@ -33,11 +36,14 @@ NEEDED_BYTES: dict[tuple[str, str], int] = {
 }
 
 
-def ensure(spec: TargetSpec, flavour: Flavour = "auto", root: Path | None = None) -> Target:
+def ensure(
+    spec: TargetSpec, flavour: Flavour = "auto", root: Path | None = None, access: Access = DEFAULT_ACCESS
+) -> Target:
     """The target that the spec means, made if it isn't there yet (a download, half a minute or more).
 
     A pin that has been made is found again without a network; the newest is looked up every time. Raises UserError,
-    of its kind installer.IndexUnreachable where the package index does not answer; nothing is left behind then.
+    of its kind installer.IndexUnreachable where the package index does not answer; nothing is left behind then but
+    downloaded wheels.
     """
     home = targets_root(root)
     if spec.kind == "python":
@@ -45,11 +51,46 @@ def ensure(spec: TargetSpec, flavour: Flavour = "auto", root: Path | None = None
     wanted = wanted_flavour(spec, flavour)
     if (made := _made(spec, flavour, wanted, home)) is not None:
         return made
-    build = resolve(spec, flavour)
+    if spec.kind == "index":
+        return _newest(spec, flavour, home, access)
+    return _of_build(spec, resolve(spec, flavour), flavour, home, access)
+
+
+def _of_build(spec: TargetSpec, build: Build, flavour: Flavour, home: Path, access: Access) -> Target:
     with lock_of(home, build.key):
         # Looked at again under the lock: another run may have made it while this one waited.
         target = read_record(home, build.key)
-        return target if target is not None else _make(spec, build, flavour, home)
+        # What is to be known of it may be another thing each time: this time, the index may have been out of reach.
+        return replace(target, notes=build.notes) if target else _make(spec, build, flavour, home, access)
+
+
+def _newest(spec: TargetSpec, flavour: Flavour, home: Path, access: Access) -> Target:
+    try:
+        return _first(spec, builds(spec, flavour), flavour, home, access)
+    except installer.IndexUnreachable as error:
+        if not access.allow_cached:
+            raise installer.IndexUnreachable(error.problem, f"{error.remedy}, or allow what is kept here") from error
+        return _first(spec, _kept(spec, flavour, home, error), flavour, home, access)
+
+
+def _kept(spec: TargetSpec, flavour: Flavour, home: Path, error: UserError) -> list[Build]:
+    """What is here of the index that can't be reached, newest first; the note says what that means."""
+    found = kept_builds(spec, flavour, home)
+    note = f"{error.problem.splitlines()[0]}: took the newest build that is kept here, there may be newer ones"
+    return [replace(build, notes=(note, *build.notes)) for build in found]
+
+
+def _first(spec: TargetSpec, listed: list[Build], flavour: Flavour, home: Path, access: Access) -> Target:
+    """The first that can be had. A pinned one, or the last, raises what is wrong with it."""
+    gone: tuple[str, ...] = ()
+    for build in listed:
+        try:
+            return _of_build(spec, replace(build, notes=(*build.notes, *gone)), flavour, home, access)
+        except Vanished as error:
+            if spec.version is not None:
+                raise
+            gone += (f"{error.problem}: took the next newest",)
+    raise Vanished(f"nothing of {spec.text} can be downloaded any more: {gone[0]}", "ask the index later")
 
 
 def _existing(spec: TargetSpec, home: Path) -> Target:
@@ -66,7 +107,7 @@ def _existing(spec: TargetSpec, home: Path) -> Target:
 
 
 def _made(spec: TargetSpec, flavour: Flavour, wanted: str, home: Path) -> Target | None:
-    if spec.version is None or spec.kind != "pin":
+    if spec.version is None or spec.kind not in ("pin", "index"):
         return None
     for target in list_targets(home):
         if target.spec == spec.text and target.wanted == wanted and flavour in ("auto", _installed(target)):
@@ -79,7 +120,7 @@ def _installed(target: Target) -> str:
     return target.info.flavour if target.library == "torch" else target.wanted
 
 
-def _make(spec: TargetSpec, build: Build, flavour: Flavour, home: Path) -> Target:
+def _make(spec: TargetSpec, build: Build, flavour: Flavour, home: Path, access: Access) -> Target:
     library, wanted = str(spec.library), wanted_flavour(spec, flavour)
     clear(home, build.key)
     _check_disk(home, library, wanted)
@@ -88,11 +129,13 @@ def _make(spec: TargetSpec, build: Build, flavour: Flavour, home: Path) -> Targe
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
-        installer.install(python, [build.requirement, *COMPANIONS.get(library, ())], build.options)
+        with requirement_of(build, access) as requirement:
+            installer.install(python, [requirement, *COMPANIONS.get(library, ())], build.options)
         info = probe(python, library)
         _refuse_other_version(build, info)
         _refuse_other_flavour(flavour, info)
-        target = Target(build.key, spec.text, library, python, info.version, wanted, info, build.notes)
+        origin = origin_of(build, info)
+        target = Target(build.key, spec.text, library, python, info.version, wanted, info, build.notes, origin)
         write_record(home, target)
     except OSError as error:
         clear(home, build.key)

@@ -16,6 +16,7 @@ from platformdirs import user_cache_path
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.artifact import Artifact, artifact_from_json
 from fuzz_core.targets.probe import TargetInfo, info_from_json
 
 SCHEMA = 1
@@ -24,9 +25,21 @@ _RECORD = "target.json"
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a build from an index comes from. day: ISO date or empty, told by `dated_by`. commit: hexadecimal digits of
+    the source commit or empty, told by `commit_by` in words."""
+
+    artifact: Artifact
+    day: str
+    dated_by: str
+    commit: str
+    commit_by: str
+
+
+@dataclass(frozen=True)
 class Target:
     """One installed build. `wanted` is the flavour that was asked for, `info.flavour` the one that is installed;
-    `notes` say in words what a user should know of the difference."""
+    `notes` say in words what a user should know of the difference. `origin`: for builds chosen from an index."""
 
     key: str
     spec: str
@@ -36,11 +49,14 @@ class Target:
     wanted: str
     info: TargetInfo
     notes: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     def summary(self) -> str:
         """One line: what exactly is installed."""
         info = self.info
         commit = f" (commit {info.commit})" if info.commit else ""
+        if self.origin is not None:
+            commit = _told(self.origin)
         build = f"CUDA {info.cuda} build" if info.cuda else "CPU build"
         return (
             f"{self.library} {self.version}{commit}, {build}, Python {info.python}, numpy {info.numpy}, "
@@ -48,12 +64,21 @@ class Target:
         )
 
 
-def targets_root(root: Path | None = None) -> Path:
-    """Where targets are kept: `root`, else NIGHTFUZZ_CACHE/targets, else under the user's cache directory."""
-    if root is not None:
-        return root.absolute()
+def _told(origin: Origin) -> str:
+    day = f"built {origin.day}" if origin.dated_by == "version" else f"uploaded {origin.day}"
+    commit = f"commit {origin.commit} by {origin.commit_by}" if origin.commit else "source commit unknown"
+    return f" ({day if origin.day else 'date unknown'}, {commit})"
+
+
+def cache_folder() -> Path:
+    """What nightfuzz downloads and makes: NIGHTFUZZ_CACHE, else under the user's cache directory."""
     chosen = os.environ.get(CACHE_VARIABLE)
-    return (Path(chosen).expanduser().absolute() if chosen else user_cache_path("nightfuzz")) / "targets"
+    return Path(chosen).expanduser().absolute() if chosen else user_cache_path("nightfuzz")
+
+
+def targets_root(root: Path | None = None) -> Path:
+    """Where targets are kept: `root`, else the folder `targets` of the cache."""
+    return root.absolute() if root is not None else cache_folder() / "targets"
 
 
 def lock_of(root: Path, key: str) -> FileLock:
@@ -76,6 +101,8 @@ def lock_of(root: Path, key: str) -> FileLock:
 def write_record(root: Path, target: Target) -> None:
     """Declares a target complete: the last step of making one, atomic."""
     data = dataclasses.asdict(target) | {"schema": SCHEMA, "python": str(target.python)}
+    if target.origin is not None:
+        data["origin"]["artifact"] = target.origin.artifact.to_json()
     handle, temporary = tempfile.mkstemp(dir=root / target.key, prefix=_RECORD)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(data, file, indent=1)
@@ -125,4 +152,10 @@ def _target_from_json(data: dict[str, Any]) -> Target:
         raise ValueError(f"schema {data['schema']}")
     texts = {name: str(data[name]) for name in ("key", "spec", "library", "version", "wanted")}
     info = info_from_json(data["info"])
-    return Target(**texts, python=Path(data["python"]), info=info, notes=tuple(map(str, data["notes"])))
+    origin = _origin_from_json(data["origin"]) if data.get("origin") is not None else None
+    return Target(**texts, python=Path(data["python"]), info=info, notes=tuple(map(str, data["notes"])), origin=origin)
+
+
+def _origin_from_json(data: dict[str, Any]) -> Origin:
+    texts = {name: str(data[name]) for name in ("day", "dated_by", "commit", "commit_by")}
+    return Origin(artifact_from_json(data["artifact"]), **texts)

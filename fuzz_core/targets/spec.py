@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -13,7 +15,9 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import InvalidVersion, Version
 from rapidfuzz import fuzz, process
 
+from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.artifact import check_address
 
 DISTRIBUTIONS: dict[str, str] = {
     "torch": "torch",
@@ -25,31 +29,54 @@ DISTRIBUTIONS: dict[str, str] = {
 }
 """Which library (the name that is imported) a distribution (the name that is installed) holds."""
 
-FORMS = "write torch==2.13.0, torch (the newest), path/to/file.whl or python:/path/to/bin/python"
+LISTED = frozenset({"tf-nightly", "tf-nightly-cpu", "jittor"})
+"""Distributions whose newest build is looked up in the index itself, without an address being named."""
+
+FORMS = (
+    "write torch==2.13.0, torch (the newest), torch-nightly/cpu, index:https://HOST/PATH#PACKAGE, path/to/file.whl or "
+    "python:/path/to/bin/python"
+)
+_NIGHTS = {"torch-nightly": "torch"}
+_NAME = re.compile(r"(?P<name>[^/=<>~!\s]+)(?:/(?P<label>[A-Za-z0-9._]+))?\s*(?P<version>==.*)?", re.DOTALL)
+_PLUGIN = "nightfuzz_"
 _ALIKE = 60  # of 100: below that a guess is noise
 
 
 @dataclass(frozen=True)
 class TargetSpec:
-    """A target as asked for. `library` is None only where the interpreter is to say which one it holds."""
+    """A target as asked for. `library` is None only where the interpreter is to say which one it holds.
+
+    index: address of the package index of an `index` spec, None for the one that is configured. nightly: its newest
+    dated build is meant, not its newest release. label: the flavour of a nightly build, `cu130`.
+    """
 
     text: str
-    kind: Literal["pin", "wheel", "python"]
+    kind: Literal["pin", "index", "wheel", "python"]
     library: str | None
     distribution: str | None = None
     version: str | None = None
     path: Path | None = None
+    index: str | None = None
+    nightly: bool = False
+    label: str | None = None
 
 
 def libraries() -> list[str]:
     """The libraries that a target can hold, sorted."""
-    return sorted(set(DISTRIBUTIONS.values()))
+    return sorted({*DISTRIBUTIONS.values(), *plugins()})
 
 
-def parse_spec(text: str, library: str | None = None) -> TargetSpec:
-    """Reads a pin, a wheel file or `python:PATH`; `library` says what an unknown distribution or interpreter holds.
+def plugins() -> list[str]:
+    """The libraries from outside the project: those of the modules `nightfuzz_NAME` on the path, sorted."""
+    return sorted({found.name.removeprefix(_PLUGIN) for found in iter_modules() if found.name.startswith(_PLUGIN)})
 
-    Raises UserError for a malformed spec, an unknown distribution or library, and a file that isn't there.
+
+def parse_spec(text: str, library: str | None = None, index: str | None = None) -> TargetSpec:
+    """Reads a pin, `torch-nightly/LABEL`, `index:URL#PACKAGE`, a wheel file or `python:PATH`.
+
+    `library` says what an unknown distribution or interpreter holds. `index` is the address of the package index in
+    which what names none is looked up. Raises UserError for a malformed spec, an unknown distribution or library, and a
+    file that isn't there.
     """
     text = text.strip()
     if library is not None and library not in libraries():
@@ -58,7 +85,12 @@ def parse_spec(text: str, library: str | None = None) -> TargetSpec:
         return _parse_python(text.removeprefix("python:"), library)
     if text.lower().endswith(".whl"):
         return _parse_wheel(text, library)
-    return _parse_pin(text, library)
+    if text.startswith("index:"):
+        address, hash_sign, package = text.removeprefix("index:").partition("#")
+        if not hash_sign:
+            raise UserError(f"{text!r} names no package", "write index:https://HOST/PATH#PACKAGE")
+        return _parse_listed(package.strip(), library, check_address(address.strip()))
+    return _parse_listed(text, library, check_address(index) if index else None)
 
 
 def _parse_python(text: str, library: str | None) -> TargetSpec:
@@ -98,6 +130,28 @@ def _parse_wheel(text: str, library: str | None) -> TargetSpec:
     return TargetSpec(str(path), "wheel", held, distribution=name, version=str(version), path=path)
 
 
+def _parse_listed(text: str, library: str | None, index: str | None) -> TargetSpec:
+    """A package of an index: by pip where it has always found them, else by listing it."""
+    found = _NAME.fullmatch(text)
+    if found is None or found["name"].lower() not in _NIGHTS:
+        pin = _parse_pin(text, library)
+        if index is None and pin.distribution not in LISTED:
+            return pin
+        return replace(pin, text=_address(index, pin.text), kind="index", index=index, nightly=_is_night(pin))
+    pin = _parse_pin(_NIGHTS[found["name"].lower()] + (found["version"] or ""), library)
+    label = found["label"].lower() if found["label"] else None
+    name = found["name"].lower() + (f"/{label}" if label else "") + (f"=={pin.version}" if pin.version else "")
+    return replace(pin, text=_address(index, name), kind="index", index=index, nightly=True, label=label)
+
+
+def _address(index: str | None, package: str) -> str:
+    return package if index is None else f"index:{index}#{package}"
+
+
+def _is_night(pin: TargetSpec) -> bool:
+    return "nightly" in str(pin.distribution).split("-")
+
+
 def _parse_pin(text: str, library: str | None) -> TargetSpec:
     try:
         requirement = Requirement(text)
@@ -124,11 +178,13 @@ def _pinned_version(text: str, requirement: Requirement) -> str | None:
 
 
 def _library_of(distribution: str) -> str:
-    if distribution not in DISTRIBUTIONS:
-        raise UserError(
-            f"{distribution!r} holds no library that can be fuzzed", _nearest(distribution, sorted(DISTRIBUTIONS))
-        )
-    return DISTRIBUTIONS[distribution]
+    if distribution in DISTRIBUTIONS:
+        return DISTRIBUTIONS[distribution]
+    for library in plugins():
+        if distribution in dialect_of(library).distributions:
+            return library
+    known = _nearest(distribution, sorted(DISTRIBUTIONS))
+    raise UserError(f"{distribution!r} holds no library that can be fuzzed", f"{known}; or say it with --library")
 
 
 def _nearest(name: str, known: list[str]) -> str:

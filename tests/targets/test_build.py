@@ -52,7 +52,6 @@ def indexes(monkeypatch: pytest.MonkeyPatch) -> Indexes:
         ("tensorflow-cpu==2.21.0", "auto", "2.20.0 2.21.0", None, "tensorflow-cpu===2.21.0", 0),
         ("tensorflow==2.21.0", "cpu", "2.21.0", None, "tensorflow===2.21.0", 1),
         ("tensorflow==2.21.0", "cuda", "2.21.0", None, "tensorflow[and-cuda]===2.21.0", 0),
-        ("tf-nightly", "auto", "2.22.0.dev20260101 2.22.0.dev20260102", None, "tf-nightly===2.22.0.dev20260102", 0),
     ],
 )
 def test_the_build_by_flavour_and_index(

@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.spec import DISTRIBUTIONS, parse_spec
+from fuzz_core.targets.spec import DISTRIBUTIONS, LISTED, parse_spec
 
 NUMBERS = st.lists(st.integers(0, 3000), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
 LABELS = st.sampled_from(["", "+cpu", "+cu130", ".dev20260424", "rc1", ".post1", ".dev20260424+cpu"])
@@ -30,7 +30,8 @@ def a_wheel(folder: Path, name: str) -> Path:
 @given(NAMES, VERSIONS, st.sampled_from(["{}=={}", " {} == {} ", "{} =={}"]))
 def test_a_pin_names_distribution_library_and_normal_version(name: str, version: str, form: str) -> None:
     spec = parse_spec(form.format(name, version))
-    assert (spec.kind, spec.distribution, spec.library) == ("pin", name, DISTRIBUTIONS[name])
+    assert (spec.distribution, spec.library) == (name, DISTRIBUTIONS[name])
+    assert spec.kind == ("index" if name in LISTED else "pin")
     assert spec.version == str(Version(version))
     assert parse_spec(spec.text) == spec
 

@@ -1,0 +1,122 @@
+"""One file of a package index: what the index says of it, and what its name and version tell."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from packaging.tags import Tag
+from packaging.utils import BuildTag, parse_wheel_filename
+from packaging.version import Version
+
+from fuzz_core.ir.errors import UserError
+
+DatedBy = Literal["version", "upload time", "unknown"]
+_DATED = re.compile(r"(\d{8})\d{0,6}")
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A wheel, or the source archive of a version, as its index lists it.
+
+    index: URL of the index. sha256: None where the index gives none. size: bytes, if known. uploaded: ISO 8601, or
+    empty. yanked: the reason, which may be empty; None for what is not yanked.
+    """
+
+    index: str
+    distribution: str
+    version: str
+    filename: str
+    url: str
+    sha256: str | None = None
+    size: int | None = None
+    requires_python: str = ""
+    uploaded: str = ""
+    yanked: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Sixteen hexadecimal digits that name its content, or its place where the index gives no hash."""
+        return (self.sha256 or hashlib.sha256(without_secrets(self.url).encode()).hexdigest())[:16]
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether it is a wheel; else it is a source archive, which any Python may build."""
+        return self.filename.endswith(".whl")
+
+    @property
+    def tags(self) -> frozenset[Tag]:
+        """The tags in a wheel's name; none for a source archive."""
+        return parse_wheel_filename(self.filename)[3] if self.is_wheel else frozenset()
+
+    @property
+    def build(self) -> BuildTag:
+        """The build tag in a wheel's name: a second build of one version has a higher one."""
+        return parse_wheel_filename(self.filename)[2] if self.is_wheel else ()
+
+    def dated(self) -> tuple[date | None, DatedBy]:
+        """The day of the build and what tells it: the version (`.dev20260424`), else the time of the upload."""
+        if (day := day_of(Version(self.version))) is not None:
+            return day, "version"
+        try:
+            return datetime.fromisoformat(self.uploaded).date(), "upload time"
+        except ValueError:
+            return None, "unknown"
+
+    def to_json(self) -> dict[str, Any]:
+        """For records: without what an address may hold of passwords and signatures."""
+        return dataclasses.asdict(self) | {"url": without_secrets(self.url), "index": without_secrets(self.index)}
+
+
+def artifact_from_json(data: Mapping[str, Any]) -> Artifact:
+    """Reads `to_json`'s form back. Raises ValueError where a field is missing or of another type."""
+    texts = {name: data.get(name) for name in _TEXTS}
+    sha256, size, yanked = data.get("sha256"), data.get("size"), data.get("yanked")
+    wrong = [name for name, value in texts.items() if not isinstance(value, str)]
+    if wrong or not isinstance(sha256, str | None) or not isinstance(size, int | None):
+        raise ValueError(f"an artifact without a valid {', '.join(wrong) or 'hash or size'}")
+    if not isinstance(yanked, str | None):
+        raise ValueError("an artifact that is yanked for no text")
+    return Artifact(**texts, sha256=sha256, size=size, yanked=yanked)  # type: ignore[arg-type]
+
+
+_TEXTS = ("index", "distribution", "version", "filename", "url", "requires_python", "uploaded")
+
+
+def day_of(version: Version) -> date | None:
+    """The day in a version such as `2.13.0.dev20260424+cpu`; a time of the day behind it is allowed."""
+    found = _DATED.fullmatch(str(version.dev)) if version.dev is not None else None
+    try:
+        return datetime.strptime(found.group(1), "%Y%m%d").date() if found else None
+    except ValueError:  # Eight digits that are no day
+        return None
+
+
+def without_secrets(url: str) -> str:
+    """The address without user, password, query and fragment. Raises UserError for what is no address."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
+    except ValueError as error:
+        raise UserError(f"{url!r} is no address: {error}", "write https://HOST/PATH") from error
+    host = f"[{parts.hostname}]{host.removeprefix(str(parts.hostname))}" if ":" in (parts.hostname or "") else host
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def check_address(url: str) -> str:
+    """The address of an index without the slash at its end.
+
+    Raises UserError for another scheme than http and https, and for one with a password: a spec ends up in records.
+    """
+    plain = without_secrets(url)
+    if urlsplit(plain).scheme not in ("http", "https") or not urlsplit(plain).hostname:
+        raise UserError(f"{plain!r} is no address of a package index", "write index:https://HOST/PATH#PACKAGE")
+    if urlsplit(url).username or urlsplit(url).query:
+        raise UserError(f"the address of the index {plain} holds secrets", "put user and password into ~/.netrc")
+    return plain.rstrip("/")

@@ -1,0 +1,119 @@
+"""Which of the files of an index is the newest build for a Python, a platform and a flavour. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import Tag
+from packaging.version import Version
+
+from fuzz_core.targets.artifact import Artifact, day_of
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is looked for. version: exactly that one. nightly: dated builds. label: the part behind the `+`.
+
+    accelerated: whether a build for CUDA is wanted, None where a package has one build for all. driver: the newest CUDA
+    version that this machine runs, as (major, minor); plain_is_cpu: whether a build without label is a CPU one.
+    """
+
+    version: str | None = None
+    nightly: bool = False
+    label: str | None = None
+    accelerated: bool | None = None
+    driver: tuple[int, int] | None = None
+    plain_is_cpu: bool = False
+
+
+@dataclass(frozen=True)
+class Machine:
+    """tags: what this interpreter can install, best first. python: its version, `3.11.4`."""
+
+    tags: Sequence[Tag]
+    python: str
+
+
+def newest(artifacts: Iterable[Artifact], wish: Wish, machine: Machine) -> list[Artifact]:
+    """The builds that fit, newest first and best tag first; empty where none does.
+
+    Yanked ones are left out unless their version is asked for by its number (PEP 592).
+    """
+    ranks = {tag: -place for place, tag in enumerate(machine.tags)}
+    fitting = [each for each in artifacts if installable(each, ranks, machine.python)]
+    found = _of_version(fitting, wish.version) if wish.version else _unpinned(fitting, wish)
+    found = [each for each in found if wish.label is None or _has_label(each, wish)]
+    return sorted(_of_flavour(found, wish), key=lambda each: _order(each, wish, ranks), reverse=True)
+
+
+def installable(artifact: Artifact, ranks: Mapping[Tag, int], python: str) -> bool:
+    """Whether its tags and its `requires-python` take this interpreter; a malformed one takes all, as in pip."""
+    try:
+        allowed = SpecifierSet(artifact.requires_python).contains(python, prereleases=True)
+    except InvalidSpecifier:
+        allowed = True
+    return allowed and (not artifact.is_wheel or any(tag in ranks for tag in artifact.tags))
+
+
+def flavour_fits(artifact: Artifact, wish: Wish) -> bool:
+    """Whether a build is for what is wanted: CUDA or the processor alone."""
+    return wish.accelerated is None or _is_cpu(artifact, wish) != wish.accelerated
+
+
+def _of_version(fitting: list[Artifact], version: str) -> list[Artifact]:
+    asked = Version(version)
+    versions = {each: Version(each.version) for each in fitting}
+    return [
+        each for each, has in versions.items() if has == asked or (not asked.local and Version(has.public) == asked)
+    ]
+
+
+def _unpinned(fitting: list[Artifact], wish: Wish) -> list[Artifact]:
+    kept = [each for each in fitting if each.yanked is None]
+    if wish.nightly:
+        return [each for each in kept if Version(each.version).is_devrelease]
+    return [each for each in kept if not Version(each.version).is_prerelease] or kept
+
+
+def _has_label(artifact: Artifact, wish: Wish) -> bool:
+    local = Version(artifact.version).local
+    return local == wish.label or (local is None and wish.label == "cpu" and wish.plain_is_cpu)
+
+
+def _of_flavour(found: list[Artifact], wish: Wish) -> list[Artifact]:
+    """Nightlies come in flavours, of which one may be missing tonight: yesterday's is better than another flavour."""
+    return [each for each in found if flavour_fits(each, wish)] or found if wish.nightly else found
+
+
+def _is_cpu(artifact: Artifact, wish: Wish) -> bool:
+    local = Version(artifact.version).local
+    return local == "cpu" if local else wish.plain_is_cpu
+
+
+def _order(artifact: Artifact, wish: Wish, ranks: Mapping[Tag, int]) -> Any:
+    """By day, then version; then what fits best, as pip ranks it: the tag before the build's number."""
+    version = Version(artifact.version)
+    tag = max((ranks[tag] for tag in artifact.tags if tag in ranks), default=-len(ranks))
+    flavour = (flavour_fits(artifact, wish), _toolkit(version.local, wish))
+    return (
+        day_of(version) or date.min,
+        Version(version.public),
+        *flavour,
+        artifact.is_wheel,
+        version,
+        tag,
+        artifact.build,
+    )
+
+
+def _toolkit(local: str | None, wish: Wish) -> tuple[bool, int]:
+    """The newest CUDA that the driver runs; of those that it does not, or where no driver is known, the oldest."""
+    digits = (local or "").removeprefix("cu")
+    if not (local or "").startswith("cu") or not digits.isdecimal():
+        return False, 0
+    runs = wish.driver is not None and (int(digits[:-1] or 0), int(digits[-1])) <= wish.driver
+    return runs, int(digits) if runs else -int(digits)

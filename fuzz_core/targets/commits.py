@@ -1,0 +1,91 @@
+"""The source commit of a build: what a library says of itself, and PyTorch's nightly releases on GitHub."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+import requests
+
+from fuzz_core.targets import index
+
+API_VARIABLE = "NIGHTFUZZ_GITHUB_API"
+_API = "https://api.github.com"
+_TIMEOUT_S = 20.0
+_SUBJECT = re.compile(r"(\d{4}-\d{2}-\d{2}) nightly release \(([0-9a-f]{40})\)")
+# A whole hash, or the end of what `git describe` prints: v2.21.0-rc1-14-g0123abc.
+_HASH = re.compile(r"(?:^|-g|[+.]g?)([0-9a-f]{7,40})$")
+
+
+class Commit(NamedTuple):
+    """A source commit in hexadecimal digits, empty where it is unknown, and what told it, in words."""
+
+    text: str
+    by: str
+
+
+class NightlyRelease(NamedTuple):
+    """A commit of PyTorch's branch `nightly`. own: its hash. day and source: of its subject; source is of `main`."""
+
+    own: str
+    day: date
+    source: str
+
+
+def said_by_library(said: str | None, called: str = "its own version file") -> Commit:
+    """The commit in what a library calls its source revision, which need not hold one."""
+    found = _HASH.search(said or "")
+    return Commit(found.group(1), called) if found else Commit("", "")
+
+
+def of_torch_nightly(day: date, git_version: str | None, session: requests.Session) -> Commit:
+    """The commit of PyTorch's `main` that the nightly build of a day was made from.
+
+    `git_version` is what the build says: the commit of the branch `nightly`, which stands in where GitHub does not know
+    better, and is called a fallback then. NIGHTFUZZ_GITHUB_API names another server of its API.
+    """
+    try:
+        releases = nightly_releases(day, session)
+    except requests.RequestException as error:
+        return _fallback(git_version, f"GitHub could not be asked: {index.reason(error)}")
+    except ValueError:
+        return _fallback(git_version, "GitHub's answer can't be read")
+    return _chosen(releases, day, git_version)
+
+
+def nightly_releases(day: date, session: requests.Session) -> list[NightlyRelease]:
+    """The nightly releases around a day. Raises requests.RequestException or ValueError where there is no answer."""
+    address = f"{os.environ.get(API_VARIABLE, _API).rstrip('/')}/repos/pytorch/pytorch/commits"
+    around = {"since": f"{day - timedelta(days=2)}T00:00:00Z", "until": f"{day + timedelta(days=2)}T00:00:00Z"}
+    asked = {"sha": "nightly", "per_page": "100", **around}
+    with session.get(address, params=asked, timeout=_TIMEOUT_S) as answer:
+        answer.raise_for_status()
+        data = answer.json()
+    if not isinstance(data, list):
+        raise ValueError("no list of commits")
+    return [release for entry in data if (release := _release(entry)) is not None]
+
+
+def _release(entry: Any) -> NightlyRelease | None:
+    try:
+        own, message = entry["sha"], entry["commit"]["message"]
+        found = _SUBJECT.fullmatch(message.split("\n")[0].strip())
+        return NightlyRelease(str(own), date.fromisoformat(found.group(1)), found.group(2)) if found else None
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return None
+
+
+def _chosen(releases: Sequence[NightlyRelease], day: date, git_version: str | None) -> Commit:
+    own = {release.source for release in releases if release.own == git_version}
+    # The build's own commit tells two releases of one day apart.
+    sources = own or {release.source for release in releases if release.day == day}
+    if len(sources) == 1:
+        return Commit(sources.pop(), "the nightly release's subject")
+    return _fallback(git_version, f"GitHub has {len(sources) or 'no'} nightly releases of {day}")
+
+
+def _fallback(git_version: str | None, why: str) -> Commit:
+    return said_by_library(git_version, f"git_version, a fallback ({why})")

@@ -1,0 +1,139 @@
+"""Downloaded wheels: kept in a folder of bounded size, verified, shared between environments.
+
+`ROOT/KEY/FILE` is the file, `ROOT/KEY/wheel.json` what the index said of it, written last: without it there is nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import Timeout
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.artifact import Artifact, artifact_from_json
+from fuzz_core.targets.download import Fetcher, fetch, sha256_of
+from fuzz_core.targets.record import cache_folder, lock_of
+
+BOUND_BYTES = 20_000_000_000
+_META = "wheel.json"
+
+
+def wheels_root() -> Path:
+    """Where wheels are kept: NIGHTFUZZ_CACHE/wheels, else under the user's cache directory."""
+    return cache_folder() / "wheels"
+
+
+@contextmanager
+def held(artifact: Artifact, fetcher: Fetcher, bound: int = BOUND_BYTES) -> Iterator[Path]:
+    """The file of an artifact, downloaded unless it is here, verified; it stays while the context lasts.
+
+    Afterwards the least recently used go until all take at most `bound` bytes. Raises as download.fetch does, and
+    UserError where the file is no archive.
+    """
+    root = wheels_root()
+    with lock_of(root, artifact.key):
+        path = _verified(root, artifact) or _fetched(root, artifact, fetcher)
+        os.utime(path.parent / _META)
+        _evict(root, bound, artifact.key)
+        yield path
+
+
+def cached() -> list[Artifact]:
+    """What is here, by what its index said when it was downloaded."""
+    read = [_read(folder) for folder in _folders(wheels_root())]
+    return [known[0] for known in read if known is not None]
+
+
+def _folders(root: Path) -> list[Path]:
+    if not root.is_dir():
+        return []
+    return sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith("."))
+
+
+def _read(folder: Path) -> tuple[Artifact, str] | None:
+    """What the index said, and the SHA-256 of what came."""
+    try:
+        data = json.loads((folder / _META).read_text(encoding="utf-8"))
+        artifact, content = artifact_from_json(data["artifact"]), str(data["content"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return (artifact, content) if (folder / artifact.filename).is_file() else None
+
+
+def _verified(root: Path, artifact: Artifact) -> Path | None:
+    """The file that is here, if it still is what was downloaded; else nothing is left of it."""
+    folder = root / artifact.key
+    if (known := _read(folder)) is None:
+        return None
+    path = folder / known[0].filename
+    if path.name == artifact.filename and sha256_of(path) == known[1]:
+        return path
+    shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def _fetched(root: Path, artifact: Artifact, fetcher: Fetcher) -> Path:
+    folder = root / artifact.key
+    try:
+        folder.mkdir(exist_ok=True)
+        path = folder / artifact.filename
+        digest = fetch(artifact, path, fetcher)
+        _refuse_broken(path)
+        temporary = folder / f"{_META}.new"
+        # The hash of what came: an index that gives none still has its file checked when it is used again.
+        temporary.write_text(json.dumps({"artifact": artifact.to_json(), "content": digest}), encoding="utf-8")
+        temporary.replace(folder / _META)
+    except OSError as error:
+        raise UserError(
+            f"{artifact.filename} can't be kept in {folder}: {error.strerror}", "check that disk"
+        ) from error
+    return path
+
+
+def _refuse_broken(path: Path) -> None:
+    """A hash that fits says that the file is the index's, not that it is whole there."""
+    if path.suffix != ".whl":
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            problem = "" if any(name.endswith(".dist-info/METADATA") for name in archive.namelist()) else "no metadata"
+    except zipfile.BadZipFile as error:
+        problem = str(error)
+    if problem:
+        path.unlink()
+        raise UserError(f"{path.name} is damaged: {problem}", "it is broken in its index: choose another build")
+
+
+def _evict(root: Path, bound: int, keep: str) -> None:
+    """Oldest use first; what another process holds at the moment stays."""
+    sizes = {folder: _size(folder) for folder in _folders(root)}
+    total = sum(sizes.values())
+    for folder in sorted((each for each in sizes if each.name != keep), key=_last_use):
+        if total <= bound:
+            return
+        try:
+            with lock_of(root, folder.name).acquire(timeout=0):
+                shutil.rmtree(folder, ignore_errors=True)
+                total -= sizes[folder]
+        except Timeout:
+            continue
+
+
+def _size(folder: Path) -> int:
+    # Another process may be removing or renaming what is listed here.
+    with suppress(FileNotFoundError):
+        return sum(each.stat().st_size for each in folder.iterdir())
+    return 0
+
+
+def _last_use(folder: Path) -> float:
+    for each in (folder / _META, folder):
+        with suppress(FileNotFoundError):
+            return each.stat().st_mtime
+    return 0.0

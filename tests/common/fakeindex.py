@@ -1,0 +1,148 @@
+"""Package indexes on loopback: a real one over a folder, and one that misbehaves as told."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pypiserver
+
+
+class _Silent(WSGIRequestHandler):
+    def log_message(self, *_arguments: object) -> None:
+        """Standard error is the tests'."""
+
+
+@contextmanager
+def real_index(folder: Path) -> Iterator[str]:
+    """The address of a pypiserver over a folder of wheels."""
+    app = pypiserver.app(roots=[folder], password_file=".", authenticate=[], disable_fallback=True)
+    with make_server("127.0.0.1", 0, app, handler_class=_Silent) as server, _running(server):
+        yield f"http://127.0.0.1:{server.server_port}/simple"
+
+
+@dataclass
+class Faults:
+    """What is wrong with an index. Files are named by their file names.
+
+    gone: listed, and 404. cut: after how many bytes the answer ends, once for each number. weak: no validators.
+    deaf: takes no notice of Range. unhashed: gives no hashes. lies: gives a wrong hash. yanked: with which reason.
+    requires_python, uploaded: what it says. html: answers in HTML alone. broken: answers with this status.
+    """
+
+    gone: set[str] = field(default_factory=set)
+    cut: list[int] = field(default_factory=list)
+    weak: bool = False
+    deaf: bool = False
+    unhashed: bool = False
+    lies: bool = False
+    yanked: dict[str, str] = field(default_factory=dict)
+    requires_python: dict[str, str] = field(default_factory=dict)
+    uploaded: dict[str, str] = field(default_factory=dict)
+    html: bool = False
+    broken: int | None = None
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    """Every file that was asked for, with the range."""
+
+
+@contextmanager
+def faulty_index(folder: Path) -> Iterator[tuple[str, Faults]]:
+    """The address of an index over a folder of wheels, and its faults, to be set at any time."""
+    faults = Faults()
+
+    class Handler(_Handler):
+        place, told = folder, faults
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, _running(server):
+        yield f"http://127.0.0.1:{server.server_port}/simple", faults
+
+
+@contextmanager
+def _running(server: Any) -> Iterator[None]:
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    place: Path
+    told: Faults
+
+    def log_message(self, *_arguments: object) -> None:
+        """Standard error is the tests'."""
+
+    def do_GET(self) -> None:
+        """`/simple/PROJECT/` lists, `/files/NAME` sends."""
+        if self.told.broken is not None:
+            self._send(self.told.broken, b"", {})
+        elif self.path.startswith("/files/"):
+            self._file(self.path.removeprefix("/files/"))
+        else:
+            self._listing(self.path.strip("/").split("/")[-1])
+
+    def _listing(self, project: str) -> None:
+        names = sorted(each.name for each in self.place.iterdir() if _project(each.name) == project)
+        if not names:
+            self._send(404, b"", {})
+        elif self.told.html:
+            links = [f'<a href="/files/{name}{self._anchor(name)}">{name}</a>' for name in names]
+            self._send(200, "<br>\n".join(links).encode(), {"Content-Type": "text/html"})
+        else:
+            files = [self._described(name) for name in names]
+            page = {"meta": {"api-version": "1.1"}, "name": project, "files": files, "versions": []}
+            self._send(200, json.dumps(page).encode(), {"Content-Type": "application/vnd.pypi.simple.v1+json"})
+
+    def _anchor(self, name: str) -> str:
+        return "".join(f"#sha256={digest}" for digest in self._hashes(name).values())
+
+    def _hashes(self, name: str) -> dict[str, str]:
+        digest = hashlib.sha256((self.place / name).read_bytes()).hexdigest()
+        return {} if self.told.unhashed else {"sha256": digest[::-1] if self.told.lies else digest}
+
+    def _described(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = {"filename": name, "url": f"/files/{name}", "hashes": self._hashes(name)}
+        found["size"] = (self.place / name).stat().st_size
+        more = (("requires-python", self.told.requires_python), ("upload-time", self.told.uploaded))
+        found |= {key: values[name] for key, values in more if name in values}
+        return found | ({"yanked": self.told.yanked[name] or True} if name in self.told.yanked else {})
+
+    def _file(self, name: str) -> None:
+        self.told.asked.append((name, self.headers.get("Range")))
+        if name in self.told.gone:
+            return self._send(404, b"", {})
+        content = (self.place / name).read_bytes()
+        etag = f'"{hashlib.sha256(content).hexdigest()[:8]}"'
+        validators = {} if self.told.weak else {"ETag": etag}
+        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
+        if found is None or self.told.deaf or self.headers.get("If-Range", etag) != etag:
+            return self._send(200, content, validators)
+        start = int(found[1])
+        if start >= len(content):
+            return self._send(416, b"", {"Content-Range": f"bytes */{len(content)}"})
+        place = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
+        return self._send(206, content[start:], validators | place)
+
+    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        cut = self.told.cut.pop(0) if self.told.cut and self.path.startswith("/files/") else len(content)
+        self.wfile.write(content[:cut])
+
+
+def _project(filename: str) -> str:
+    return filename.split("-")[0].replace("_", "-").lower()
