@@ -26,6 +26,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
 _IMPROVE = """
 UPDATE bugs SET test = ?, script = ?, outcome = ?, hits = ?, runs = ?, minimised = ? WHERE id = ?
 """
+# The row that was there first stays the bug; a later build that shows it is a check of that one.
+_SHOWN_AGAIN = """
+INSERT INTO checks (bug, target, status, hits, runs, outcome, checked_at)
+SELECT MIN(bugs.id), ?1, 'shown', ?3, ?4, ?5, ?6 FROM bugs JOIN targets ON targets.key = bugs.target
+WHERE bugs.signature = ?2 AND bugs.target <> ?1 AND library = (SELECT library FROM targets WHERE key = ?1)
+HAVING MIN(bugs.id) IS NOT NULL
+"""
 _SETTLE = "UPDATE findings SET status = ?, reason = ?, hits = ?, runs = ?, bug = ? WHERE id = ?"
 
 
@@ -76,7 +83,7 @@ class FindingTables(Base):
 
         status: confirmed, flaky, rejected, duplicate. bug: the id of one on record, or a new one; where the signature
         of a new one is known already, the finding joins that bug as a duplicate, and a minimised test takes the place
-        of one that is not.
+        of one that is not. A new one that another target of the library has shown before is a check of that bug too.
         Returns the bug's id. Raises UserError where there is no such finding.
         """
         with self._transaction():
@@ -109,6 +116,8 @@ class FindingTables(Base):
             return number, True
         head = (text(bug.signature), text(bug.api), bug.oracle, bug.kind)
         row = (target, signature, *head, *_shown(bug), bug.hits, bug.runs, bug.minimised, found_at)
+        outcome = to_json(bug.outcome.to_json())
+        self._db.execute(_SHOWN_AGAIN, (target, signature, bug.hits, bug.runs, outcome, self._now()))
         return int(self._db.conn.execute(_ADD_BUG, row).lastrowid or 0), False
 
     def improve_bug(self, number: int, bug: NewBug) -> None:
