@@ -20,7 +20,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, TestCase
 from fuzz_core.worker.garbage import GARBAGE, garbage
-from fuzz_core.worker.nearby import aside, has_ties, tempered, without_ties
+from fuzz_core.worker.nearby import aside, grown, has_ties, tempered, without_ties
 from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
 
 REFERENCE = "cpu-fp64"
@@ -34,6 +34,7 @@ PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
 LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
 LARGEST_EXPONENT = 38
+LARGEST_NUMBER = 10.0**LARGEST_EXPONENT
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # The product of five numbers below this power of the least normal one may vanish.
 UNDERFLOW = 0.2
@@ -86,6 +87,8 @@ def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, O
         return "not implemented"
     if any(overlaps(tensor) for tensor in tensors_of(test.invocation)):
         return "elements share memory"
+    if any(LARGEST_NUMBER < abs(number) < inf for number in numbers_of(test.invocation)):
+        return "undefined conversion"
     for seed, (mode, outcome) in itertools.product(range(1, REPEATS), outcomes.items()):
         again, result = execution.run(test._replace(seed=test.seed + seed), mode)
         if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
@@ -94,7 +97,20 @@ def doubt_refusal(execution: Executing, test: TestCase, outcomes: Mapping[str, O
             return "nothing is computed"
     accepting = next(mode for mode, outcome in outcomes.items() if outcome.kind == "ok")
     refusing = next(mode for mode in outcomes if mode != accepting)
+    if execution.mode(refusing).blind and _is_taken_unseen(execution, test, accepting):
+        return "nothing is computed"
     return "made without elements" if _need_not_refuse(execution, test, accepting, outcomes[refusing]) else ""
+
+
+def _is_taken_unseen(execution: Executing, test: TestCase, accepting: str) -> bool:
+    """Whether no operator looks at the arguments, or one that does refuses them once they have elements."""
+    seen: set[str] = set()
+    with execution.adapter.operators(seen.add):
+        execution.run(test, accepting)
+    if not seen:
+        return True
+    more = grown(test)
+    return more != test and execution.run(more, accepting)[0].kind == "exception"
 
 
 def _computed(result: Any) -> bool:
@@ -183,6 +199,8 @@ def _about_gradient(execution: Executing, test: TestCase, mode: str, actual: Any
     """Difference quotients, which exist only where a function is smooth, say which of two derivatives is wrong."""
     if NUMERICAL not in execution.adapter.ways:
         return ""
+    if any(not isfinite(number) for number in magnitudes(test)):
+        return "not smooth here"
     quotient, against = _result(execution, test, NUMERICAL), execution.mode(NUMERICAL).against
     if quotient is None:
         return "not smooth here"

@@ -37,6 +37,11 @@ def without_ties(test: TestCase) -> TestCase:
     return _changed(test, WHOLE, _ranks)
 
 
+def grown(test: TestCase) -> TestCase:
+    """Every length of no elements is one: what is accepted for want of elements is looked at."""
+    return test._replace(invocation=with_tensors(test.invocation, _grown))
+
+
 def has_ties(test: TestCase) -> bool:
     """Whether a tensor of integers has equal elements."""
     whole = (tensor for tensor in tensors_of(test.invocation) if DTYPES[tensor.dtype].kind in WHOLE and tensor.size)
@@ -53,6 +58,12 @@ def _changed(test: TestCase, kinds: tuple[str, ...], change: Callable[[Elements,
             return tensor._replace(fill=Fill("values", data=pack(made.astype(dtype.storage))))
 
     return test._replace(invocation=with_tensors(test.invocation, of))
+
+
+def _grown(tensor: Tensor) -> Tensor:
+    return (
+        tensor if tensor.size else tensor._replace(shape=tuple(max(length, 1) for length in tensor.shape), fill=Fill())
+    )
 
 
 def _places(drawn: Elements) -> Elements:

@@ -20,7 +20,7 @@ def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
             continue
         sizes = np.abs(elements(tensor).astype(np.complex128))
         least = sizes[sizes > 0].min(initial=inf)
-        yield float(least), float(np.nan_to_num(sizes, nan=inf).max()), tiny_of(tensor.dtype)
+        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), tiny_of(tensor.dtype)
 
 
 def has_nan(test: TestCase) -> bool:

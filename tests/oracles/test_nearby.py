@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.worker.nearby import LARGEST, LEAST, aside, has_ties, tempered, without_ties
+from fuzz_core.worker.nearby import LARGEST, LEAST, aside, grown, has_ties, tempered, without_ties
 
 
 def case(*numbers: float, dtype: str = "float32") -> TestCase:
@@ -56,3 +56,11 @@ def test_ranks_keep_the_order_and_have_no_ties() -> None:
 def test_more_elements_than_a_dtype_has_numbers_stay_as_they_are() -> None:
     many = TestCase(Invocation("a.b", (Tensor("int8", (300,), Fill("constant", 1.0, 1.0)),)), 1)
     assert set(numbers(without_ties(many))) == {1.0}
+
+
+def test_lengths_of_no_elements_grow_and_nothing_else() -> None:
+    some, none = Tensor("float32", (2, 3)), Tensor("int8", (2, 0, 3), Fill("values"))
+    made = list(tensors_of(grown(TestCase(Invocation("a.b", (some, none)), 1)).invocation))
+    assert made[0] == some
+    assert made[1].shape == (2, 1, 3)
+    assert len(elements(made[1])) == 6

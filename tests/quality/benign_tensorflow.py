@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases import Case, c, case, dtype, k, u
+from cases import Case, c, case, dtype, k, made, u
 
 NAN, INF = float("nan"), float("inf")
 
@@ -76,4 +76,62 @@ CASES: tuple[Case, ...] = (
     case("sound", "tf.einsum", "ij,jk->ik", u(3, 4), u(4, 5, key=8)),
     case("sound", "tf.keras.layers.LayerNormalization", then=[u(3, 8)]),
     case("sound", "tf.strings.length", k("abc", "", "x", dtype="string")),
+    case("rounding of sums that cancel", "tf.image.sobel_edges", u(1, 8, 8, 1, low=-1e6, high=1e6, key=19967)),
+    case("parts that nobody has looked at", "tf.IndexedSlices", u(4, 2), c(0, 3, dtype="int64")),
+    case(
+        "parts that nobody has looked at",
+        "tf.sparse.mask",
+        made("tf.IndexedSlices", u(2, 3), k(5, 7, 9, dtype="int32")),
+        k(9, dtype="int32"),
+    ),
+    case(
+        "no elements to look at",
+        "tf.raw_ops.Conv2DBackpropInput",
+        input_sizes=k(1, 1, 1, 2, dtype="int32"),
+        filter=u(1, 1, 0, 1),
+        out_backprop=u(1, 1, 1, 3),
+        strides=[1, 1, 1, 1],
+        padding="SAME",
+    ),
+    case("half of a symmetric matrix is read", "tf.linalg.logdet", k(4, 1, 0.5, 3, shape=(2, 2))),
+    case("half of a symmetric matrix is read", "tf.linalg.eigvalsh", k(4, 1, 0.5, 3, shape=(2, 2))),
+    case(
+        "steps with the slope of a line",
+        "tf.quantization.quantize_and_dequantize_v2",
+        u(8, low=-0.5, high=0.5),
+        -300.0,
+        300.0,
+        range_given=True,
+    ),
+    case(
+        "steps of one bit",
+        "tf.raw_ops.QuantizeAndDequantizeV4",
+        input=u(8, low=-1),
+        input_min=c(-2.0),
+        input_max=c(2.0),
+        num_bits=1,
+    ),
+    case("numbers too large for a step", "tf.raw_ops.Dawsn", x=k(0.5, -3.4e38, 1.5)),
+    case(
+        "what another operator has returned",
+        "tf.raw_ops.MaxPoolGrad",
+        orig_input=u(1, 4, 4, 1),
+        orig_output=u(1, 2, 2, 1),
+        grad=u(1, 2, 2, 1, low=1, key=9),
+        ksize=[1, 2, 2, 1],
+        strides=[1, 2, 2, 1],
+        padding="VALID",
+    ),
+    case(
+        "infinite bound",
+        "tf.raw_ops.ClipByValue",
+        t=u(3),
+        clip_value_min=k(2.5, shape=()),
+        clip_value_max=k(-INF, shape=()),
+    ),
+    case(
+        "number that fits nowhere",
+        "tf.keras.optimizers.Lamb",
+        beta_2=1.7976931348623157e308,
+    ),
 )

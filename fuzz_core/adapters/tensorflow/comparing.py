@@ -121,7 +121,7 @@ def _error(reference: Array, other: Array) -> float:
         return inf
     if not _numeric(other) or not _numeric(reference):
         return 0.0 if np.array_equal(reference, other) else inf
-    units = _units(reference, other)
+    units = _units(reference, other, _finite_largest(reference))
     if other.dtype.kind in "iu":
         units = np.where(_saturated(reference) | _saturated(other), 0.0, units)
     return float(units.max(initial=0.0))
@@ -135,8 +135,18 @@ def _saturated(array: Array) -> Array:
     return np.asarray((array == bounds.max) | ((array == bounds.min) & (bounds.min < 0)))
 
 
-def _units(expected: Array, actual: Array) -> Array:
-    """Each element's distance in units of the tolerance for the dtype of `actual`; infinite for other integers."""
+def _finite_largest(array: Array) -> float:
+    """The largest magnitude in it that is finite: rounding of sums leaves that much in elements that cancel."""
+    with np.errstate(all="ignore"):
+        sizes = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    return float(np.where(np.isfinite(sizes), sizes, 0.0).max(initial=0.0))
+
+
+def _units(expected: Array, actual: Array, scale: float = 0.0) -> Array:
+    """Each element's distance in units of the tolerance for the dtype of `actual`; infinite for other integers.
+
+    scale: a magnitude that counts as each element's own, where that is less.
+    """
     if actual.dtype.kind in "iub":
         return np.where(expected == actual, 0.0, inf)
     tolerance = TOLERANCES.get(actual.dtype.name, TOLERANCE)
@@ -145,7 +155,7 @@ def _units(expected: Array, actual: Array) -> Array:
         a, b = expected.astype(wide), actual.astype(wide)
         overflow = (np.abs(a) > _largest(actual) * OVERFLOW_SHARE) & ~np.isfinite(b)
         same = (a == b) | (np.isnan(a) & np.isnan(b)) | overflow
-        units = np.abs(a - b) / (tolerance + tolerance * np.abs(a))
+        units = np.abs(a - b) / (tolerance + tolerance * np.maximum(np.abs(a), scale))
     return np.where(same, 0.0, np.nan_to_num(units, nan=inf, posinf=inf))
 
 

@@ -16,9 +16,12 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import TestCase
 
-# The step is that of double precision; the coarse one tells a step function from a constant one.
+# That of double precision.
 STEP = 1e-6
-COARSE = 0.25
+# So many elements of a tensor are moved alone.
+ALONE = 4
+# Inputs of operators that must be what another operator returned: drawn beside its arguments they are not.
+RETURNED = ("orig_output", "output_image", "reserve_space", "reserve_space_1", "reserve_space_2", "reserve_space_3")
 EPSILON = 2.0**-52
 
 Tensors = Sequence[Any]
@@ -29,6 +32,16 @@ def direction(like: Any, turn: float) -> Any:
     """Numbers in [-1, 1] that depend on the place alone."""
     places = tf.range(tf.size(like), dtype=tf.float64)
     return tf.reshape(tf.cos(turn + 1.7 * places), tf.shape(like))
+
+
+def step_direction(point: Any) -> Any:
+    """The direction that a tensor moves in.
+
+    Symmetric for square matrices: those that stand for symmetric ones are read by half, and have derivatives by both.
+    """
+    along = direction(point, 0.9)
+    lengths = tuple(along.shape[-2:])
+    return along + tf.linalg.matrix_transpose(along) if len(lengths) == 2 and lengths[0] == lengths[1] else along
 
 
 class Gradient(Doubled):
@@ -84,18 +97,14 @@ class Reverse(Gradient):
 
     def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
         """See `Gradient`. Raises BuildError where there is no derivative."""
-        with tf.GradientTape() as tape:
-            for point in points:
-                tape.watch(point)
-            value = scalar(*points)
-        found = tape.gradient(value, list(points))
+        found = _slopes(scalar, points)
         if all(each is None for each in found):
             raise BuildError("no derivative")
         return [None if each is None else _along(each, point) for each, point in zip(found, points, strict=True)]
 
 
 def _along(gradient: Any, point: Any) -> Any:
-    return tf.reduce_sum(direction(point, 0.9) * tf.convert_to_tensor(gradient))
+    return tf.reduce_sum(step_direction(point) * tf.convert_to_tensor(gradient))
 
 
 class Numerical(Gradient):
@@ -105,34 +114,72 @@ class Numerical(Gradient):
     relation = "gradient"
 
     def derivatives(self, scalar: Scalar, points: Tensors) -> list[Any]:
-        """See `Gradient`. Raises BuildError at kinks, jumps and steps, and where rounding drowns the quotient.
+        """See `Gradient`. Raises BuildError at kinks and jumps, and where rounding drowns the quotient.
 
-        Nor is a drawn number a function of what it is drawn by, although it has a derivative.
+        Nor is a drawn number a function of what it is drawn by, although it has a derivative; and
+        arguments that another operator has returned do not move by themselves.
         """
         seen: set[str] = set()
         with self.adapter.operators(seen.add):
             scalar(*points)
         if any(draws(operator.split()[0], SEEDS) for operator in seen):
             raise BuildError("random")
+        if any(draws(operator.split()[0], RETURNED) for operator in seen):
+            raise BuildError("it takes what another operator has returned")
+        _check_slopes(scalar, points)
         return [quotient(scalar, points, place) for place in range(len(points))]
 
 
-def quotient(scalar: Scalar, points: Tensors, place: int) -> float:
-    """The symmetric difference quotient along `direction`, where it is one derivative whatever the step and side."""
+def _check_slopes(scalar: Scalar, points: Tensors) -> None:
+    """Raises BuildError for slopes that are no derivatives by design: those of what takes steps, as quantisers do.
+
+    Some elements are moved alone: the function stays exactly as it is, yet backward mode has a slope there.
+    """
+    slopes = _slopes(scalar, points)
     here = float(scalar(*points))
-    ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, COARSE, -COARSE)}
+    for place, (point, slope) in enumerate(zip(points, slopes, strict=True)):
+        if slope is None:
+            continue
+        sloping = np.flatnonzero(np.asarray(tf.convert_to_tensor(slope)))
+        for index in sloping[:: max(1, len(sloping) // ALONE)][:ALONE]:
+            alone = tf.reshape(tf.one_hot(int(index), int(tf.size(point)), dtype=tf.float64), point.shape)
+            if all(_along_line(scalar, points, place, step * alone) == here for step in (8 * STEP, -8 * STEP)):
+                raise BuildError("a step function")
+
+
+def _slopes(scalar: Scalar, points: Tensors) -> list[Any]:
+    with tf.GradientTape() as tape:
+        for point in points:
+            tape.watch(point)
+        value = scalar(*points)
+    found: list[Any] = tape.gradient(value, list(points))
+    return found
+
+
+def quotient(scalar: Scalar, points: Tensors, place: int) -> float | None:
+    """The symmetric difference quotient along `step_direction`, where it is one derivative whatever the step and side.
+
+    None where the function is flat: what takes steps has the slope of the line that it stands for, by design.
+    """
+    here = float(scalar(*points))
+    ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP)}
     found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
+    far = float(tf.reduce_max(tf.abs(points[place]))) if tf.size(points[place]) else 0.0
+    if far * EPSILON > STEP * RELATIVE:
+        raise BuildError("drowned by rounding")
     if max(map(abs, (here, *ends.values()))) * EPSILON / STEP > ABSOLUTE + RELATIVE * abs(found):
         raise BuildError("drowned by rounding")
     sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
     if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
         raise BuildError("not smooth here")
-    if found == 0.0 and ends[COARSE] != ends[-COARSE]:
-        raise BuildError("a step function")
-    return found
+    return found or None
 
 
 def _moved(scalar: Scalar, points: Tensors, place: int, step: float) -> float:
+    return _along_line(scalar, points, place, step * step_direction(points[place]))
+
+
+def _along_line(scalar: Scalar, points: Tensors, place: int, by: Any) -> float:
     each = list(points)
-    each[place] = points[place] + step * direction(points[place], 0.9)
+    each[place] = points[place] + by
     return float(scalar(*each))

@@ -58,11 +58,20 @@ class Traced(Changed):
         except Exception as error:
             if isinstance(error, NotImplementedError | AttributeError) or _BEYOND_GRAPHS.search(str(error)):
                 raise BuildError(f"not to be traced: {str(error)[:200]}") from error
+            _check_arguments(tensors)
             raise
 
     def executed(self, graph: Any, tensors: list[Any]) -> Any:
         """What the graph computes."""
         return self.builder.timed(graph, tensors, {})
+
+
+def _check_arguments(tensors: list[Any]) -> None:
+    """Raises BuildError for what no graph takes: eager code looks at the parts of a composite when they are used."""
+    try:
+        tf.function(lambda *_: None, autograph=False).get_concrete_function(*tensors)
+    except (TypeError, ValueError) as error:
+        raise BuildError(f"no arguments of a graph: {str(error)[:200]}") from error
 
 
 class Known(Traced):
