@@ -1,4 +1,4 @@
-"""Seeds to invocations: list the apis, collect seeds, trace the new and changed ones, re-run what they brought."""
+"""Seeds to invocations: list the apis, collect seeds, trace those no earlier build has, re-run what they brought."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.documenting import document, learn_refusals
+from fuzz_core.campaign.retracing import Retraced, recheck, take_over
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
-from fuzz_core.campaign.validation import validate
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import SOURCES, collect
 from fuzz_core.execution.single import Job, Result, run_jobs
@@ -28,7 +28,10 @@ INVENTORY_SECONDS = 120.0
 
 @dataclass
 class TraceOptions:
-    """sources: names of seed sources. seconds: time limit per seed. deadline: clock time after which no seed starts."""
+    """sources: names of seed sources. seconds: time limit per seed. deadline: clock time after which no seed starts.
+
+    since: key of the target to take over from; None for the newest earlier one of the library, if there is one.
+    """
 
     sources: Sequence[str] = tuple(SOURCES)
     docs_dirs: Sequence[Path] = ()
@@ -37,6 +40,8 @@ class TraceOptions:
     seconds: float = 60.0
     deadline: float | None = None
     freefuzz: Path | None = None
+    own: bool = False
+    since: str | None = None
 
 
 @dataclass
@@ -55,6 +60,7 @@ class TraceReport:
     seconds: float = 0.0
     tracing_seconds: float = 0.0
     apis: int = 0
+    retraced: Retraced = field(default_factory=Retraced)
 
     @property
     def overhead(self) -> float:
@@ -73,7 +79,7 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
             _trace_seeds(session, zygote, seeds, options, report)
     if options.freefuzz is not None:
         _import_freefuzz(session, options.freefuzz, report)
-    validate(session, report)
+    recheck(session, report, report.retraced)
     learn_refusals(session)
     session.watch.phase("comparing definitions")
     refresh_similarity(session.store, session.target.key)
@@ -94,22 +100,22 @@ def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: 
     return Request(
         library=session.target.library,
         apis=apis,
-        packages={str(name): Path(folder) for name, folder in packages.items()},
+        packages={} if options.own else {str(name): Path(folder) for name, folder in packages.items()},
         docs_dirs=options.docs_dirs,
         tests_dirs=options.tests_dirs,
         models_dirs=options.models_dirs,
-        database=[(str(m["program"][0]), str(m["program"][1])) for m in result.messages if "program" in m],
+        database=[(str(m["program"][0]), str(m["program"][1])) for m in result.messages if "program" in m]
+        if not options.own
+        else (),
         problems=report.problems,
     )
 
 
 def _new_seeds(session: Session, request: Request, options: TraceOptions, report: TraceReport) -> list[Seed]:
     session.watch.phase("collecting seeds")
-    known = session.store.traced(session.target.key)
     seeds = list(collect(request, options.sources))
-    report.seeds = len(seeds)
-    new = [seed for seed in seeds if seed.digest not in known]
-    report.unchanged = len(seeds) - len(new)
+    new = take_over(session, seeds, options.since, report.retraced)
+    report.seeds, report.unchanged = len(seeds), len(seeds) - len(new)
     return new
 
 

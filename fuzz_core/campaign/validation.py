@@ -37,7 +37,8 @@ def validate(session: Session, report: Counts) -> None:
             pool = Pool(zygote, session.workers, Limits(timeout=VALIDATION_TIMEOUT))
             pool.run(listener, session.stopped, listener.tick)
     listener.save()
-    report.checked, report.valid = listener.checked, listener.valid
+    report.checked += listener.checked
+    report.valid += listener.valid
 
 
 class _Validation:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from rich.console import Console
 
+from fuzz_core.campaign.changed import ApiChange, changes_between
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
 from fuzz_core.cli.work import state_file
@@ -85,3 +86,31 @@ def operators(settings: Settings, console: Console, as_json: bool) -> int:
     table(console, ["operator", "dtypes", "of the first tensor", "reached by"], shown)
     console.print(f"{len(by_name)} operators, {len(rows)} with their dtypes")
     return 0
+
+
+def changes(settings: Settings, console: Console, since: str | None, as_json: bool) -> int:
+    """Apis that are not as in an earlier build of the library, and seeds by source."""
+    with open_store(state_file(settings), read_only=True) as store:
+        target = target_key(store, settings.target)
+        before = store.since(target) or store.predecessor(target) if since is None else target_key(store, since)
+        if not before:
+            raise UserError(
+                f"no earlier build than {target} is on record", "trace another one, or name one with --since"
+            )
+        found = changes_between(store, before, target)
+    apis = found.apis
+    if settings.api:
+        apis = tuple(c for c in apis if any(fnmatch.fnmatch(c.api, pattern) for pattern in settings.api))
+    if as_json:
+        told = {"apis": [change._asdict() for change in apis], "seeds": [each._asdict() for each in found.seeds]}
+        console.print_json(json.dumps({"target": target, "since": before, **told}))
+        return 0
+    table(console, ["api", "change", "before", "after"], [_change_row(change) for change in apis])
+    table(console, ["seeds", "unchanged", "changed", "new", "gone"], [list(each) for each in found.seeds])
+    console.print(f"{len(apis)} changes of apis from {before} to {target}", markup=False)
+    return 0
+
+
+def _change_row(change: ApiChange) -> list[object]:
+    shown = change._replace(before="", after="") if change.kind == "docstring" else change
+    return [shown.api, shown.kind, shown.before, shown.after]

@@ -69,11 +69,14 @@ def trace(
     models: options.Models = None,
     seed_time: options.SeedTime = None,
     import_freefuzz: options.FreeFuzz = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Key of the build to take over from [default: newest]")
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Collect seeds and trace the new and changed ones."""
     perform(
-        lambda settings, console: working.trace_command(settings, console, import_freefuzz, as_json),
+        lambda settings, console: working.trace_command(settings, console, import_freefuzz, since, as_json),
         config,
         state=state,
         target=target,
@@ -96,12 +99,19 @@ def apis(
     api: options.ApiPattern = None,
     gaps: Annotated[bool, typer.Option("--gaps", help="Only apis with nothing to fuzz, and why")] = False,
     coverage: Annotated[bool, typer.Option("--coverage", help="Operators that fuzzing has reached, by dtype")] = False,
+    changes: Annotated[bool, typer.Option("--changes", help="What is not as in an earlier build")] = False,
+    since: Annotated[str | None, typer.Option("--since", help="Key of that build [default: the one before]")] = None,
     as_json: options.Json = False,
 ) -> None:
     """List covered apis, their invocations, and the gaps with their reasons."""
-    work: Work = lambda settings, console: (  # noqa: E731
-        listings.operators(settings, console, as_json) if coverage else listings.apis(settings, console, gaps, as_json)
-    )
+
+    def work(settings: Settings, console: Console) -> int:
+        if changes or since is not None:
+            return listings.changes(settings, console, since, as_json)
+        if coverage:
+            return listings.operators(settings, console, as_json)
+        return listings.apis(settings, console, gaps, as_json)
+
     perform(work, config, state=state, target=target, api=api)
 
 

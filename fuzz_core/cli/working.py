@@ -14,6 +14,7 @@ from rich.console import Console
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.examining import TriageReport
 from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.retracing import Retraced
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
@@ -55,10 +56,10 @@ def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) 
     return 0
 
 
-def trace_command(settings: Settings, console: Console, freefuzz: Path | None, as_json: bool) -> int:
+def trace_command(settings: Settings, console: Console, freefuzz: Path | None, since: str | None, as_json: bool) -> int:
     """Traces, and prints what came of it."""
     with session_of(settings, console, as_json) as session:
-        report = trace_phase(session, settings, freefuzz=freefuzz)
+        report = trace_phase(session, settings, freefuzz=freefuzz, since=since)
         stopped = session.stopped()
         covered = _covered(session)
     if as_json:
@@ -68,9 +69,15 @@ def trace_command(settings: Settings, console: Console, freefuzz: Path | None, a
     return INTERRUPTED if stopped else 0
 
 
-def _plain(report: TraceReport | TriageReport) -> dict[str, Any]:
+def _plain(report: TraceReport | TriageReport | Retraced) -> dict[str, Any]:
     """A report as JSON data (before Python 3.12, `asdict` counts the entries of a Counter instead of copying it)."""
-    return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(report).items()}
+    return {name: _plain_value(value) for name, value in vars(report).items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Retraced):
+        return _plain(value)
+    return dict(value) if isinstance(value, Counter) else value
 
 
 def _covered(session: Session) -> dict[str, int]:
@@ -92,11 +99,28 @@ def _print_trace(console: Console, report: TraceReport, covered: dict[str, int])
         f"({covered['apis_listed']} listed)",
         f"recording took {report.overhead:.0%} of {report.seconds:.0f} s of seeds",
     ]
+    lines[1:1] = _retraced_lines(report.retraced)
     if report.left:
         lines.append(f"{report.left} seeds wait for the next trace")
     if report.problems:
         lines.append(f"{len(report.problems)} pieces could not be collected, first: {': '.join(report.problems[0])}")
     console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def _retraced_lines(retraced: Retraced) -> list[str]:
+    """What was taken over from an earlier build and what is not the same there; nothing where there was none."""
+    if not retraced.since:
+        return []
+    changes = ", ".join(f"{count} {kind}" for kind, count in sorted(retraced.changes.items())) or "none"
+    lines = [
+        f"carried over from {retraced.since}: {retraced.seeds} seeds with {retraced.invocations} invocations; "
+        f"{retraced.dependants} dependants traced anew, {retraced.retired} invocations retired",
+        f"of those, {retraced.rechecked} run again: {retraced.lost} no longer valid",
+        f"apis that changed since: {changes}; `nightfuzz apis --changes` lists them",
+    ]
+    if retraced.doubted:
+        lines.append(f"all invocations run again of: {', '.join(retraced.doubted)}")
+    return lines
 
 
 def fuzz_command(settings: Settings, console: Console, as_json: bool) -> int:

@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.notices import deprecated
 from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.faults import user_errors
 from fuzz_core.store.records import Coverage, TargetRecord
@@ -16,7 +17,8 @@ from fuzz_core.store.records import Coverage, TargetRecord
 _SAVE_TARGET = """
 INSERT INTO targets VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET spec = excluded.spec, library = excluded.library, version = excluded.version,
-    python = excluded.python, info = excluded.info
+    python = excluded.python, info = CASE WHEN json_extract(targets.info, '$.since') IS NULL THEN excluded.info
+        ELSE json_set(excluded.info, '$.since', json_extract(targets.info, '$.since')) END
 """
 _INVOCATIONS_BY_API = """
 SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
@@ -33,7 +35,7 @@ class ApiTables(Base):
     """The tables `targets`, `apis` and `similarity`."""
 
     def save_target(self, target: TargetRecord) -> None:
-        """Adds a target or updates what is known of it; the time of making stays the first."""
+        """Adds a target or updates what is known of it; the time of making stays, and whom it has taken over from."""
         row = (target.key, target.spec, target.library, target.version, target.python)
         with self._transaction():
             self._db.execute(_SAVE_TARGET, (*map(text, row), to_json(dict(target.info)), target.made_at or self._now()))
@@ -52,7 +54,7 @@ class ApiTables(Base):
         return [TargetRecord(**{**row, "info": json.loads(row["info"])}) for row in rows]
 
     def save_apis(self, target: str, apis: Iterable[Api]) -> None:
-        """Replaces the target's apis. Docstrings are kept as digests only."""
+        """Replaces the target's apis. Of docstrings, digests are kept and what they say to be deprecated."""
         rows = [_api_row(target, api) for api in apis]
         self._known_params.pop(target, None)
         with self._transaction():
@@ -68,11 +70,16 @@ class ApiTables(Base):
                 row["kind"],
                 tuple(json.loads(row["params"])),
                 row["definition"],
-                row["doc"],
+                row["doc"].partition(":")[0],
                 tuple(json.loads(row["aliases"])),
             )
             for row in rows
         ]
+
+    def deprecated(self, target: str) -> dict[str, frozenset[str]]:
+        """By api, what its docstring says to be deprecated (see `ir.notices`); not those saved before that was kept."""
+        rows = self._rows("SELECT name, doc FROM apis WHERE target = ? AND doc LIKE '%:%'", target)
+        return {row["name"]: frozenset(row["doc"].partition(":")[2].split()) for row in rows}
 
     def coverage(self, target: str) -> list[Coverage]:
         """One record per api of the target, and per api that only a seed knew (kind `unlisted`), by name."""
@@ -125,4 +132,5 @@ class ApiTables(Base):
 def _api_row(target: str, api: Api) -> tuple[str, ...]:
     doc = blake2b(text(api.doc).encode(), digest_size=16).hexdigest() if api.doc else ""
     names = (to_json(list(api.params)), to_json(list(api.aliases)))
-    return (target, text(api.name), text(api.kind), text(api.definition), *names, doc)
+    told = f"{doc}:{' '.join(deprecated(api))}"
+    return (target, text(api.name), text(api.kind), text(api.definition), *names, text(told))

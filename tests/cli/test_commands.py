@@ -164,7 +164,7 @@ def test_ablations_are_names_to_switch_off() -> None:
 # What is no setting: it names one thing to do, or how to print.
 PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "by_cluster", "run_now", "import_freefuzz",
             "no_type", "no_random", "no_database", "bugs", "umbrella", "regression", "baseline", "private", "output",
-            "help"}  # fmt: skip
+            "help", "changes", "since"}  # fmt: skip
 
 
 def test_every_flag_is_a_key_of_the_settings_file() -> None:

@@ -1,0 +1,121 @@
+"""A new build takes over what is unchanged from an earlier one; a sample of that is run again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fuzz_core.campaign.changed import Changes, changes_between, doubtful, sample
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.validation import Counts, validate
+from fuzz_core.collect.seed import Seed
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.carrying import Twin
+from fuzz_core.store.store import Store
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
+
+
+@dataclass
+class Retraced:
+    """What was carried over. since: from which target, empty where from none. seeds, invocations: how many came along.
+
+    dependants: unchanged seeds that are traced anew for what they name. retired: invocations that mention an api that
+    is gone. rechecked, lost: run again, and no longer valid. doubted: apis all of whose invocations were run again.
+    """
+
+    since: str = ""
+    seeds: int = 0
+    dependants: int = 0
+    invocations: int = 0
+    retired: int = 0
+    rechecked: int = 0
+    lost: int = 0
+    doubted: list[str] = field(default_factory=list)
+    changes: Counter[str] = field(default_factory=Counter)
+
+
+def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retraced: Retraced) -> list[Seed]:
+    """Carries over what unchanged seeds brought to an earlier target; returns the seeds that are to be traced.
+
+    since: the key of that target; None for the one it was before, or else the newest that came before this one.
+    Raises UserError for an unknown target or one of another library.
+    """
+    store, target = session.store, session.target.key
+    known = store.traced(target)
+    left = [seed for seed in seeds if seed.digest not in known]
+    retraced.since = _source(session, since)
+    if not retraced.since:
+        return left
+    changes = changes_between(store, retraced.since, target)
+    dependants = _dependants(store, changes, left)
+    traced = store.traced(retraced.since)
+    same = {s.digest: s.name for s in left if s.digest in traced and s.digest not in dependants}
+    retraced.dependants = sum(s.digest in traced and s.digest in dependants for s in left)
+    imports = {s.digest: s.name for s in store.seeds(retraced.since) if s.source == "import"}
+    named = {**same, **{digest: name for digest, name in imports.items() if digest not in known}}
+    if named:
+        session.watch.phase(f"carrying over from {retraced.since}")
+        seed = f"{retraced.since}>{target}"
+        done = store.carry(
+            target, retraced.since, named, changes.gone, changes.signatures, lambda ids: sample(ids, seed)
+        )
+        retraced.seeds, retraced.invocations, retraced.retired = done.seeds, done.invocations, done.retired
+    return [seed for seed in left if seed.digest not in same]
+
+
+def _source(session: Session, since: str | None) -> str:
+    store, target = session.store, session.target
+    if since is None:
+        return store.since(target.key) or store.predecessor(target.key)
+    named = store.target(since)
+    if named.library != target.library:
+        raise UserError(f"{since} is a build of {named.library}", f"name one of {target.library}")
+    if since == target.key:
+        raise UserError(f"{since} is the target itself", "name an earlier one")
+    return since
+
+
+def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[str]:
+    """Unchanged seeds that would not bring the same: they call what has moved, or name what was not there."""
+    found = store.seeds_mentioning(changes.since, {change.before for change in changes.of("moved")})
+    added = {change.api for change in changes.of("added", "moved")}
+    if added:
+        found |= {seed.digest for seed in seeds if not added.isdisjoint(_DOTTED.findall(seed.code))}
+    return found
+
+
+def recheck(session: Session, report: Counts, retraced: Retraced) -> None:
+    """Re-runs what has no result yet. Where a sample shows that much of an api's is lost, all of it is run again."""
+    if not retraced.since:
+        validate(session, report)
+        return
+    ran = _rerun(session, report, retraced.since)
+    retraced.doubted = doubtful(Counter(t.api for t in ran), Counter(t.api for t in ran if not t.valid))
+    if retraced.doubted and not session.stopped():
+        session.watch.note(f"carried over and no longer valid, so run again as a whole: {', '.join(retraced.doubted)}")
+        done, doubted = {twin.id for twin in ran}, set(retraced.doubted)
+        twins = session.store.twins(session.target.key, retraced.since)
+        session.store.doubt(t.id for t in twins if t.api in doubted and t.valid and t.before and t.id not in done)
+        ran += _rerun(session, report, retraced.since)
+    retraced.rechecked, retraced.lost = len(ran), sum(not twin.valid for twin in ran)
+    retraced.changes = Counter(c.kind for c in changes_between(session.store, retraced.since, session.target.key).apis)
+
+
+def _rerun(session: Session, report: Counts, since: str) -> list[Twin]:
+    """Runs all that has no result, and returns what of it was valid on the earlier target."""
+    store, target = session.store, session.target.key
+    waiting = {twin.id for twin in store.twins(target, since) if twin.valid is None and twin.before}
+    validate(session, report)
+    return [t for t in store.twins(target, since) if t.id in waiting and t.valid is not None]
+
+
+def stirred(store: Store, target: str) -> set[str]:
+    """Apis that are new, changed, or no longer take what they took, since the target that this one took over from."""
+    since = store.since(target)
+    if not since:
+        return set()
+    lost = {twin.api for twin in store.twins(target, since) if twin.before and twin.valid is False}
+    return changes_between(store, since, target).stirred | lost
