@@ -1,0 +1,159 @@
+"""The builds of an index that a bug can be followed through, oldest first, and the environments to try them in."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets import wheels
+from fuzz_core.targets.build import Flavour, wanted_flavour
+from fuzz_core.targets.environment import NEEDED_BYTES, ensure
+from fuzz_core.targets.installer import IndexUnreachable
+from fuzz_core.targets.nightly import builds
+from fuzz_core.targets.record import Target, list_targets, lock_of, read_record, remove, targets_root
+from fuzz_core.targets.spec import TargetSpec, parse_spec
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A build that can be tried. spec: means it alone. day: ISO date, or empty. wheel: the key of its file."""
+
+    spec: str
+    version: str
+    day: str = ""
+    wheel: str = ""
+
+    @property
+    def release(self) -> Version:
+        """Its version without the label that tells flavours apart."""
+        return Version(Version(self.version).public)
+
+
+def package_of(target: TargetRecord, spec: str | None, index: str | None) -> TargetSpec:
+    """The package whose builds are meant: that of a spec, else that which the target came from.
+
+    Raises UserError for a spec that names no package of an index.
+    """
+    text = target.spec if spec is None or _is_version(spec) else spec
+    foreign = text.startswith("python:") or text.lower().endswith(".whl")
+    if foreign and text == spec:
+        raise UserError(f"{spec!r} is no build of an index", "name one by its version: tensorflow-cpu==2.21.0, say")
+    package = parse_spec(_default(target.library) if foreign else text, target.library, index)
+    bare = package.text.rpartition("==")[0] if package.version else package.text
+    return replace(package, text=bare, version=None)
+
+
+def _default(library: str) -> str:
+    return dialect_of(library).distributions[0]
+
+
+def _is_version(text: str) -> bool:
+    with suppress(InvalidVersion):
+        return bool(Version(text))
+    return False
+
+
+def version_of(spec: str, target: TargetRecord, index: str | None) -> str:
+    """The version that a spec, or a version alone, means. Raises UserError where it pins none."""
+    version = spec if _is_version(spec) else parse_spec(spec, target.library, index).version
+    if version is None:
+        raise UserError(f"{spec!r} names no single build", f"pin one: {spec}==VERSION")
+    return version
+
+
+def candidates(package: TargetSpec, flavour: Flavour) -> list[Candidate]:
+    """What an index lists of a package and fits here, one per version, the oldest first.
+
+    Releases, or all dated builds of a nightly package. Raises as targets.nightly.builds does.
+    """
+    found: dict[str, Candidate] = {}
+    for build in builds(package, flavour):
+        day = build.artifact.dated()[0] if build.artifact else None
+        wheel = build.artifact.key if build.artifact else ""
+        made = Candidate(f"{package.text}=={build.version}", str(build.version), day.isoformat() if day else "", wheel)
+        # The first of a version is the one that fits best.
+        found.setdefault(build.version.public, made)
+    return sorted(found.values(), key=lambda each: each.release)
+
+
+def placed(listed: Sequence[Candidate], package: TargetSpec, version: str) -> list[Candidate]:
+    """The same with a build of this version among them: indexes forget nightly builds that are installed here."""
+    own = Candidate(f"{package.text}=={version}", version)
+    if any(each.release == own.release for each in listed):
+        return list(listed)
+    return sorted([*listed, own], key=lambda each: each.release)
+
+
+class Environments:
+    """Environments of candidates: those that are targets already, and others that are made for the time being.
+
+    The latter lie in a folder of their own, so that what a killed run left is known for what it is.
+    """
+
+    def __init__(self, root: Path, flavour: Flavour, library: str) -> None:
+        self.root = root
+        self.flavour = flavour
+        self.library = library
+        self.given: dict[str, Target] = {}
+        # Told now: where nothing can be written, every build would seem to be broken.
+        lock_of(root, "environments")
+
+    def give(self, candidate: Candidate, target: TargetRecord) -> None:
+        """Has a candidate tried on this target, as long as it is there."""
+        found = read_record(targets_root(), target.key)
+        if found is not None:
+            self.given[candidate.spec] = found
+
+    def at_hand(self, candidate: Candidate) -> bool:
+        """Whether it can be tried without a download."""
+        return self.find(candidate) is not None or candidate.wheel in {each.key for each in wheels.cached()}
+
+    def find(self, candidate: Candidate) -> Target | None:
+        """Its environment, where there is one."""
+        if candidate.spec in self.given:
+            return self.given[candidate.spec]
+        spec = parse_spec(candidate.spec, self.library)
+        wanted = wanted_flavour(spec, self.flavour)
+        for target in (*list_targets(), *self.made()):
+            same = target.spec == candidate.spec or target.key.startswith(f"{spec.distribution}-{candidate.version}-")
+            if same and target.wanted == wanted:
+                return target
+        return None
+
+    def made(self) -> list[Target]:
+        """What has been made, by key."""
+        return list_targets(self.root)
+
+    def make_room(self, wanted: Collection[Candidate], most: int) -> None:
+        """Removes what is not wanted now until all of `wanted` has room among `most` environments, oldest first."""
+        here = {found.key for each in wanted if (found := self.find(each)) is not None}
+        missing = sum(1 for each in wanted if self.find(each) is None)
+        made = sorted(self.made(), key=lambda target: (self.root / target.key).stat().st_mtime)
+        spare = [target.key for target in made if target.key not in here]
+        for key in spare[: max(len(made) + missing - most, 0)]:
+            remove(key, self.root)
+
+    def get(self, candidate: Candidate) -> tuple[Target, bool]:
+        """Its environment, and whether it had to be made. Raises as targets.environment.ensure does."""
+        found = self.find(candidate)
+        if found is not None:
+            return found, False
+        return ensure(parse_spec(candidate.spec, self.library), self.flavour, self.root), True
+
+    def is_ours(self, error: UserError, candidate: Candidate) -> bool:
+        """Whether an error says nothing of the build itself: the network, or no room on this machine."""
+        wanted = wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
+        needed = NEEDED_BYTES.get((self.library, wanted), 0)
+        return isinstance(error, IndexUnreachable) or shutil.disk_usage(self.root).free < needed
+
+    def clear(self) -> None:
+        """Removes all that was made."""
+        shutil.rmtree(self.root, ignore_errors=True)
