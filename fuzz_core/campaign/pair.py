@@ -13,8 +13,8 @@ from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
 from fuzz_core.worker.doubts import AMPLIFIED, NUDGED, REFERENCE
-from fuzz_core.worker.nearby import aside, has_ties, without_ties
-from fuzz_core.worker.scale import largest_whole, overflows, scales
+from fuzz_core.worker.nearby import aside, tempered, without_ties
+from fuzz_core.worker.scale import has_nan, largest_whole, overflows, scales
 
 PLAIN = "cpu"
 REPEATS = 3
@@ -79,7 +79,9 @@ class Pair:
         """Which one of equals is meant is nobody's promise."""
         if not _whole(value):
             return ""
-        beside = aside(without_ties(test) if has_ties(test) else test)
+        if has_nan(test):
+            return "NaN has no order"
+        beside = aside(tempered(without_ties(test)))
         first, second = (_first(side.tell(beside)[PLAIN]) for side in (self.before, self.after))
         agree = first.value is not None and second.value is not None and not _difference(first, second)
         return "indices of equals" if agree else ""

@@ -41,7 +41,7 @@ class Verdict(NamedTuple):
     """An oracle's judgement.
 
     kind: clean, crash, internal-error, hang, wrong-result, wrong-metadata, wrong-gradient, inconsistent, nonfinite,
-    bounds, slow or leak.
+    bounds, slow or leak; against a baseline regression, changed or fixed.
     """
 
     oracle: str

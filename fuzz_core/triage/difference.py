@@ -120,7 +120,8 @@ def _prims_apart(reference: Any, other: Any) -> float:
         return 0.0 if reference == other else inf
     if not isinstance(other, int | float | complex):
         return inf
-    return _apart(np.array([reference]), np.array([other]), "complex128" if isinstance(other, complex) else "float64")
+    # A scalar does not say in which precision it was computed.
+    return _apart(np.array([reference]), np.array([other]), "complex64" if isinstance(other, complex) else "float32")
 
 
 def _numbers(tensor: Tensor) -> NDArray[Any]:

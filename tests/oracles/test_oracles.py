@@ -25,7 +25,7 @@ from fuzz_core.oracles.performance import (
 MODES = ("cpu", "cuda", "cuda-nocudnn")
 TEST = TestCase(Invocation("lib.f", (Tensor("float32", (2, 3)),)), 1)
 VERDICTS = {"clean", "crash", "internal-error", "hang", "slow", "leak", "bounds", "nonfinite", "inconsistent"}
-VERDICTS |= {"wrong-result", "wrong-metadata", "wrong-gradient"}
+VERDICTS |= {"wrong-result", "wrong-metadata", "wrong-gradient", "regression", "changed", "fixed"}
 
 
 @pytest.fixture(params=sorted(DIALECTS))

@@ -89,7 +89,8 @@ def test_nothing_is_found_in_sound_functions(quality_session: Session) -> None:
 
 
 def test_every_oracle_and_every_mode_has_faults_to_find() -> None:
-    assert set(ORACLES) - {fault.oracle for fault in PLANTED} == set()
+    # What needs a second build has its faults in tests/campaign/test_comparing.py.
+    assert set(ORACLES) - {fault.oracle for fault in PLANTED} == {"versions"}
     compared = {mode for mode in WAYS if mode not in REFERENCES} | {"cpu-fp64", "cuda"}
     assert compared - {fault.mode for fault in PLANTED} == set()
 

@@ -1,0 +1,161 @@
+"""Two builds of one library: what differs is found, minimised and confirmed; noise is told apart."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import fakelib
+import pytest
+
+from fuzz_core.campaign.comparing import CompareOptions, CompareReport, by_cause, compare
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.store.changes import Change
+from fuzz_core.store.records import TargetRecord
+
+# Functions that both builds have, beside those of fakelib.
+MORE = '''
+
+def draw(x: Any) -> Any:
+    """Random numbers.
+
+    >>> import fakelib
+    >>> fakelib.draw(np.ones(3))
+    """
+    return np.random.rand(*x.shape)
+
+
+def unwritten(x: Any) -> Any:
+    """Memory that nobody has written to.
+
+    >>> import fakelib
+    >>> fakelib.unwritten(np.ones(3))
+    """
+    return np.empty(x.shape)
+
+
+def version(x: Any) -> str:
+    """The version.
+
+    >>> import fakelib
+    >>> fakelib.version(np.ones(3))
+    """
+    return "fakelib VERSION of 2026"
+
+
+def largest(x: Any) -> Any:
+    """The place of the largest element.
+
+    >>> import fakelib
+    >>> fakelib.largest(np.ones(3))
+    """
+    return x.argmax()
+
+
+def rounded(x: Any) -> Any:
+    """A sum in some order.
+
+    >>> import fakelib
+    >>> fakelib.rounded(np.ones(3, np.float32))
+    """
+    return x.sum(dtype=np.float32) * np.float32(1)
+'''
+OLD = {
+    "VERSION": "1.2.3",
+    # The last of equals instead of the first, and another order of rounding: nobody promised either.
+    "return x.argmax()": "return x.size - 1 - x.ravel()[::-1].argmax()",
+    "np.float32(1)": "np.float32(1 + 2**-22)",
+    # What has become worse, what is otherwise, and what has become better.
+    "    if 0 in x.shape:": "    if False:",
+    "    return a + b": "    return a + b + 1",
+    'raise ValueError(f"axis': 'raise IndexError(f"axis',
+    "    if how < 0:\n        sys.exit(7)\n    return how": "    return float(how)",
+    "    if by < 0:": "    if by > 100:",
+}
+NEW = {"VERSION": "1.3.0rc1"}
+
+
+@pytest.fixture
+def build(tmp_path: Path, fakelib_python: str) -> Callable[[str, dict[str, str]], TargetRecord]:
+    """Makes a build of fakelib with these texts exchanged, as an interpreter that finds it first."""
+
+    def made(name: str, edits: dict[str, str]) -> TargetRecord:
+        folder = tmp_path / name / "fakelib"
+        shutil.copytree(Path(str(fakelib.__file__)).parent, folder)
+        source = folder / "__init__.py"
+        text = source.read_text()
+        names = "".join(f'    "{each}",\n' for each in ("draw", "unwritten", "version", "largest", "rounded"))
+        text = text.replace('    "vanish",\n]', f'    "vanish",\n{names}]') + MORE
+        for old, new in edits.items():
+            assert old in text, old
+            text = text.replace(old, new)
+        source.write_text(text)
+        python = tmp_path / name / "python"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH="{folder.parent}:$PYTHONPATH" exec "{fakelib_python}" "$@"\n')
+        python.chmod(0o755)
+        info = {"summary": name, "notes": [], "devices": ["cpu"]}
+        return TargetRecord(name, f"python:{python}", "fakelib", name, str(python), info)
+
+    return made
+
+
+def compared(session: Session, old: TargetRecord, new: TargetRecord, most: int) -> tuple[Session, CompareReport]:
+    for record in (old, new):
+        session.store.save_target(record)
+    on_new = Session(session.store, new, session.state_dir, workers=2)
+    trace(on_new, TraceOptions(sources=["docs"]))
+    return on_new, compare(on_new, old, new, CompareOptions(seed=3, most=most, runs=2))
+
+
+def test_what_differs_is_found_and_noise_is_not(
+    fakelib_session: Session, build: Callable[[str, dict[str, str]], TargetRecord]
+) -> None:
+    old, new = build("old", OLD), build("new", NEW)
+    session, report = compared(fakelib_session, old, new, 2500)
+    found = {(change.api.removeprefix("fakelib."), change.kind) for change in report.changes}
+    assert found == {
+        ("row_sum", "regression"),
+        ("scale", "regression"),
+        ("scale", "fixed"),
+        ("add", "changed"),
+        ("concat", "changed"),
+        ("fail", "changed"),
+    }
+    assert {"random", "indices of equals"} <= set(report.dropped)
+    kept = session.store.changes("new", "old")
+    assert [change.kind for change in kept] == sorted(
+        (change.kind for change in kept), key=["regression", "changed", "fixed"].index
+    )
+    assert {(c.api, c.kind, c.signature) for c in kept} == {(c.api, c.kind, c.signature) for c in report.changes}
+    for change in kept:
+        assert change.hits == change.runs == 2
+        assert len(change.script.splitlines()) <= 6
+        assert session.store.seeds_of(change.test.origin)
+
+
+def test_two_equal_builds_differ_in_nothing(
+    fakelib_session: Session, build: Callable[[str, dict[str, str]], TargetRecord]
+) -> None:
+    _, report = compared(fakelib_session, build("old", {"VERSION": "1.2"}), build("new", NEW), 1200)
+    assert report.tests >= 1200
+    assert report.changes == []
+
+
+def test_a_baseline_is_of_the_same_library(fakelib_session: Session) -> None:
+    other = fakelib_session.target._replace(key="torch-1", library="torch")
+    with pytest.raises(UserError, match="no baseline"):
+        compare(fakelib_session, other, fakelib_session.target, CompareOptions())
+
+
+def test_one_message_under_many_apis_is_one_cause() -> None:
+    def change(api: str, fault: str) -> Change:
+        test = TestCase(Invocation(api, ()), 0)
+        return Change(api, "changed", f"{api}: {fault}", test, "", Outcome("ok"), Outcome("ok"), 1, 1)
+
+    causes = by_cause([change("a.b", "x"), change("a.c", "x"), change("a.b", "y")])
+    assert [[each.api for each in cause] for cause in causes.values()] == [["a.b", "a.c"], ["a.b"]]
