@@ -87,19 +87,17 @@ def compare(
     """
     old, new = {api.name: api for api in before}, {api.name: api for api in after}
     canonical = {alias: api.name for api in new.values() for alias in api.aliases}
-    moved = {canonical[name]: name for name in old if name not in new and name in canonical}
-    changes = [ApiChange(name, "added", "", api.definition) for name, api in new.items() if name not in old | moved]
-    changes += [
-        ApiChange(name, "removed", api.definition)
-        for name, api in old.items()
-        if name not in new and name not in canonical
-    ]
-    changes += [ApiChange(name, "moved", was, name) for name, was in moved.items() if name not in old]
+    left = [name for name in old if name not in new]
+    moved = {name: canonical[name] for name in left if name in canonical}
+    fresh = new.keys() - old.keys() - set(moved.values())
+    changes = [ApiChange(name, "added", "", new[name].definition) for name in fresh]
+    changes += [ApiChange(name, "removed", old[name].definition) for name in left if name not in moved]
+    changes += [ApiChange(now, "moved", was, now) for was, now in moved.items()]
     for name in old.keys() & new.keys():
         changes += _within(old[name], new[name])
         if name in deprecated_before and (lately := deprecated_after.get(name, frozenset()) - deprecated_before[name]):
             changes.append(ApiChange(name, "deprecated", "", _spelled(lately)))
-    return sorted(changes, key=lambda change: (KINDS.index(change.kind), change.api))
+    return sorted(changes, key=lambda change: (KINDS.index(change.kind), change))
 
 
 def _within(old: Api, new: Api) -> list[ApiChange]:

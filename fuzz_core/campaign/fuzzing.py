@@ -13,6 +13,7 @@ from fuzz_core.campaign.fuzzwork import FuzzWork
 from fuzz_core.campaign.learning import Learning
 from fuzz_core.campaign.patience import Patience
 from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.retracing import stirred
 from fuzz_core.campaign.scheduling import Schedule, slice_for
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Limits, Pool
@@ -77,7 +78,8 @@ def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, rep
     seconds = None if options.tests is not None else options.seconds
     part = None if seconds is None else slice_for(seconds, session.workers, len(counts))
     foci = Foci(options.disabled) if options.schedule == "bandit" else None
-    schedule = Schedule(counts, options.seed, session.clock, part, options.tests, options.schedule, foci)
+    first = stirred(session.store, session.target.key)
+    schedule = Schedule(counts, options.seed, session.clock, part, options.tests, options.schedule, foci, first)
     learning = Learning(session, options.grow)
     # Without a time-box nothing may depend on how long tests took.
     patience = Patience(options.timeout) if seconds is not None else None

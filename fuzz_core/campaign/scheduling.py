@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from fuzz_core.campaign.foci import Foci
 from fuzz_core.campaign.ranking import ranking_of
@@ -16,6 +16,8 @@ MIN_SLICE = 0.02
 MAX_TESTS = 2000
 COUNTED_TESTS = 50
 MAX_HINTS = 8
+# What is new or changed gets about four turns on credit before its own news must pay for them.
+HEAD_START = 3.0
 
 
 class Schedule:
@@ -23,7 +25,8 @@ class Schedule:
 
     With `slice_seconds`, a lease ends when its slice does (a nightly time-box). Without, nothing depends on the clock:
     `budget` tests are handed out in all, and a slice is 50 tests. foci: who chooses the kind of mutation of a lease;
-    where there is nobody, all are mixed evenly.
+    where there is nobody, all are mixed evenly. first: apis that have their first turn before all others, and a head
+    start of credit where the ranking knows credit.
     """
 
     def __init__(
@@ -35,10 +38,13 @@ class Schedule:
         budget: int | None = None,
         ranking: str = "bandit",
         foci: Foci | None = None,
+        first: Collection[str] = (),
     ) -> None:
         rng = Rng(seed)
         drawn = {api: rng.random() for api in sorted(counts)}
-        self.ranking = ranking_of(ranking, sorted(drawn, key=lambda api: drawn[api]))
+        self.ranking = ranking_of(ranking, sorted(drawn, key=lambda api: (api not in first, drawn[api])))
+        for api in sorted(drawn.keys() & first):
+            self.ranking.encourage(api, HEAD_START)
         # The first tests of an api are its invocations unmutated: tracing has re-run those already.
         self.position = dict(counts)
         self.foci = foci

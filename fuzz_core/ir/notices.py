@@ -33,7 +33,7 @@ def deprecated(api: Api) -> tuple[str, ...]:
     doc = inspect.cleandoc(api.doc)
     found = {name for pattern in (_ENTRY, _NAMED) for name in pattern.findall(doc) if _is_argument(api, name)}
     for listed in _SOME.findall(doc):
-        found.update(re.findall(r"\w+(?==|,|$)", listed))
+        found.update(part.partition("=")[0].strip() for part in listed.split(","))
     if _OF_ITSELF.search(doc) or _by_name(api).search(doc):
         found.add(ITSELF)
     return tuple(sorted(found))

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.campaign.changed import changes_between
+from fuzz_core.campaign.figures import FuzzOptions
+from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.retracing import stirred
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
+from fuzz_core.ir.errors import UserError
 
 DOCSTRINGS = {
     "row_sum(np.ones((4, 2), np.float32))": "row_sum(np.ones((5, 2), np.float32))",
@@ -91,3 +95,108 @@ def test_tracing_again_carries_nothing_twice(builds: Builds) -> None:
     assert (report.status.total(), report.retraced.seeds, report.retraced.rechecked) == (0, 0, 0)
     assert report.retraced.since == "fakelib-1"
     assert space(second) == before
+
+
+def page(builds: Builds, *statements: str) -> list[Path]:
+    """A directory of documentation with one page."""
+    folder = builds.folder / "docs"
+    folder.mkdir(exist_ok=True)
+    lines = "\n".join(f"    >>> {line}" for line in ("import fakelib", "import numpy as np", *statements))
+    (folder / "page.rst").write_text(f"A page.\n\n{lines}\n")
+    return [folder]
+
+
+def test_calls_of_a_removed_api_are_retired_and_the_rest_of_their_seed_comes_along(builds: Builds) -> None:
+    docs = page(builds, "fakelib.chatter(5)", "fakelib.add(np.ones((7, 7)), np.ones((7, 7)))")
+    first = builds.make(1, {})
+    traced(first, docs_dirs=docs)
+    second = builds.make(2, {'    "chatter",\n': ""})
+    report = traced(second, docs_dirs=docs)
+    assert report.status.total() == 0
+    assert report.retraced.changes == {"removed": 1}
+    gone = [row for row in first.store.invocations("fakelib-1") if row.api == "fakelib.chatter"]
+    assert report.retraced.retired == 1 < len(gone)  # the other one is of the api's own docstring, which is gone too
+    assert space(second) == {row for row in space(first) if row[0] != "fakelib.chatter"}
+    assert not any("fakelib.chatter" in apis for types in second.store.argument_space("fakelib-2").values()
+                   for apis in types.values())  # fmt: skip
+
+
+def test_seeds_of_a_new_api_are_traced_and_so_are_those_that_waited_for_it(builds: Builds) -> None:
+    docs = page(builds, "fakelib.double(np.ones(9))")
+    fresh = '''def double(x: Any) -> Any:
+    """Twice.
+
+    >>> import fakelib
+    >>> fakelib.double(np.ones(3))
+    """
+    return x + x
+
+
+def row_sum('''
+    first = builds.make(1, {})
+    assert traced(first, docs_dirs=docs).status["partly"] == 1
+    second = builds.make(2, {"def row_sum(": fresh, '    "add",\n': '    "add",\n    "double",\n'})
+    report = traced(second, docs_dirs=docs)
+    assert report.status == {"ok": 2}
+    assert report.retraced.dependants == 1
+    assert report.retraced.changes == {"added": 1}
+    assert [row.valid for row in second.store.invocations("fakelib-2", "fakelib.double")] == [True, True]
+    assert stirred(second.store, "fakelib-2") == {"fakelib.double"}
+
+
+def test_with_another_signature_all_is_run_again(builds: Builds) -> None:
+    docs = page(builds, *(f"fakelib.scale(np.ones({n}), 1.5)" for n in range(4, 16)))
+    traced(builds.make(1, {}), docs_dirs=docs)
+    edits = {"def scale(x: Any, by: float)": "def scale(x: Any, factor: float)"}
+    second = builds.make(2, {**edits, "if by < 0": "if factor < 0", "x * by": "x * factor"})
+    report = traced(second, docs_dirs=docs)
+    assert report.retraced.changes == {"signature": 1}
+    scaled = [row.id for row in second.store.invocations("fakelib-2", "fakelib.scale")]
+    others = len({row[0] for row in space(second)}) - 1
+    assert report.retraced.rechecked >= len(scaled) + others
+    assert report.retraced.lost == 0
+    assert "factor" in second.store.argument_space("fakelib-2")
+    assert "fakelib.scale" not in second.store.argument_space("fakelib-2").get("by", {}).get("float", {})
+
+
+def test_where_the_sample_is_no_longer_valid_all_of_the_api_is_run_again(builds: Builds) -> None:
+    docs = page(builds, *(f"fakelib.scale(np.ones({n}), 1.5)" for n in range(4, 84)))
+    traced(builds.make(1, {}), docs_dirs=docs)
+    second = builds.make(2, {"    return x * by": "    raise ValueError('not any more')"})
+    report = traced(second, docs_dirs=docs)
+    rows = list(second.store.invocations("fakelib-2", "fakelib.scale"))
+    assert report.retraced.doubted == ["fakelib.scale"]
+    assert report.retraced.lost == len(rows) > 80
+    assert {(row.valid, row.reason) for row in rows} == {(False, "exception ValueError: not any more")}
+    assert report.retraced.changes == {}
+    assert stirred(second.store, "fakelib-2") == {"fakelib.scale"}
+
+
+def test_what_changed_is_fuzzed_first(builds: Builds) -> None:
+    first = builds.make(1, {})
+    traced(first)
+    assert stirred(first.store, "fakelib-1") == set()
+    second = builds.make(2, DOCSTRINGS)
+    traced(second)
+    assert stirred(second.store, "fakelib-2") == CHANGED
+    fuzz(second, FuzzOptions(seconds=None, tests=5 * 50, seed=1))
+    assert {news.api for news in second.store.news("fakelib-2")} == CHANGED
+
+
+def test_a_build_can_be_named_and_must_be_one_of_the_library(builds: Builds) -> None:
+    traced(builds.make(1, {}))
+    traced(builds.make(2, DOCSTRINGS))
+    third = builds.make(3, {})
+    third.store.save_target(third.target._replace(key="other", library="another"))
+    for wrong, reason in (
+        ("nowhere", "no target"),
+        ("other", "a build of another"),
+        ("fakelib-3", "the target itself"),
+    ):
+        with pytest.raises(UserError, match=reason):
+            traced(third, since=wrong)
+    assert traced(third, since="fakelib-1").retraced.since == "fakelib-1"
+    assert third.store.since("fakelib-3") == "fakelib-1"
+    third.store.save_target(third.target)
+    assert third.store.since("fakelib-3") == "fakelib-1"
+    assert third.store.predecessor("fakelib-3") == "fakelib-2"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,3 +125,19 @@ def test_what_found_something_is_tried_on_its_kin_next() -> None:
     schedule.done(leases["b"], leases["b"].last, 0.0)
     again = schedule.next()
     assert again is not None and again.api == "b" and again.focus != "Random List"
+
+
+@pytest.mark.parametrize("ranking", sorted(RANKINGS))
+def test_what_is_new_or_changed_has_its_turn_first(ranking: str) -> None:
+    schedule = Schedule(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 400, ranking, None, {"e", "g", "unknown"})
+    turns = [api for api, _, _ in order(schedule)]
+    assert sorted(turns[:2]) == ["e", "g"]
+    assert sorted(turns) == list("abcdefgh")
+
+
+def test_what_is_new_or_changed_has_credit_until_others_show_more() -> None:
+    schedule = Schedule(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 8000, "bandit", None, {"e"})
+    turns = Counter(api for api, _, _ in order(schedule)[:40])
+    assert turns["e"] > max(count for api, count in turns.items() if api != "e")
+    plain = Schedule(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 8000, "bandit")
+    assert Counter(api for api, _, _ in order(plain)[:40])["e"] < turns["e"]
