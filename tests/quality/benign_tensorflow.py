@@ -111,6 +111,8 @@ CASES: tuple[Case, ...] = (
         input_max=c(2.0),
         num_bits=1,
     ),
+    case("dtype of a list", "tf.raw_ops.LessEqual", x=[[0, 1], [2, 3]], y=u()),
+    case("dtype of a list", "tf.concat", [u(2, dtype="bfloat16"), [7, 3]], 0),
     case("numbers too large for a step", "tf.raw_ops.Dawsn", x=k(0.5, -3.4e38, 1.5)),
     case(
         "what another operator has returned",

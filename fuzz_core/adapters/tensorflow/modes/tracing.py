@@ -15,11 +15,12 @@ from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import TestCase
 
-# What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow.
+# What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow; and
+# to take the dtype of a list or number from a later tensor, as eager code does: it converts arguments in their order.
 _BEYOND_GRAPHS = re.compile(
     r"(?i)symbolic|<tf\.tensor '|graph|eager|tf\.function|singleton|lifted|placeholder|tensorspec|numpy"
     r"|zero or more tensors|non-tensor|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically"
-    r"|fully[- ]defined|unknown (?:shape|rank)"
+    r"|fully[- ]defined|unknown (?:shape|rank)|does not match type \w+ of argument|have types \[.*don't all match"
 )
 # What XLA is documented not to have: an operator, a dtype, a shape that only the elements tell.
 _BEYOND_XLA = re.compile(
