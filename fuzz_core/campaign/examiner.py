@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fuzz_core.campaign.scripts import CORRUPTION_FACTOR, HANG_FACTOR, Scripts, is_compared, mode_of
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayed, Replayer
-from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -16,18 +16,12 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
-from fuzz_core.triage.confirm import Confirmation, confirm
+from fuzz_core.triage.confirm import Confirmation
 from fuzz_core.triage.minimise import minimise
-from fuzz_core.triage.native import frames
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.script import render
 from fuzz_core.triage.signature import corrupts_heap, signature
 
-IMPORT_SECONDS = 30.0
-GDB_SECONDS = 120.0
-HANG_IMPORT_SECONDS = 5.0
-HANG_FACTOR = 5.0
-CORRUPTION_FACTOR = 3
 # The oracles that execute a test case in other modes than the first.
 COMPARING = ("differential", "nonfinite")
 
@@ -72,10 +66,9 @@ class Examiner:
         bug_seconds: float,
         deadline: float | None,
     ) -> None:
-        self.processes = processes
         self.session = session
         self.dialect = session.dialect
-        self.python = session.target.python
+        self.scripts = Scripts(session.target.python, session.dialect, processes, timeout)
         self.replayer = Replayer(zygote, timeout, MEMORY_BYTES)
         self.runs = runs
         self.bug_seconds = bug_seconds
@@ -106,7 +99,7 @@ class Examiner:
             small = self._minimised(finding, wanted)
             if finding.verdict.kind == "leak":
                 return self._by_growth(finding, small)
-            if _mode(finding.verdict) in self.dialect.ways and finding.verdict.oracle != "crash":
+            if is_compared(finding.verdict, self.dialect):
                 return self._by_comparison(finding, small)
             if finding.verdict.oracle != "crash":
                 return self._by_replay(finding, small, wanted)
@@ -119,7 +112,7 @@ class Examiner:
 
         A script that dies instead of hanging fails too.
         """
-        seen = self._run_script(self._script(finding.test, finding, True), finding.verdict, 1)
+        seen = self.scripts.failing(self._script(finding.test, finding, True), finding.verdict.kind, 1)
         return not self.crash.judge({"cpu": seen.outcome}, self.dialect).clean
 
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
@@ -166,9 +159,7 @@ class Examiner:
         return found
 
     def _compared(self, finding: FindingRow, test: TestCase, seeded: bool) -> Examination:
-        limits = (self.runs, self.timeout * HANG_FACTOR + IMPORT_SECONDS)
-        script = self._script(test, finding, seeded)
-        seen = confirm(self.python, script, _asserts, self.dialect, *limits, processes=self.processes)
+        seen = self.scripts.asserting(self._script(test, finding, seeded), self.runs)
         return self._decided(finding, test, seen._replace(outcome=finding.outcome), seeded)
 
     def _by_replay(self, finding: FindingRow, small: TestCase, wanted: str) -> Examination:
@@ -180,9 +171,7 @@ class Examiner:
 
     def _by_growth(self, finding: FindingRow, small: TestCase) -> Examination:
         """A leak is confirmed by a script that repeats the call and ends with an assertion on its own memory."""
-        limits = (self.runs, self.timeout * HANG_FACTOR + IMPORT_SECONDS)
-        script = self._script(small, finding)
-        seen = confirm(self.python, script, _asserts, self.dialect, *limits, processes=self.processes)
+        seen = self.scripts.asserting(self._script(small, finding), self.runs)
         return self._decided(finding, small, seen._replace(outcome=finding.outcome))
 
     def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
@@ -213,8 +202,8 @@ class Examiner:
         Under a worker's limits the same fault may have looked otherwise (an exception before the abort). A hang is one
         only where it was found as one: a script's limit is far longer than a test's.
         """
-        first = self._run_script(script, found, 1)
-        verdict = self.crash.judge({_mode(found): first.outcome}, self.dialect)
+        first = self.scripts.failing(script, found.kind, 1)
+        verdict = self.crash.judge({mode_of(found): first.outcome}, self.dialect)
         if verdict.clean or (verdict.kind == "hang" and found.kind != "hang"):
             return first._replace(hits=0), found
         first = first._replace(hits=1)
@@ -222,26 +211,15 @@ class Examiner:
         runs = self.runs * (CORRUPTION_FACTOR if corrupts_heap(first.outcome) else 1)
         if runs == 1:
             return first, verdict
-        rest = self._run_script(script, verdict, runs - 1)
+        rest = self.scripts.failing(script, verdict.kind, runs - 1)
         return Confirmation(first.hits + rest.hits, runs, first.outcome), verdict
-
-    def _run_script(self, script: str, verdict: Verdict, runs: int) -> Confirmation:
-        hang = verdict.kind == "hang"
-        seconds = self.timeout * HANG_FACTOR + IMPORT_SECONDS * (not hang) + HANG_IMPORT_SECONDS * hang
-
-        def same(outcome: Outcome) -> bool:
-            return self.crash.judge({"cpu": outcome}, self.dialect).kind == verdict.kind
-
-        return confirm(self.python, script, same, self.dialect, runs, seconds, processes=self.processes)
 
     def _decided(self, finding: FindingRow, test: TestCase, seen: Confirmation, seeded: bool = False) -> Examination:
         if not seen.hits or seen.hits < seen.runs:
             status = "flaky" if seen.hits else "rejected"
             reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
             return Examination(finding, status, reason, seen.hits, seen.runs)
-        outcome = seen.outcome
-        if outcome.kind == "signal" and not outcome.frames and not _speaks(outcome):
-            outcome = outcome._replace(frames=self._frames(self._script(test, finding, seeded)))
+        outcome = self.scripts.with_frames(seen.outcome, self._script(test, finding, seeded))
         verdict = finding.verdict
         text = signature(finding.api, verdict, outcome).text
         # Written again with what happened in the fresh process, which may say more than the first sight did.
@@ -250,16 +228,10 @@ class Examiner:
         bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test == self.smallest)
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
 
-    def _frames(self, script: str) -> tuple[str, ...]:
-        with scratch() as folder:
-            path = folder / "repro.py"
-            path.write_text(script, encoding="utf-8")
-            return frames(self.python, str(path), GDB_SECONDS, self.dialect, processes=self.processes)
-
     def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
         kind = finding.verdict.kind
         observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
-        mode = _mode(finding.verdict)
+        mode = mode_of(finding.verdict)
         if mode in self.dialect.ways:
             crash = finding.verdict.oracle == "crash"
             said = observed[0] if crash else finding.outcome.text.strip().partition("\n")[0]
@@ -277,17 +249,3 @@ def _decisive(examinations: Iterable[Examination]) -> Examination | None:
         if best is None or found.hits > best.hits:
             best = found
     return best
-
-
-def _asserts(outcome: Outcome) -> bool:
-    return (outcome.kind, outcome.name) == ("exception", "AssertionError")
-
-
-def _mode(verdict: Verdict) -> str:
-    """The mode that a verdict is about."""
-    return verdict.detail.partition(":")[0]
-
-
-def _speaks(outcome: Outcome) -> bool:
-    """Whether the last words name the fault: then a debugger, which takes half a minute on TensorFlow, adds nothing."""
-    return "Check failed" in outcome.text

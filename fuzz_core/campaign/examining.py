@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz_core.campaign.examiner import HANG_FACTOR, Examination, Examiner
+from fuzz_core.campaign.abreast import abreast
+from fuzz_core.campaign.examiner import Examination, Examiner
 from fuzz_core.campaign.knowing import consult, review
 from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.scripts import HANG_FACTOR
 from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.standing import review_standings
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.oracles.contract import ORACLES
@@ -26,7 +29,6 @@ from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
-GRACE_SECONDS = 5.0
 
 
 @dataclass
@@ -62,7 +64,10 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
     with _plan(session) as plan, ThreadPoolExecutor(session.workers, "triage") as threads:
         examiners = _Examiners(session, options, plan)
         try:
-            for group, examination in _results(session, options, examiners, threads, groups):
+            examined = abreast(
+                session, threads, groups, examiners, options.deadline, lambda each: _reserve(each, options)
+            )
+            for group, examination in examined:
                 _settle(session, options.known, group, examination, report)
                 session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
             _improve(session, options, examiners, threads, unfinished)
@@ -150,33 +155,6 @@ class _Examiners:
             zygote.close()
 
 
-def _results(
-    session: Session,
-    options: TriageOptions,
-    examiners: Callable[[list[FindingRow]], Examination],
-    threads: ThreadPoolExecutor,
-    groups: list[list[FindingRow]],
-) -> Iterator[tuple[list[FindingRow], Examination]]:
-    """Groups with their examinations as they are done; nothing waits in a queue, so that a deadline bites."""
-    waiting = deque(groups)
-    running: dict[Future[Examination], list[FindingRow]] = {}
-
-    def over(reserve: float) -> bool:
-        late = options.deadline is not None and session.clock() >= options.deadline - reserve
-        return session.stopped() or late
-
-    while True:
-        while waiting and len(running) < session.workers and not over(_reserve(waiting[0], options)):
-            group = waiting.popleft()
-            running[threads.submit(examiners, group)] = group
-        # What is under way shortly after the time-box is ended, and waits for the next run.
-        if not running or over(-GRACE_SECONDS):
-            return
-        done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield running.pop(future), future.result()
-
-
 def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
     """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
     if group[0].verdict.kind != "hang":
@@ -209,9 +187,11 @@ def _settle(
 
 
 def _tell(session: Session, registry: Registry, number: int, findings: int, new: bool, report: TriageReport) -> None:
-    """What is new is reported, what is known is counted."""
-    if consult(session.store, registry, number, findings, new):
-        report.bugs.append(number)
-        session.watch.note(f"bug {number}: {session.store.bug(number).signature_text}")
+    """What is new or has come back is reported, what is known is counted; of all builds' rows the first is the bug."""
+    first = session.store.later_rows().get(number, number)
+    back = new and first in review_standings(session.store)
+    if consult(session.store, registry, number, findings, new and (first == number or back)):
+        report.bugs.append(first)
+        session.watch.note(f"bug {first}{' is back' * back}: {session.store.bug(first).signature_text}")
     elif session.store.bug(number).status == KNOWN:
         report.known += findings

@@ -1,0 +1,231 @@
+"""Bugs of earlier builds, run again on another one: still there, changed, fixed, back, or not to be told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_core.campaign.abreast import abreast
+from fuzz_core.campaign.checker import Case, Checker
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.standing import Lives, Standing, ordered, review_standings
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Verdict
+from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.store.checks import FIXED, NewCheck
+from fuzz_core.store.known import OPEN
+from fuzz_core.store.records import BugRow, TargetRecord
+from fuzz_core.store.store import Store
+from fuzz_core.triage.process import Processes
+from fuzz_core.triage.recheck import CLEAN, SHOWN, Check, Mark
+
+
+@dataclass
+class RecheckOptions:
+    """bugs: their numbers; none: all open and fixed ones. runs: fresh processes for each. timeout: a test's, seconds.
+
+    deadline: clock time after which nothing new begins.
+    """
+
+    bugs: Sequence[int] = ()
+    runs: int = 5
+    timeout: float = 3.0
+    deadline: float | None = None
+
+
+class Rechecked(NamedTuple):
+    """What a bug did on the target. turn: `fixed`, `regression`, `unverified` (it would be fixed, but no longer shows
+    itself where it was found), `reopened` (the first clean build shows it after all), or empty where it stands as
+    before. status: of the bug, from now on.
+    """
+
+    bug: BugRow
+    check: Check
+    turn: str
+    status: str
+
+
+@dataclass
+class RecheckReport:
+    """What was checked on `target`, in the order in which it was done, and how many bugs wait for the next time."""
+
+    target: str
+    checked: list[Rechecked] = field(default_factory=list)
+    left: int = 0
+
+
+def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
+    """Runs bugs of the target's library on the target; each is on record as soon as it is done.
+
+    Those that have waited longest come first, so that several short time-boxes get round all of them. Raises UserError
+    where the library does not import there: that would say nothing of any bug.
+    """
+    review_standings(session.store)
+    cases = _cases(session, options.bugs)
+    report = RecheckReport(session.target.key, left=len(cases))
+    if not cases:
+        return report
+    session.watch.phase(f"rechecking on {session.target.key}", len(cases))
+    lives = Lives(session.store)
+    closing = _closing(session, lives, cases)
+    with ThreadPoolExecutor(session.workers, "recheck") as threads, _work(session, options, cases, closing) as work:
+        for case, found in abreast(session, threads, cases, work, options.deadline):
+            report.checked.append(_settled(session, lives, closing, case.bug, found))
+            report.left -= 1
+            _show(session, report)
+    return report
+
+
+def newest_targets(store: Store, numbers: Sequence[int] = ()) -> list[TargetRecord]:
+    """The newest build (see `ordered`) of each library that has bugs, or of those of the bugs with these numbers."""
+    targets = store.targets()
+    library = {target.key: target.library for target in targets}
+    bugs = [store.bug(number) for number in numbers] if numbers else store.bugs()
+    return [ordered(targets, name)[-1] for name in sorted({library[bug.target] for bug in bugs})]
+
+
+class _Found(NamedTuple):
+    """What a bug did on the target, and where it was found if that decides whether it is fixed."""
+
+    check: Check
+    origin: Check | None = None
+
+
+class _Work:
+    """Checks cases, in any thread. `closing`: bugs that a clean target would close, if their own still shows them."""
+
+    def __init__(self, checker: Checker, origins: dict[str, Checker], closing: frozenset[int], runs: int) -> None:
+        self.checker = checker
+        self.origins = origins
+        self.closing = closing
+        self.runs = runs
+
+    def __call__(self, case: Case) -> _Found:
+        check = self.checker.check(case, self.runs)
+        origin = self.origins.get(case.bug.target)
+        if check.status != CLEAN or case.bug.id not in self.closing or origin is None:
+            return _Found(check)
+        return _Found(check, origin.check(case, self.runs))
+
+
+@contextmanager
+def _work(session: Session, options: RecheckOptions, cases: Sequence[Case], closing: frozenset[int]) -> Iterator[_Work]:
+    """Ends all that runs when it is left."""
+    with scratch() as folder, ExitStack() as stack:
+        processes = Processes()
+        stack.callback(processes.end)
+
+        def checker(key: str) -> Checker:
+            there = replace(session, target=session.store.target(key))
+            plan = _plan(there, folder / f"{key}.jsonl", cases)
+            made = Checker(there.target, there.dialect, processes, options.timeout, plan, session.stopped)
+            stack.callback(made.close)
+            return made
+
+        main = checker(session.target.key)
+        _refuse_broken(main)
+        origins = sorted({case.bug.target for case in cases if case.bug.id in closing})
+        present = [key for key in origins if os.access(session.store.target(key).python, os.X_OK)]
+        yield _Work(main, {key: checker(key) for key in present}, closing, options.runs)
+
+
+def _refuse_broken(checker: Checker) -> None:
+    seen = checker.imports()
+    if seen.kind != "ok":
+        raise UserError(
+            f"{checker.target.library} does not import on {checker.target.key}: {seen.name} {seen.text[-300:]}",
+            "a build that does not import says nothing of any bug: take another one with --target",
+        )
+
+
+def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
+    """What a worker needs to replay; documentation is that of the target, or else of where the first one was found."""
+    replayed = [case for case in cases if case.replayed(session.dialect)]
+    if not replayed:
+        return None
+    if not session.store.apis(session.target.key):
+        session = replace(session, target=session.store.target(replayed[0].bug.target))
+    make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
+    return path
+
+
+def _closing(session: Session, lives: Lives, cases: Sequence[Case]) -> frozenset[int]:
+    target = session.target.key
+    return frozenset(
+        bug.id
+        for bug, _ in cases
+        if bug.status == OPEN
+        and bug.target != target
+        and lives.standing(bug.id, bug.target, [Mark(bug.target, SHOWN), Mark(target, CLEAN)]).status == FIXED
+    )
+
+
+def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
+    """The bugs to check, those that have waited longest first, and hangs after all that takes less."""
+    last = {check.bug: check.id for check in session.store.checks() if check.target == session.target.key}
+    bugs = _named(session, numbers) if numbers else [bug for bug in _first_rows(session) if bug.status in (OPEN, FIXED)]
+    bugs.sort(key=lambda bug: (last.get(bug.id, 0), bug.kind == "hang", bug.id))
+    return [Case(bug, _verdict(session, bug)) for bug in bugs]
+
+
+def _first_rows(session: Session) -> list[BugRow]:
+    library = {target.key: target.library for target in session.store.targets()}
+    later = session.store.later_rows()
+    ours = session.target.library
+    return [bug for bug in session.store.bugs() if library[bug.target] == ours and bug.id not in later]
+
+
+def _named(session: Session, numbers: Sequence[int]) -> list[BugRow]:
+    """Those with these numbers. Raises UserError for a bug of another library."""
+    later = session.store.later_rows()
+    bugs = [session.store.bug(number) for number in dict.fromkeys(later.get(each, each) for each in numbers)]
+    for bug in bugs:
+        library = session.store.target(bug.target).library
+        if library != session.target.library:
+            raise UserError(
+                f"bug {bug.id} is one of {library}, {session.target.key} holds {session.target.library}",
+                f"name a target of {library}, or none",
+            )
+    return bugs
+
+
+def _verdict(session: Session, bug: BugRow) -> Verdict:
+    """The verdict on the finding that decided; of an imported bug without any, what the bug says of it."""
+    for finding in session.store.findings(bug.target, "confirmed", bug.id):
+        return finding.verdict
+    return Verdict(bug.oracle, bug.kind)
+
+
+def _settled(session: Session, lives: Lives, closing: frozenset[int], bug: BugRow, found: _Found) -> Rechecked:
+    """Records the checks, that of the origin first: without it two clean builds close nothing."""
+    rows = [(bug.target, found.origin)] if found.origin is not None else []
+    rows.append((session.target.key, found.check))
+    before = lives.standing(bug.id, bug.target)
+    session.store.add_checks(bug.id, [NewCheck(key, *check[:4]) for key, check in rows])
+    lives.marks[bug.id].extend(Mark(key, check.status) for key, check in rows)
+    after = lives.standing(bug.id, bug.target)
+    if bug.status in (OPEN, FIXED):
+        session.store.set_standing(bug.id, after.status)
+    would_close = found.check.status == CLEAN and bug.id in closing
+    turn = _turn(before, after) or ("unverified" if would_close else "")
+    return Rechecked(bug, found.check, turn, session.store.bug(bug.id).status)
+
+
+def _turn(before: Standing, after: Standing) -> str:
+    if len(after.past) > len(before.past):
+        return "fixed" if after.status == FIXED else "regression"
+    return "reopened" if len(after.past) < len(before.past) else ""
+
+
+def _show(session: Session, report: RecheckReport) -> None:
+    last = report.checked[-1]
+    session.watch.advance(len(report.checked))
+    if last.turn:
+        session.watch.note(f"bug {last.bug.id}: {last.turn}: {last.bug.signature_text}")

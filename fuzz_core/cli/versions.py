@@ -1,0 +1,114 @@
+"""`nightfuzz recheck` and `nightfuzz history`: what has become of bugs, and what was done with every build."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+
+from fuzz_core.campaign.history import Build, history
+from fuzz_core.campaign.rechecking import Rechecked, RecheckOptions, RecheckReport, newest_targets, recheck
+from fuzz_core.cli.boundary import BUGS, INTERRUPTED
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import table
+from fuzz_core.cli.listings import target_key
+from fuzz_core.cli.work import session_of, state_file
+from fuzz_core.store.opening import open_store
+from fuzz_core.triage.recheck import SHOWN
+
+SHORT = 100
+
+
+def recheck_command(
+    settings: Settings, console: Console, numbers: Sequence[int], runs: int | None, as_json: bool
+) -> int:
+    """Runs open and fixed bugs, or those named, on the target named or on the newest of each library.
+
+    Exit code 1 where a fixed bug is back and the settings ask for that.
+    """
+    with session_of(settings, console, as_json) as session:
+        targets = [session.target] if settings.target is not None else newest_targets(session.store, numbers)
+        deadline = session.clock() + settings.time
+        options = RecheckOptions(numbers, runs or settings.confirm_runs, settings.timeout, deadline)
+        reports = [recheck(replace(session, target=target), options) for target in targets]
+        stopped = session.stopped()
+    if as_json:
+        console.print_json(json.dumps([_report_json(report) for report in reports]))
+    else:
+        for report in reports:
+            _print(console, report)
+    if stopped:
+        return INTERRUPTED
+    back = any(each.turn == "regression" for report in reports for each in report.checked)
+    return BUGS if settings.fail_on_bugs and back else 0
+
+
+def _report_json(report: RecheckReport) -> dict[str, Any]:
+    return {"target": report.target, "left": report.left, "checked": [_check_json(each) for each in report.checked]}
+
+
+def _check_json(each: Rechecked) -> dict[str, Any]:
+    bug, check = each.bug, each.check
+    was = {"bug": bug.id, "api": bug.api, "signature": bug.signature_text, "found_on": bug.target}
+    did = {"check": check.status, "hits": check.hits, "runs": check.runs, "said": check.said}
+    return {**was, **did, "outcome": check.outcome.to_json(), "turn": each.turn, "status": each.status}
+
+
+def _print(console: Console, report: RecheckReport) -> None:
+    """What is as it was is only counted."""
+    told = [each for each in report.checked if each.turn or each.check.status != SHOWN]
+    rows: list[list[object]] = [
+        [each.bug.id, each.check.status, f"{each.check.hits}/{each.check.runs}", each.turn, each.bug.api, _said(each)]
+        for each in sorted(told, key=lambda each: each.bug.id)
+    ]
+    if rows:
+        table(console, ["bug", "check", "shown", "now", "api", "what happened"], rows)
+    counts = Counter(each.check.status for each in report.checked)
+    turns = Counter(each.turn for each in report.checked if each.turn)
+    told_counts = ", ".join(f"{count} {name}" for name, count in [*sorted(counts.items()), *sorted(turns.items())])
+    left = f"; {report.left} wait for the next time" if report.left else ""
+    console.print(
+        f"{report.target}: {len(report.checked)} bugs checked: {told_counts or 'none'}{left}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _said(each: Rechecked) -> str:
+    check = each.check
+    words = check.said.strip() or ("returns" if check.outcome.kind == "ok" else check.outcome.name)
+    return (f"as before: {words}" if check.status == SHOWN else words)[:SHORT]
+
+
+def history_command(settings: Settings, console: Console, as_json: bool) -> int:
+    """Every build of the state (of one target's), the oldest first."""
+    with open_store(state_file(settings), read_only=True) as store:
+        builds = history(store)
+        if settings.target is not None:
+            key = target_key(store, settings.target)
+            builds = [build for build in builds if build.row.target == key]
+    if as_json:
+        console.print_json(json.dumps([build.to_json() for build in builds]))
+        return 0
+    head = ["build", "date", "commit", "fuzzed", "apis", "tests", "findings", "opened", "fixed", "regressed"]
+    table(console, head, [_line(build) for build in builds])
+    return 0
+
+
+def _line(build: Build) -> list[object]:
+    row = build.row
+    turns = (len(build.fixed), len(build.regressed))
+    work = (_duration(row.seconds), row.apis, f"{row.tests:,}", row.findings)
+    return [row.target, build.date, build.commit[:12], *work, row.opened, *turns]
+
+
+def _duration(seconds: float) -> str:
+    """`1h05m`, `12m`, `40s`."""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return f"{seconds:.0f}s"
+    return f"{minutes // 60}h{minutes % 60:02d}m" if minutes >= 60 else f"{minutes}m"

@@ -1,0 +1,253 @@
+"""What has become of a bug on another build: what each run says, what they say together, what closes and reopens it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.triage.signature import normalised, signature
+
+SHOWN, CHANGED, FLAKY, CLEAN, UNRUNNABLE = "shown", "changed", "flaky", "clean", "unrunnable"
+FIXED, REGRESSED = "fixed", "regressed"
+CLEAN_BUILDS = 2
+
+_CRASH = oracle_of("crash")
+_ATTRIBUTE = re.compile(r"(?:^module|^type object|object)\b.* has no attribute '(\w+)'", re.DOTALL)
+_IMPORTS = ("ImportError", "ModuleNotFoundError")
+# What Python says where a call does not fit the parameters that the function has.
+_UNFIT = re.compile(
+    r"unexpected keyword argument|got multiple values for (?:keyword )?argument|missing \d+ required \w+"
+    r"|missing a required argument|takes (?:no|at most|exactly|from)?\s?[\d\w ]*(?:positional |keyword )?arguments?\b"
+)
+# Libraries leave a name behind for a while whose only work is to say that it is gone.
+_WITHDRAWN = re.compile(r"\b(?:has been|have been|is now|was|been) removed\b|\bno longer (?:available|exists)\b")
+
+
+class Recorded(Protocol):
+    """What a check asks of a bug on record."""
+
+    @property
+    def api(self) -> str:
+        """The canonical public name of what was called."""
+
+    @property
+    def oracle(self) -> str:
+        """Who judged it."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its verdict."""
+
+    @property
+    def signature_text(self) -> str:
+        """Its signature, as it was written when it was found."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What its script did when it was found."""
+
+    @property
+    def script(self) -> str:
+        """Its standalone script."""
+
+
+class Sighting(NamedTuple):
+    """What one run says. status: shown, changed, clean or unrunnable; said: the signature that it has, or why."""
+
+    status: str
+    outcome: Outcome
+    said: str = ""
+
+
+class Check(NamedTuple):
+    """What all runs on one build say together. hits: how many of `runs` show the bug; outcome: of the one that decides.
+
+    status: shown (all runs), flaky (some), else changed, unrunnable or clean.
+    """
+
+    status: str
+    hits: int
+    runs: int
+    outcome: Outcome
+    said: str = ""
+
+
+class Mark(NamedTuple):
+    """A check as it is on record: on which build, and its status."""
+
+    build: str
+    status: str
+
+
+class Event(NamedTuple):
+    """A turn in the life of a bug. kind: fixed (on the first clean build) or regressed; build: where."""
+
+    kind: str
+    build: str
+
+
+def summed(sightings: Sequence[Sighting]) -> Check:
+    """The runs of one script together; no run that tells nothing makes a build clean."""
+    hits = [seen for seen in sightings if seen.status == SHOWN]
+    status = (SHOWN if len(hits) == len(sightings) else FLAKY) if hits else _worst(sightings)
+    decisive = next(seen for seen in sightings if seen.status == (SHOWN if hits else status))
+    return Check(status, len(hits), len(sightings), decisive.outcome, decisive.said)
+
+
+def _worst(sightings: Sequence[Sighting]) -> str:
+    return next(status for status in (CHANGED, UNRUNNABLE, CLEAN) if any(seen.status == status for seen in sightings))
+
+
+def by_failure(bug: Recorded, outcome: Outcome, dialect: Dialect) -> Sighting:
+    """A script that fails by itself: the oracle of crashes tells whether, the signature whether it is the same bug."""
+    verdict = _CRASH.judge({"cpu": outcome}, dialect)
+    if verdict.clean:
+        return _returned(outcome, bug.script)
+    text = signature(bug.api, verdict, outcome).text
+    return Sighting(SHOWN if text in _own(bug) else CHANGED, outcome, text)
+
+
+def by_assertion(bug: Recorded, outcome: Outcome, dialect: Dialect) -> Sighting:
+    """A script that asserts what should hold: the assertion is the bug, any other failure is another one."""
+    if (outcome.kind, outcome.name) == ("exception", "AssertionError"):
+        return Sighting(SHOWN, outcome, bug.signature_text)
+    seen = by_failure(bug, outcome, dialect)
+    if seen.status == CLEAN and outcome.kind != "ok":
+        return Sighting(CHANGED, outcome, _named(bug.api, outcome))
+    return seen if seen.status != SHOWN else seen._replace(status=CHANGED)
+
+
+def beside_plain(seen: Sighting, plain: Outcome, script: str) -> Sighting:
+    """What an asserting script says that shows nothing, in the light of the plain call alone.
+
+    Two sides that fail alike satisfy some assertions; a call that is refused without any mode has no modes to differ.
+    """
+    why = hindrance(plain, script)
+    if why:
+        return Sighting(UNRUNNABLE, plain, why)
+    refused = plain.kind == "exception" and _words(plain) == _words(seen.outcome)
+    return Sighting(CLEAN, seen.outcome) if refused and seen.status == CHANGED else seen
+
+
+def by_verdicts(
+    bug: Recorded, found: Iterable[tuple[Verdict, Outcome]], wanted: str, first: Outcome, dialect: Dialect
+) -> Sighting:
+    """A test case that no script can show, replayed: its verdicts tell. `first` is what the plain call did."""
+    judged = [(verdict, outcome, signature(bug.api, verdict, outcome).text) for verdict, outcome in found]
+    ours = [each for each in judged if each[0].oracle == bug.oracle]
+    for verdict, outcome, text in ours:
+        if (verdict.kind, text) == (bug.kind, wanted):
+            return Sighting(SHOWN, outcome, text)
+    if ours:
+        return Sighting(CHANGED, ours[0][1], ours[0][2])
+    if first.kind == "skipped":
+        return Sighting(UNRUNNABLE, first, first.text or first.name)
+    seen = by_failure(bug, first, dialect)
+    return seen if seen.status != SHOWN else seen._replace(status=CHANGED)
+
+
+def _returned(outcome: Outcome, script: str) -> Sighting:
+    why = hindrance(outcome, script)
+    return Sighting(UNRUNNABLE if why else CLEAN, outcome, why)
+
+
+def _own(bug: Recorded) -> tuple[str, str]:
+    """The bug's signature as it is on record, and as it would be written today."""
+    return bug.signature_text, signature(bug.api, Verdict(bug.oracle, bug.kind), bug.outcome).text
+
+
+def _named(api: str, outcome: Outcome) -> str:
+    return f"{api}: {outcome.name}: {normalised(outcome.text)}"
+
+
+def _words(outcome: Outcome) -> tuple[str, str]:
+    return outcome.name, normalised(outcome.text)
+
+
+def hindrance(outcome: Outcome, script: str) -> str:
+    """Why a script that did not fail like its bug has told nothing of it; empty where it has.
+
+    A name that is gone, a call that no longer fits its function, a process that ended before its time.
+    """
+    said = f"{outcome.name}: {outcome.text.strip().partition(chr(10))[0]}"
+    if outcome.kind == "exit" or outcome.name == "SIGKILL":
+        return f"the process ended: {said}"
+    if outcome.kind == "exception" and (_misses(outcome, script) or _unfit(outcome)):
+        return said
+    return ""
+
+
+def _misses(outcome: Outcome, script: str) -> bool:
+    if outcome.name in (*_IMPORTS, "SyntaxError"):
+        return True
+    if outcome.name == "NameError":
+        return not outcome.frames
+    if outcome.name != "AttributeError":
+        return bool(_WITHDRAWN.search(outcome.text))
+    missing = _ATTRIBUTE.search(outcome.text)
+    # Inside the library the same words may be about anything; a module answers for the names that are asked of it.
+    asked = not outcome.frames or outcome.text.startswith("module ")
+    return missing is not None and asked and missing.group(1) in _asked_for(script)
+
+
+def _unfit(outcome: Outcome) -> bool:
+    return outcome.name == "TypeError" and bool(_UNFIT.search(outcome.text))
+
+
+def _asked_for(script: str) -> frozenset[str]:
+    """The attributes that a script asks for."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+
+
+def events(found: str, order: Sequence[str], marks: Iterable[Mark]) -> tuple[Event, ...]:
+    """The life of a bug out of its checks, the oldest first; `order` has all builds of the library, oldest first.
+
+    It is fixed where the two newest builds that were checked, both later than the one where it was found, are clean,
+    and its script still showed it where it was found after the first of them. It has regressed where a build after the
+    first clean one shows it again; where that one itself does, it never was fixed.
+    """
+    place = {build: number for number, build in enumerate(order)}
+    newest: dict[str, str] = {}
+    past: list[Event] = []
+    verified = False
+    for mark in marks:
+        if mark.build == found:
+            verified = mark.status == SHOWN and CLEAN in newest.values()
+        newest[mark.build] = mark.status
+        if past and past[-1].kind == FIXED:
+            verified = _reopen(past, mark, place) and verified
+        elif verified and (first := first_clean(found, order, newest)):
+            past.append(Event(FIXED, first))
+    return tuple(past)
+
+
+def _reopen(past: list[Event], mark: Mark, place: Mapping[str, int]) -> bool:
+    """Whether it stays fixed."""
+    behind = place[mark.build] - place[past[-1].build]
+    if mark.status not in (SHOWN, FLAKY) or behind < 0:
+        return True
+    if behind:
+        past.append(Event(REGRESSED, mark.build))
+    else:
+        past.pop()
+    return False
+
+
+def first_clean(found: str, order: Sequence[str], newest: Mapping[str, str]) -> str:
+    """Where the clean builds begin that lead up to the newest checked one; empty where they are too few."""
+    later = [build for build in order[order.index(found) + 1 :] if build in newest]
+    clean: list[str] = []
+    for build in reversed(later):
+        if newest[build] != CLEAN:
+            break
+        clean.append(build)
+    return clean[-1] if len(clean) >= CLEAN_BUILDS else ""
