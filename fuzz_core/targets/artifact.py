@@ -104,7 +104,7 @@ def without_secrets(url: str) -> str:
         parts = urlsplit(url)
         host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
     except ValueError as error:
-        raise UserError(f"{url!r} is no address: {error}", "write https://HOST/PATH") from error
+        raise UserError(f"the address of an index is none: {error}", "write https://HOST/PATH") from error
     host = f"[{parts.hostname}]{host.removeprefix(str(parts.hostname))}" if ":" in (parts.hostname or "") else host
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 

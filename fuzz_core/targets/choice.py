@@ -18,14 +18,16 @@ from fuzz_core.targets.artifact import Artifact, day_of
 class Wish:
     """What is looked for. version: exactly that one. nightly: dated builds. label: the part behind the `+`.
 
-    accelerated: whether a build for CUDA is wanted, None where a package has one build for all. driver: the newest CUDA
-    version that this machine runs, as (major, minor); plain_is_cpu: whether a build without label is a CPU one.
+    accelerated: whether a build for CUDA is wanted, None where a package has one build for all. strict: whether no
+    other flavour will do. driver: the newest CUDA version that this machine runs, as (major, minor). plain_is_cpu:
+    whether a build without label is a CPU one.
     """
 
     version: str | None = None
     nightly: bool = False
     label: str | None = None
     accelerated: bool | None = None
+    strict: bool = False
     driver: tuple[int, int] | None = None
     plain_is_cpu: bool = False
 
@@ -85,8 +87,12 @@ def _has_label(artifact: Artifact, wish: Wish) -> bool:
 
 
 def _of_flavour(found: list[Artifact], wish: Wish) -> list[Artifact]:
-    """Nightlies come in flavours, of which one may be missing tonight: yesterday's is better than another flavour."""
-    return [each for each in found if flavour_fits(each, wish)] or found if wish.nightly else found
+    """Of nightlies, one flavour may be missing tonight: its build of yesterday is better than another flavour.
+
+    Where nothing is of the flavour, all are given: the caller says what is wrong with them.
+    """
+    fitting = [each for each in found if flavour_fits(each, wish)]
+    return fitting or found if wish.nightly or wish.strict else found
 
 
 def _is_cpu(artifact: Artifact, wish: Wish) -> bool:

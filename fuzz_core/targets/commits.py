@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ def nightly_releases(day: date, session: requests.Session) -> list[NightlyReleas
     asked = {"sha": "nightly", "per_page": "100", **around}
     with session.get(address, params=asked, timeout=_TIMEOUT_S) as answer:
         answer.raise_for_status()
-        data = answer.json()
+        data = json.loads(answer.content)
     if not isinstance(data, list):
         raise ValueError("no list of commits")
     return [release for entry in data if (release := _release(entry)) is not None]

@@ -18,7 +18,8 @@ from fuzz_core.targets.installer import IndexUnreachable
 
 TIMEOUT_S = 60.0
 TRIES = 5
-_CHUNK = 1 << 20
+# What a cut connection loses of the download, at most.
+_CHUNK = 1 << 16
 # Some stores of files answer 403 for what is not there, so that nobody learns what is.
 _GONE = (403, 404, 410)
 

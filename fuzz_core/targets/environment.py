@@ -70,7 +70,9 @@ def _newest(spec: TargetSpec, flavour: Flavour, home: Path, access: Access) -> T
     except installer.IndexUnreachable as error:
         if not access.allow_cached:
             raise installer.IndexUnreachable(error.problem, f"{error.remedy}, or allow what is kept here") from error
-        return _first(spec, _kept(spec, flavour, home, error), flavour, home, access)
+        kept = _kept(spec, flavour, home, error)
+        # Of what is kept as a wheel alone, the dependencies may be out of reach; an older build may be installed.
+        return _first(spec, kept, flavour, home, access, (Vanished, installer.IndexUnreachable))
 
 
 def _kept(spec: TargetSpec, flavour: Flavour, home: Path, error: UserError) -> list[Build]:
@@ -80,17 +82,24 @@ def _kept(spec: TargetSpec, flavour: Flavour, home: Path, error: UserError) -> l
     return [replace(build, notes=(note, *build.notes)) for build in found]
 
 
-def _first(spec: TargetSpec, listed: list[Build], flavour: Flavour, home: Path, access: Access) -> Target:
-    """The first that can be had. A pinned one, or the last, raises what is wrong with it."""
+def _first(
+    spec: TargetSpec,
+    listed: list[Build],
+    flavour: Flavour,
+    home: Path,
+    access: Access,
+    passing: tuple[type[UserError], ...] = (Vanished,),
+) -> Target:
+    """The first that can be had: `passing` are the errors after which the next is tried, unless one was pinned."""
     gone: tuple[str, ...] = ()
     for build in listed:
         try:
             return _of_build(spec, replace(build, notes=(*build.notes, *gone)), flavour, home, access)
-        except Vanished as error:
+        except passing as error:
             if spec.version is not None:
                 raise
-            gone += (f"{error.problem}: took the next newest",)
-    raise Vanished(f"nothing of {spec.text} can be downloaded any more: {gone[0]}", "ask the index later")
+            gone += (f"{error.problem.splitlines()[0]}: took the next newest",)
+    raise Vanished(f"no build of {spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later")
 
 
 def _existing(spec: TargetSpec, home: Path) -> Target:

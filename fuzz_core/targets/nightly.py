@@ -107,7 +107,8 @@ def _wish(spec: TargetSpec, flavour: Flavour) -> choice.Wish:
         return choice.Wish(spec.version, spec.nightly, spec.label)
     accelerated = wanted_flavour(spec, flavour) == "cuda"
     driver = _driver() if accelerated and not spec.label else None
-    return choice.Wish(spec.version, spec.nightly, spec.label, accelerated, driver, sys.platform != "linux")
+    flavoured = (accelerated, flavour != "auto", driver, sys.platform != "linux")
+    return choice.Wish(spec.version, spec.nightly, spec.label, *flavoured)
 
 
 def _driver() -> tuple[int, int] | None:

@@ -46,6 +46,17 @@ def tensorflow_facts(tf):
     return {"commit": tf.version.GIT_VERSION, "cuda": tf.sysconfig.get_build_info().get("cuda_version"),
             "devices": ["cpu"] + ["cuda:%d %s" % pair for pair in enumerate(names)]}
 
+def facts_of(module):
+    # Where the libraries around PyTorch keep it as well.
+    said = getattr(getattr(module, "version", None), "git_version", None)
+    return {"commit": said if isinstance(said, str) else None}
+
+def version_said(module, library):
+    if hasattr(module, "__version__"):
+        return str(module.__version__)
+    import importlib.metadata
+    return importlib.metadata.version(library)
+
 def main(asked, known):
     python = ".".join(str(part) for part in sys.version_info[:3])
     if sys.version_info < OLDEST:
@@ -56,9 +67,9 @@ def main(asked, known):
         return say(found=found)
     library = asked or found[0]
     module = importlib.import_module(library)
-    facts = {"torch": torch_facts, "tensorflow": tensorflow_facts}.get(library, lambda module: {})(module)
+    facts = {"torch": torch_facts, "tensorflow": tensorflow_facts}.get(library, facts_of)(module)
     tag = {"cpython": "cp", "pypy": "pp"}.get(sys.implementation.name, sys.implementation.name)
-    say(library=library, version=str(module.__version__), python=python, platform=sysconfig.get_platform(),
+    say(library=library, version=version_said(module, library), python=python, platform=sysconfig.get_platform(),
         tag="%s%d%d" % (tag, sys.version_info[0], sys.version_info[1]), numpy=version_of("numpy"), **facts)
 
 main(sys.argv[3], sys.argv[4:])

@@ -64,6 +64,14 @@ class Target:
         )
 
 
+def to_json(target: Target) -> dict[str, Any]:
+    """Everything of it as JSON data, without what an address may hold of passwords."""
+    data = dataclasses.asdict(target) | {"python": str(target.python)}
+    if target.origin is not None:
+        data["origin"]["artifact"] = target.origin.artifact.to_json()
+    return data
+
+
 def _told(origin: Origin) -> str:
     day = f"built {origin.day}" if origin.dated_by == "version" else f"uploaded {origin.day}"
     commit = f"commit {origin.commit} by {origin.commit_by}" if origin.commit else "source commit unknown"
@@ -100,9 +108,7 @@ def lock_of(root: Path, key: str) -> FileLock:
 
 def write_record(root: Path, target: Target) -> None:
     """Declares a target complete: the last step of making one, atomic."""
-    data = dataclasses.asdict(target) | {"schema": SCHEMA, "python": str(target.python)}
-    if target.origin is not None:
-        data["origin"]["artifact"] = target.origin.artifact.to_json()
+    data = to_json(target) | {"schema": SCHEMA}
     handle, temporary = tempfile.mkstemp(dir=root / target.key, prefix=_RECORD)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(data, file, indent=1)

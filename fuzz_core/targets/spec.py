@@ -37,7 +37,7 @@ FORMS = (
     "python:/path/to/bin/python"
 )
 _NIGHTS = {"torch-nightly": "torch"}
-_NAME = re.compile(r"(?P<name>[^/=<>~!\s]+)(?:/(?P<label>[A-Za-z0-9._]+))?\s*(?P<version>==.*)?", re.DOTALL)
+_NAME = re.compile(r"(?P<name>[^/=<>~!\s]+)(?:/(?P<label>[A-Za-z0-9._]+))?\s*(?P<version>[=<>~!].*)?", re.DOTALL)
 _PLUGIN = "nightfuzz_"
 _ALIKE = 60  # of 100: below that a guess is noise
 

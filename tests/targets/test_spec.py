@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.spec import DISTRIBUTIONS, LISTED, parse_spec
+from fuzz_core.targets.spec import DISTRIBUTIONS, LISTED, libraries, parse_spec
 
 NUMBERS = st.lists(st.integers(0, 3000), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
 LABELS = st.sampled_from(["", "+cpu", "+cu130", ".dev20260424", "rc1", ".post1", ".dev20260424+cpu"])
@@ -123,3 +123,59 @@ def test_distributions_agree_with_the_dialects() -> None:
         assert {name for name, held in DISTRIBUTIONS.items() if held == library} == set(
             dialect_of(library).distributions
         )
+
+
+@given(st.sampled_from(["", "/cpu", "/cu130", "/CU126"]), st.sampled_from(["", "==2.13.0.dev20260424", " == 2.13.0"]))
+def test_nights_of_torch_have_a_label_and_a_version(label: str, version: str) -> None:
+    spec = parse_spec(f"Torch-Nightly{label}{version}")
+    assert (spec.kind, spec.distribution, spec.library, spec.nightly) == ("index", "torch", "torch", True)
+    assert spec.label == (label.strip("/").lower() or None)
+    assert spec.version == (version.strip("= ") or None)
+    assert parse_spec(spec.text) == spec
+
+
+@given(NAMES, VERSIONS, st.sampled_from(["http://127.0.0.1:80/simple", "https://host/a/b/", " https://HOST/"]))
+def test_a_package_of_an_index_is_the_same_in_both_forms(name: str, version: str, address: str) -> None:
+    spec = parse_spec(f"index:{address}#{name}=={version}")
+    assert (spec.kind, spec.distribution, spec.version) == ("index", name, str(Version(version)))
+    assert spec.nightly == name.startswith("tf-nightly")
+    assert spec == parse_spec(f"{name}=={version}", index=address.strip()) == parse_spec(spec.text)
+
+
+def test_nights_come_from_any_index() -> None:
+    spec = parse_spec("torch-nightly/cpu", index="https://host/nights")
+    assert spec.text == "index:https://host/nights#torch-nightly/cpu"
+    assert (spec.index, spec.label, spec.nightly) == ("https://host/nights", "cpu", True)
+    assert parse_spec(spec.text) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("index:https://host/simple", "names no package"),
+        ("index:#torch", "is no address of a package index"),
+        ("index:host/simple#torch", "is no address of a package index"),
+        ("index:file:///wheels#torch", "is no address of a package index"),
+        ("index:https://user:hunter2@host/simple#torch", "the address of the index https://host/simple holds secrets"),
+        ("index:https://host:port/simple#torch", "the address of an index is none"),
+        ("index:https://host/simple#", "is no target"),
+        ("index:https://host/simple#troch", "'troch' holds no library"),
+        ("torch-nightly/", "is no target"),
+        ("torch-nightly>=2.0", "no single version"),
+        ("torch/cpu", "is no target"),
+    ],
+)
+def test_bad_addresses_and_nights_name_the_fault(text: str, problem: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_spec(text)
+    assert problem in caught.value.problem
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_library_from_outside_is_known_by_its_module() -> None:
+    assert "fakelib" in libraries()
+    assert parse_spec("index:https://host/simple#fakelib").library == "fakelib"
+    assert parse_spec("index:https://host/simple#our-fake", library="fakelib").library == "fakelib"
+    with pytest.raises(UserError, match="'our-fake' holds no library") as caught:
+        parse_spec("index:https://host/simple#our-fake")
+    assert "--library" in caught.value.remedy

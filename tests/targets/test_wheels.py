@@ -1,0 +1,266 @@
+"""The wheel cache: verified, shared, bounded; a download goes on where it was cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from fakeindex import Faults, faulty_index
+from fakewheels import FakeWheel, write_wheel
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets import index, wheels
+from fuzz_core.targets.artifact import Artifact
+from fuzz_core.targets.download import TRIES, Fetcher, Vanished
+from fuzz_core.targets.installer import IndexUnreachable
+from fuzz_core.targets.record import lock_of
+from fuzz_core.targets.wheels import cached, held, wheels_root
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FILLING = "filling = " + repr("x" * 500_000)
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Faults]]:
+    """An index with three versions of a library, of half a million bytes each."""
+    monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
+    for version in ("1.0", "1.1", "1.2"):
+        write_wheel(tmp_path / "served", FakeWheel("lib", version, FILLING))
+    with faulty_index(tmp_path / "served") as told:
+        yield told
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def fetcher(waits: list[float]) -> Iterator[Fetcher]:
+    with index.session() as session:
+        yield Fetcher(session, waits.append)
+
+
+def listed(address: str, version: str = "1.0") -> Artifact:
+    return next(each for each in index.listing(address, "lib") if each.version == version)
+
+
+def served_file(tmp_path: Path, artifact: Artifact) -> Path:
+    return tmp_path / "served" / artifact.filename
+
+
+def get(artifact: Artifact, fetcher: Fetcher, bound: int = wheels.BOUND_BYTES) -> bytes:
+    with held(artifact, fetcher, bound) as path:
+        assert path.name == artifact.filename
+        return path.read_bytes()
+
+
+def left() -> list[str]:
+    """Every file under the cache but the locks."""
+    return sorted(path.name for path in wheels_root().glob("*/*") if path.parent.name != ".locks")
+
+
+def test_a_wheel_is_downloaded_once_and_shared(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+    address, faults = served
+    artifact = listed(address)
+    assert get(artifact, fetcher) == get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert faults.asked == [(artifact.filename, None)]
+    assert cached() == [artifact]
+    assert left() == [artifact.filename, "wheel.json"]
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_a_cut_download_goes_on_where_it_stopped(
+    served: tuple[str, Faults], fetcher: Fetcher, waits: list[float], tmp_path: Path, weak: bool
+) -> None:
+    address, faults = served
+    artifact = listed(address)
+    faults.cut, faults.weak = [200_000, 170_000], weak
+    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert faults.asked[0][1] is None
+    starts = [int(str(place).strip("bytes=-")) for _name, place in faults.asked[1:]]
+    assert 100_000 < starts[0] <= 200_000 < starts[1] <= 370_000
+    assert waits == [1.0, 2.0]
+
+
+def test_a_server_without_ranges_sends_all_again(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+    address, faults = served
+    artifact = listed(address)
+    faults.cut, faults.deaf = [200_000], True
+    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+
+
+def cut_off(address: str, faults: Faults, fetcher: Fetcher) -> Artifact:
+    """A download that failed for good after two hundred thousand bytes."""
+    artifact = listed(address)
+    faults.cut = [200_000] + [0] * (TRIES - 1)
+    with pytest.raises(IndexUnreachable, match="can't be downloaded"):
+        get(artifact, fetcher)
+    faults.asked.clear()
+    return artifact
+
+
+def test_the_next_run_goes_on_where_the_last_one_failed(
+    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path
+) -> None:
+    address, faults = served
+    artifact = cut_off(address, faults, fetcher)
+    assert cached() == []
+    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    [(_name, place)] = faults.asked
+    assert place is not None
+    assert left() == [artifact.filename, "wheel.json"]
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_a_file_that_was_replaced_since_is_not_joined_to_the_old_part(
+    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path, weak: bool
+) -> None:
+    address, faults = served
+    faults.weak = weak
+    artifact = cut_off(address, faults, fetcher)
+    [part] = wheels_root().glob("*/*.part")
+    part.write_bytes(b"y" * 100_000)
+    if not weak:
+        Path(f"{part}.json").write_text(json.dumps({"validator": '"of another file"'}))
+    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert len(faults.asked) == (2 if weak else 1)
+
+
+@pytest.mark.parametrize("extra", [b"", b"too much"])
+def test_a_part_that_is_whole_or_longer_ends_well(
+    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path, extra: bytes
+) -> None:
+    address, faults = served
+    artifact = cut_off(address, faults, fetcher)
+    content = served_file(tmp_path, artifact).read_bytes()
+    [part] = wheels_root().glob("*/*.part")
+    part.write_bytes(content + extra)
+    assert get(artifact, fetcher) == content
+
+
+def test_a_wrong_hash_is_an_error_and_leaves_nothing(served: tuple[str, Faults], fetcher: Fetcher) -> None:
+    address, faults = served
+    faults.lies = True
+    artifact = listed(address)
+    with pytest.raises(UserError, match=r"lib-1\.0.* is damaged: the index says SHA-256"):
+        get(artifact, fetcher)
+    assert (left(), cached()) == ([], [])
+
+
+def test_a_truncated_wheel_is_an_error_and_leaves_nothing(
+    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path
+) -> None:
+    address, _faults = served
+    artifact = listed(address)
+    path = served_file(tmp_path, artifact)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(UserError, match="the index says 5"):
+        get(artifact, fetcher)
+    assert left() == []
+    # Nothing gives it away here but its form: the index tells hash and size of the truncated file.
+    with pytest.raises(UserError, match="broken in its index"):
+        get(listed(address), fetcher)
+    assert left() == []
+
+
+def test_an_archive_that_is_no_wheel_is_an_error(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "served" / "lib-2.0-py3-none-any.whl", "w") as archive:
+        archive.writestr("readme", "nothing")
+    with pytest.raises(UserError, match="no metadata"):
+        get(listed(served[0], "2.0"), fetcher)
+    assert left() == []
+
+
+@pytest.mark.parametrize("unhashed", [False, True])
+def test_a_kept_file_that_rots_is_downloaded_anew(
+    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path, unhashed: bool
+) -> None:
+    address, faults = served
+    faults.unhashed = unhashed
+    artifact = listed(address)
+    get(artifact, fetcher)
+    [kept] = wheels_root().glob("*/*.whl")
+    kept.write_bytes(kept.read_bytes()[:-1] + b"!")
+    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert len(faults.asked) == 2
+
+
+def test_what_is_gone_is_told(served: tuple[str, Faults], fetcher: Fetcher) -> None:
+    address, faults = served
+    artifact = listed(address)
+    faults.gone = {artifact.filename}
+    with pytest.raises(Vanished, match="HTTP 404"):
+        get(artifact, fetcher)
+
+
+def test_a_server_in_trouble_is_asked_again(served: tuple[str, Faults], fetcher: Fetcher, waits: list[float]) -> None:
+    address, faults = served
+    artifact = listed(address)
+    faults.broken = 503
+    with pytest.raises(IndexUnreachable, match="the server does not send it"):
+        get(artifact, fetcher)
+    assert waits == [1.0, 2.0, 4.0, 8.0]
+
+
+def test_the_least_recently_used_goes_first(served: tuple[str, Faults], fetcher: Fetcher) -> None:
+    first, second, third = (listed(served[0], version) for version in ("1.0", "1.1", "1.2"))
+    for age, artifact in enumerate((second, first)):
+        get(artifact, fetcher)
+        os.utime(wheels_root() / artifact.key / "wheel.json", (age, age))
+    get(third, fetcher, bound=1_200_000)
+    assert {each.version for each in cached()} == {"1.0", "1.2"}
+
+
+def test_what_is_held_stays_and_so_does_what_is_larger_than_the_bound(
+    served: tuple[str, Faults], fetcher: Fetcher
+) -> None:
+    first, second = listed(served[0]), listed(served[0], "1.1")
+    with held(first, fetcher) as path:
+        get(second, fetcher, bound=1)
+        assert path.exists()
+    assert {each.version for each in cached()} == {"1.0", "1.1"}
+    get(second, fetcher, bound=1)
+    assert {each.version for each in cached()} == {"1.1"}
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(uses=st.lists(st.tuples(st.sampled_from(["1.0", "1.1", "1.2"]), st.integers(0, 2_000_000)), max_size=6))
+def test_the_cache_keeps_to_its_bound_or_to_what_was_used_last(
+    served: tuple[str, Faults], fetcher: Fetcher, uses: list[tuple[str, int]]
+) -> None:
+    for version, bound in uses:
+        get(listed(served[0], version), fetcher, bound)
+        kept = [each.version for each in cached()]
+        assert version in kept
+        assert len(kept) == 1 or sum(each.stat().st_size for each in wheels_root().glob("*/*")) <= bound
+
+
+CHILD = """
+import sys
+from fuzz_core.targets import index, wheels
+from fuzz_core.targets.download import Fetcher
+artifact = index.listing(sys.argv[1], "lib")[0]
+with index.session() as session, wheels.held(artifact, Fetcher(session)) as path:
+    print(len(path.read_bytes()))
+"""
+
+
+def test_two_processes_download_once(served: tuple[str, Faults], tmp_path: Path) -> None:
+    address, faults = served
+    artifact = index.listing(address, "lib")[0]
+    env = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    with lock_of(wheels_root(), artifact.key):
+        command = [sys.executable, "-c", CHILD, address]
+        children = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    sizes = {int(child.communicate(timeout=120)[0]) for child in children}
+    assert sizes == {served_file(tmp_path, artifact).stat().st_size}
+    assert faults.asked == [(artifact.filename, None)]
