@@ -100,7 +100,7 @@ def test_a_vanished_pin_is_an_error(faulty: tuple[str, Faults]) -> None:
 def test_when_all_have_vanished_that_is_said(faulty: tuple[str, Faults]) -> None:
     address, faults = faulty
     faults.gone = {f"fakelib-{night}-py3-none-any.whl" for night in NIGHTS}
-    with pytest.raises(Vanished, match=r"nothing of .* can be downloaded any more"):
+    with pytest.raises(Vanished, match=r"no build of .* can be had: .*HTTP 404"):
         made(address)
 
 
