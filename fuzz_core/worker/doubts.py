@@ -20,7 +20,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, TestCase
 from fuzz_core.worker.garbage import GARBAGE, garbage
-from fuzz_core.worker.nearby import aside, grown, has_ties, tempered, without_ties
+from fuzz_core.worker.nearby import aside, grown, has_ties, nudged, tempered, without_ties
 from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
 
 REFERENCE = "cpu-fp64"
@@ -35,6 +35,8 @@ LARGEST_WHOLE = 2.0**31
 # Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
 LARGEST_EXPONENT = 38
 LARGEST_NUMBER = 10.0**LARGEST_EXPONENT
+# A difference quotient takes steps of 1e-12 at the least.
+FINEST_EXPONENT = 12
 LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
 # The product of five numbers below this power of the least normal one may vanish.
 UNDERFLOW = 0.2
@@ -204,14 +206,33 @@ def _about_gradient(execution: Executing, test: TestCase, mode: str, actual: Any
     quotient, against = _result(execution, test, NUMERICAL), execution.mode(NUMERICAL).against
     if quotient is None:
         return "not smooth here"
+    first, moved = _result(execution, test, against), _result(execution, nudged(test), against)
+    if first is None or (moved is not None and execution.adapter.differences(first[0], moved[0], "gradient")):
+        return "ill-conditioned"
     if mode == NUMERICAL:
-        return "not smooth here" if _agree(execution, aside(test), mode) else ""
+        if _has_exponent(test) and not any(first[0]):
+            return "steps too small to see"
+        return "" if _differ(execution, aside(test), mode) else "not smooth here"
     if execution.mode(mode).against == against:
         wrong = execution.adapter.differences(quotient[0], actual, "gradient")
         return "" if wrong else "right by difference quotients"
-    first = _result(execution, test, against)
-    right = first is not None and not execution.adapter.differences(quotient[0], first[0], "gradient")
-    return "" if right else "first derivatives differ already"
+    wrong = execution.adapter.differences(quotient[0], first[0], "gradient")
+    return "first derivatives differ already" if wrong else ""
+
+
+def _has_exponent(test: TestCase) -> bool:
+    """Whether a whole number is none of the lengths, and as a power of ten finer than a quotient's smallest step."""
+    lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
+    return any(abs(number) >= FINEST_EXPONENT and number not in lengths for number in numbers_of(test.invocation))
+
+
+def _differ(execution: Executing, test: TestCase, mode: str) -> bool:
+    """Whether both modes return for another test case, and not the same."""
+    way = execution.mode(mode)
+    first, second = _result(execution, test, way.against), _result(execution, test, mode)
+    if first is None or second is None:
+        return False
+    return bool(execution.adapter.differences(first[0], second[0], way.relation))
 
 
 def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:

@@ -18,7 +18,9 @@ _STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|m
 # What is only defined for such matrices is differentiated as if every change kept them so.
 _STRUCTURE = re.compile(r"[Hh]ermitian|symmetric")
 _REPEATED = re.compile(r"duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd")
-_SEE = re.compile(r":(?:meth|func):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
+# Steps that are differentiated as if they were none.
+_ROUNDED = re.compile(r"quantiz")
+_SEE = re.compile(r":(?:meth|func|class):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
 # A text that is no longer than this only refers to another one.
 _SHORT = 400
 
@@ -55,9 +57,9 @@ def speaks_of_storage(function: Any) -> bool:
 
 
 def restricts_gradients(function: Any) -> bool:
-    """Whether its documentation says that derivatives hold for some matrices or places alone, or not at all."""
+    """Whether derivatives hold, as is documented, for some matrices or places alone, for a straight line, or never."""
     text = documentation(function)
-    return (_STRUCTURE.search(text) or _REPEATED.search(text)) is not None
+    return any(pattern.search(text) for pattern in (_STRUCTURE, _REPEATED, _ROUNDED))
 
 
 @cache
