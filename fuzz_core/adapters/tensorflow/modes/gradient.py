@@ -20,6 +20,7 @@ from fuzz_core.ir.values import TestCase
 STEP = 1e-6
 # So many elements of a tensor are moved alone.
 ALONE = 4
+FAR = (0.25, -0.25, 16.0, -16.0)
 # Inputs of operators that must be what another operator returned: drawn beside its arguments they are not.
 RETURNED = ("orig_output", "output_image", "reserve_space", "reserve_space_1", "reserve_space_2", "reserve_space_3")
 EPSILON = 2.0**-52
@@ -133,7 +134,8 @@ class Numerical(Gradient):
 def _check_slopes(scalar: Scalar, points: Tensors) -> None:
     """Raises BuildError for slopes that are no derivatives by design: those of what takes steps, as quantisers do.
 
-    Some elements are moved alone: the function stays exactly as it is, yet backward mode has a slope there.
+    Some elements are moved alone: by little the function stays exactly as it is, by much it does not, yet backward
+    mode has a slope there.
     """
     slopes = _slopes(scalar, points)
     here = float(scalar(*points))
@@ -143,7 +145,8 @@ def _check_slopes(scalar: Scalar, points: Tensors) -> None:
         sloping = np.flatnonzero(np.asarray(tf.convert_to_tensor(slope)))
         for index in sloping[:: max(1, len(sloping) // ALONE)][:ALONE]:
             alone = tf.reshape(tf.one_hot(int(index), int(tf.size(point)), dtype=tf.float64), point.shape)
-            if all(_along_line(scalar, points, place, step * alone) == here for step in (8 * STEP, -8 * STEP)):
+            moved = [_along_line(scalar, points, place, step * alone) != here for step in (8 * STEP, -8 * STEP, *FAR)]
+            if any(moved[2:]) and not any(moved[:2]):
                 raise BuildError("a step function")
 
 
