@@ -19,14 +19,17 @@ ASIDE = 1e-3
 NUDGE = 1e-3
 # A product of eight numbers of these magnitudes neither overflows nor vanishes in single precision.
 LEAST, LARGEST = 2.0**-12, 2.0**12
-WHOLE = ("int", "uint")
+WHOLE = ("int", "uint", "bool")
 
 Elements = NDArray[Any]
 
 
 def aside(test: TestCase) -> TestCase:
-    """Every real number a little off, by an amount that depends on where it stands: ties and kinks are gone."""
-    return _changed(test, ("float",), lambda drawn, _: drawn * (1 + _places(drawn)) + (drawn == 0) * _places(drawn))
+    """Every real number a little off, by an amount that depends on where it stands: ties and kinks are gone.
+
+    In single precision where that is more than there is: else equal ones would be rounded to equal ones.
+    """
+    return _changed(test, lambda drawn: drawn * (1 + _places(drawn)) + (drawn == 0) * _places(drawn), "float32")
 
 
 def nudged(test: TestCase) -> TestCase:
@@ -43,12 +46,15 @@ def nudged(test: TestCase) -> TestCase:
 
 def tempered(test: TestCase) -> TestCase:
     """Every real number that is not zero between LEAST and LARGEST in magnitude."""
-    return _changed(test, ("float",), lambda drawn, _: np.sign(drawn) * np.clip(np.abs(drawn), LEAST, LARGEST))
+    return _changed(test, lambda drawn: np.sign(drawn) * np.clip(np.abs(drawn), LEAST, LARGEST))
 
 
 def without_ties(test: TestCase) -> TestCase:
-    """Every tensor of integers by the ranks of its elements, of equal ones in order: none is equal to another."""
-    return _changed(test, WHOLE, _ranks)
+    """Every tensor of integers by the ranks of its elements, of equal ones in order: none is equal to another.
+
+    In 64 bits where the dtype does not have so many numbers.
+    """
+    return test._replace(invocation=with_tensors(test.invocation, _ranked))
 
 
 def grown(test: TestCase) -> TestCase:
@@ -62,14 +68,15 @@ def has_ties(test: TestCase) -> bool:
     return any(len(np.unique(elements(tensor))) < tensor.size for tensor in whole)
 
 
-def _changed(test: TestCase, kinds: tuple[str, ...], change: Callable[[Elements, str], Elements]) -> TestCase:
+def _changed(test: TestCase, change: Callable[[Elements], Elements], least: str = "") -> TestCase:
     def of(tensor: Tensor) -> Tensor:
         dtype = DTYPES[tensor.dtype]
-        if dtype.kind not in kinds or not tensor.size:
+        if dtype.kind != "float" or not tensor.size:
             return tensor
+        name = least if least and DTYPES[least].bits > dtype.bits else tensor.dtype
         with np.errstate(all="ignore"):
-            made = change(elements(tensor).astype(np.float64 if dtype.kind == "float" else dtype.storage), tensor.dtype)
-            return tensor._replace(fill=Fill("values", data=pack(made.astype(dtype.storage))))
+            made = change(elements(tensor).astype(np.float64))
+            return tensor._replace(dtype=name, fill=Fill("values", data=pack(made.astype(DTYPES[name].storage))))
 
     return test._replace(invocation=with_tensors(test.invocation, of))
 
@@ -85,7 +92,9 @@ def _places(drawn: Elements) -> Elements:
     return ASIDE * turned
 
 
-def _ranks(drawn: Elements, dtype: str) -> Elements:
-    if drawn.size > integer_bounds(dtype)[1] + 1:
-        return drawn
-    return np.argsort(np.argsort(drawn, kind="stable"), kind="stable")
+def _ranked(tensor: Tensor) -> Tensor:
+    if DTYPES[tensor.dtype].kind not in WHOLE or not tensor.size:
+        return tensor
+    ranks = np.argsort(np.argsort(elements(tensor), kind="stable"), kind="stable")
+    dtype = tensor.dtype if tensor.size <= integer_bounds(tensor.dtype)[1] + 1 else "int64"
+    return tensor._replace(dtype=dtype, fill=Fill("values", data=pack(ranks.astype(DTYPES[dtype].storage))))

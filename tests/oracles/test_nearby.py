@@ -28,11 +28,12 @@ FILLS = st.builds(
 
 
 @given(strategies.tensors(fills=FILLS))
-def test_shapes_and_dtypes_stay(tensor: Tensor) -> None:
+def test_shapes_and_layouts_stay(tensor: Tensor) -> None:
     test = TestCase(Invocation("a.b", (tensor,)), 1)
     for change in (aside, tempered, without_ties):
         (made,) = tensors_of(change(test).invocation)
-        assert (made.dtype, made.shape, made.strides) == (tensor.dtype, tensor.shape, tensor.strides)
+        assert (made.shape, made.strides) == (tensor.shape, tensor.strides)
+        assert made.dtype == tensor.dtype or change is not tempered
         assert len(elements(made)) == tensor.size
 
 
@@ -53,9 +54,9 @@ def test_ranks_keep_the_order_and_have_no_ties() -> None:
     assert not has_ties(without_ties(test))
 
 
-def test_more_elements_than_a_dtype_has_numbers_stay_as_they_are() -> None:
+def test_more_elements_than_a_dtype_has_numbers_are_told_apart_in_a_wider_one() -> None:
     many = TestCase(Invocation("a.b", (Tensor("int8", (300,), Fill("constant", 1.0, 1.0)),)), 1)
-    assert set(numbers(without_ties(many))) == {1.0}
+    assert numbers(without_ties(many)) == list(range(300))
 
 
 def test_lengths_of_no_elements_grow_and_nothing_else() -> None:
