@@ -23,6 +23,7 @@ from fuzz_core.store.freefuzz_import import read_dump
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 
+Brought = list[tuple[Invocation, str]]
 INVENTORY_SECONDS = 120.0
 
 
@@ -127,8 +128,8 @@ def _trace_seeds(
     jobs = _jobs(session, seeds, options)
     for result in run_jobs(zygote, jobs, session.workers, MEMORY_BYTES, session.stopped):
         done += 1
-        record, brought = _read_result(result)
-        report.new += _save(session, result, record, brought)
+        record, brought, parts = _read_result(result)
+        report.new += _save(session, result, record, brought, parts)
         report.status[record.status] += 1
         end = result.messages[-1] if result.complete else {}
         report.seconds += _number(end.get("seconds"))
@@ -146,23 +147,28 @@ def _jobs(session: Session, seeds: list[Seed], options: TraceOptions) -> Iterato
         yield Job("seed", request, options.seconds, tag=seed)
 
 
-def _read_result(result: Result) -> tuple[SeedRecord, list[tuple[Invocation, str]]]:
-    """The seed's record, and the invocations with what is expected of them; garbage counts as described in `reason`."""
+def _read_result(result: Result) -> tuple[SeedRecord, Brought, dict[Invocation, str]]:
+    """The seed's record, the invocations with what is expected of them, and the tests of it that they come from.
+
+    Garbage counts as described in `reason`.
+    """
     seed: Seed = result.job.tag
-    brought = []
+    brought: Brought = []
+    parts: dict[Invocation, str] = {}
     broken = result.garbage
     for message in result.messages:
         if "i" in message:
             try:
                 brought.append((decode_invocation(message["i"]), "ok" if message.get("ok") is True else "exception"))
+                parts.setdefault(brought[-1][0], str(message.get("by", ""))[:200])
             except CodecError:
                 broken += 1
     end = result.messages[-1] if result.complete else {}
-    parts, failed = int(_number(end.get("parts"))), int(_number(end.get("failed")))
-    status, reason = _status(result, parts, failed, str(end.get("reason", "")))
+    count, failed = int(_number(end.get("parts"))), int(_number(end.get("failed")))
+    status, reason = _status(result, count, failed, str(end.get("reason", "")))
     reason += f" ({broken} unreadable lines)" if broken else ""
     seconds = _number(end.get("seconds"))
-    return SeedRecord(seed.digest, seed.source, seed.name, status, reason[:500], seconds, parts, failed), brought
+    return SeedRecord(seed.digest, seed.source, seed.name, status, reason[:500], seconds, count, failed), brought, parts
 
 
 def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, str]:
@@ -176,11 +182,13 @@ def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, 
     return ("failed" if failed >= parts else "partly"), reason
 
 
-def _save(session: Session, result: Result, record: SeedRecord, brought: list[tuple[Invocation, str]]) -> int:
+def _save(
+    session: Session, result: Result, record: SeedRecord, brought: Brought, parts: dict[Invocation, str]
+) -> int:
     end = result.messages[-1] if result.complete else {}
     undescribed = {(str(row[0]), str(row[1])): int(row[2]) for row in _rows(end.get("undescribed"), 3)}
     dropped = {(str(row[0]), "more than a seed may bring"): int(row[1]) for row in _rows(end.get("dropped"), 2)}
-    return session.store.save_trace(session.target.key, record, brought, undescribed, dropped)
+    return session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
 
 
 def _rows(data: Any, width: int) -> list[list[Any]]:

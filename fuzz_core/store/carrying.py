@@ -34,8 +34,8 @@ ON CONFLICT (target, digest) DO UPDATE SET expected = 'ok', body = excluded.body
     reason = excluded.reason WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
 _PROVENANCE = """
-INSERT OR IGNORE INTO provenance
-SELECT new.id, seed FROM invocations AS old JOIN temp.taken ON taken.id = old.id
+INSERT OR IGNORE INTO provenance (invocation, seed, part)
+SELECT new.id, seed, part FROM invocations AS old JOIN temp.taken ON taken.id = old.id
 JOIN invocations AS new ON new.target = :target AND new.digest = old.digest
 JOIN provenance ON provenance.invocation = old.id JOIN temp.named ON named.digest = seed WHERE NOT gone
 """

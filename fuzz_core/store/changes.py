@@ -83,9 +83,10 @@ class ChangeTables(Base):
         return [(row["target"], row["baseline"]) for row in rows]
 
     def seeds_of(self, invocation: int) -> list[str]:
-        """The names of the seeds that an invocation was traced from."""
+        """Names of the seeds that an invocation was traced from, with the test: `test_loss.py::test_focal`."""
         sql = (
-            "SELECT DISTINCT seeds.name FROM provenance JOIN invocations ON invocations.id = provenance.invocation"
+            "SELECT DISTINCT seeds.name || CASE part WHEN '' THEN '' ELSE '::' || part END AS name"
+            " FROM provenance JOIN invocations ON invocations.id = provenance.invocation"
             " JOIN seeds ON seeds.target = invocations.target AND seeds.digest = provenance.seed"
             " WHERE provenance.invocation = ? ORDER BY 1"
         )

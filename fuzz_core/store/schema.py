@@ -104,6 +104,7 @@ CREATE TABLE constraints (
 """
 
 _VERSIONS = """
+ALTER TABLE provenance ADD COLUMN part TEXT NOT NULL DEFAULT '';
 CREATE TABLE checks (
     id INTEGER PRIMARY KEY, bug INTEGER NOT NULL REFERENCES bugs(id), target TEXT NOT NULL REFERENCES targets(key),
     status TEXT NOT NULL CHECK (status IN ('shown', 'changed', 'flaky', 'clean', 'unrunnable')),

@@ -24,7 +24,10 @@ INSERT INTO invocations (target, api, digest, body, expected) VALUES (?, ?, ?, ?
 ON CONFLICT (target, digest) DO UPDATE SET expected = 'ok', body = excluded.body, valid = NULL, reason = ''
     WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
-_LINK = "INSERT OR IGNORE INTO provenance SELECT id, ? FROM invocations WHERE target = ? AND digest = ?"
+_LINK = """
+INSERT OR IGNORE INTO provenance (invocation, seed, part)
+SELECT id, ?, ? FROM invocations WHERE target = ? AND digest = ?
+"""
 _UNLINK = "DELETE FROM provenance WHERE seed = ? AND invocation IN (SELECT id FROM invocations WHERE target = ?)"
 
 
@@ -47,16 +50,18 @@ class TraceTables(Base):
         invocations: Iterable[tuple[Invocation, str]],
         undescribed: Counts,
         dropped: Counts,
+        parts: Mapping[Invocation, str] = {},
     ) -> int:
         """Saves all that one seed brought, or nothing; saving it again replaces its counts and changes nothing else.
 
         invocations: with what is expected of them, `ok` or `exception`. undescribed and dropped: counts by
-        (api, type) and (api, reason). Error inputs add nothing to the argument value space.
+        (api, type) and (api, reason). parts: the test of the seed that an invocation comes from. Error inputs add
+        nothing to the argument value space.
         Returns how many invocations were new to the target.
         """
         with self._transaction():
             self._save_seed(target, seed)
-            new = self._save_invocations(target, seed.digest, invocations)
+            new = self._save_invocations(target, seed.digest, invocations, parts)
             self._save_counts(target, seed.digest, "undescribed", undescribed)
             self._save_counts(target, seed.digest, "dropped", dropped)
             self._save_arguments(target, [invocation for invocation, expected in new if expected == "ok"])
@@ -68,7 +73,7 @@ class TraceTables(Base):
         self._db.execute(sql, (target, *row, self._now()))
 
     def _save_invocations(
-        self, target: str, seed: str, found: Iterable[tuple[Invocation, str]]
+        self, target: str, seed: str, found: Iterable[tuple[Invocation, str]], parts: Mapping[Invocation, str]
     ) -> list[tuple[Invocation, str]]:
         self._db.execute(_UNLINK, (seed, target))
         new: dict[str, tuple[Invocation, str]] = {}
@@ -78,7 +83,7 @@ class TraceTables(Base):
             row = (target, text(invocation.api), digest, codec.dumps(invocation), expected)
             if self._db.conn.execute(_SAVE_INVOCATION, row).rowcount:
                 new[digest] = (invocation, expected)
-            digests.append((seed, target, digest))
+            digests.append((seed, text(parts.get(invocation, "")), target, digest))
         self._db.conn.executemany(_LINK, digests)
         return list(new.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +20,7 @@ CALL_CAP = 4000
 
 
 class Recorder:
-    """Writes one JSON line per new invocation: `{"i": invocation, "ok": did it return}`.
+    """Writes one JSON line per new invocation: `{"i": invocation, "ok": did it return, "by": the test that runs}`.
 
     Calls of one api beyond 256 unique or 4,000 in all per seed are counted as dropped; arguments that no description
     fits are counted by api and type.
@@ -71,7 +72,8 @@ class Recorder:
             self.seen.add(key)
             self.unique[invocation.api] += 1
             try:
-                self.write(json.dumps({"i": encode(invocation), "ok": ok}) + "\n")
+                told = {"i": encode(invocation), "ok": ok, **_test()}
+                self.write(json.dumps(told) + "\n")
             except (CodecError, ValueError) as error:
                 self.undescribed[invocation.api, f"{type(error).__name__} while writing"] += 1
         self.seconds += perf_counter() - began
@@ -84,6 +86,12 @@ class Recorder:
             "calls": sum(self.calls.values()),
             "tracing_seconds": self.seconds,
         }
+
+
+def _test() -> dict[str, str]:
+    """The test that pytest says is running, where one is."""
+    name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
+    return {"by": name} if name else {}
 
 
 def _outline(value: Value | Then | None) -> Any:
