@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from fuzz_core.collect.files import provenance, read_python, walk
+from fuzz_core.collect.helpers import Helpers
 from fuzz_core.collect.packages import package_programs
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.tests import is_test_file
@@ -47,10 +48,12 @@ def shipped_programs(library: str) -> Iterator[Seed]:
 
 
 def _programs(root: Path, request: Request) -> Iterator[Seed]:
+    helpers = Helpers(root)
     for path, relative in walk(root, _may_be_program, "models"):
         read = read_python(path, request.problems)
         if read is not None and does_something(read[1]):
-            yield Seed("models", provenance(root, relative), read[0], "script", str(path), relative)
+            needs = helpers.digest(path, read[1])
+            yield Seed("models", provenance(root, relative), read[0], "script", str(path), relative, needs)
 
 
 def _may_be_program(name: str) -> bool:

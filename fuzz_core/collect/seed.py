@@ -21,7 +21,8 @@ class Seed:
     name: provenance, for a person. kind: how a runner executes it: `snippet` statement by statement in one namespace (a
     failing statement is counted and the next one runs), `script` as `__main__`, `tests` as a pytest or unittest file at
     `path`, `database` as code generated for a test database inside the wheel. path: the file, where there is one.
-    relative: the file's path below the root it was found under, part of its identity.
+    relative: the file's path below the root it was found under, part of its identity. needs: a digest of the helper
+    files that it needs, part of its identity too; empty where there are none.
     """
 
     source: SourceName
@@ -30,12 +31,13 @@ class Seed:
     kind: Kind
     path: str = ""
     relative: str = ""
+    needs: str = ""
 
     @property
     def digest(self) -> str:
         """The identity: 128 bits of BLAKE2b in hex. Neither the name nor where a root lies on this machine counts."""
         state = blake2b(digest_size=16)
-        for part in (self.source, self.kind, self.relative, self.code):
+        for part in (self.source, self.kind, self.relative, self.code, *filter(None, [self.needs])):
             data = part.encode("utf-8", "surrogatepass")
             state.update(len(data).to_bytes(8, "big") + data)
         return state.hexdigest()

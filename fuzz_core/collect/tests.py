@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fuzz_core.collect.files import provenance, read_python, walk
+from fuzz_core.collect.helpers import Helpers
 from fuzz_core.collect.seed import Request, Seed
 
 _PATTERNS = ("test_*.py", "*_test.py")
@@ -48,7 +49,9 @@ class TestsSource:
 
 
 def _files(root: Path, request: Request, what: str) -> Iterator[Seed]:
+    helpers = Helpers(root)
     for path, relative in walk(root, is_test_file, what):
         read = read_python(path, request.problems)
         if read is not None:
-            yield Seed("tests", provenance(root, relative), read[0], "tests", str(path), relative)
+            needs = helpers.digest(path, read[1], conftest=True)
+            yield Seed("tests", provenance(root, relative), read[0], "tests", str(path), relative, needs)

@@ -22,6 +22,7 @@ SEEDS = st.builds(
     st.sampled_from(["snippet", "script", "tests", "database"]),
     TEXTS,
     TEXTS,
+    st.sampled_from(["", "d1", "d2"]),
 )
 
 
@@ -38,7 +39,7 @@ def test_neither_the_name_nor_the_place_on_this_machine_counts(seed: Seed, name:
 @given(SEEDS, SEEDS)
 def test_different_content_has_a_different_digest(one: Seed, other: Seed) -> None:
     def content(seed: Seed) -> tuple[str, ...]:
-        return seed.source, seed.kind, seed.relative, seed.code
+        return seed.source, seed.kind, seed.relative, seed.code, seed.needs
 
     assert (one.digest == other.digest) == (content(one) == content(other))
 

@@ -1,0 +1,93 @@
+"""A seed that needs a changed helper file has changed; one that does not has not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzz_core.collect.seed import Request
+from fuzz_core.collect.sources import collect
+
+FILES = {
+    "conftest.py": "import pytest\n",
+    "unit/test_plain.py": "import torch\n\ndef test(): torch.ones(2)\n",
+    "unit/test_helped.py": "import json\nfrom helpers.shapes import small\n\ndef test(): open('values.json')\n",
+    "unit/values.json": "[1]",
+    "unit/helpers/__init__.py": "",
+    "unit/helpers/shapes.py": "from . import sizes\nfrom .deep import *\nsmall = sizes.TWO\n",
+    "unit/helpers/sizes.py": "TWO = 2\n",
+    "unit/helpers/deep.py": "import broken\n",
+    "unit/broken.py": "def (:\n",
+    "unit/unused.py": "x = 1\n",
+    "other/test_else.py": "import torch\n",
+}
+HELPED = {"unit/test_helped.py"}
+ALL = {"unit/test_plain.py", "unit/test_helped.py", "other/test_else.py"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / "tests" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "tests"
+
+
+def digests(root: Path) -> dict[str, str]:
+    return {seed.relative: seed.digest for seed in collect(Request("torch", tests_dirs=[root]), ["tests"])}
+
+
+@pytest.mark.parametrize(
+    ("changed", "seeds"),
+    [
+        ("unit/helpers/shapes.py", HELPED),
+        ("unit/helpers/sizes.py", HELPED),
+        ("unit/helpers/deep.py", HELPED),
+        ("unit/helpers/__init__.py", HELPED),
+        ("unit/broken.py", HELPED),
+        ("unit/values.json", HELPED),
+        ("unit/unused.py", set()),
+        ("conftest.py", ALL),
+        ("unit/conftest.py", {"unit/test_plain.py", "unit/test_helped.py"}),
+        ("other/test_else.py", {"other/test_else.py"}),
+    ],
+)
+def test_exactly_the_dependants_of_a_changed_file_change(root: Path, changed: str, seeds: set[str]) -> None:
+    before = digests(root)
+    with (root / changed).open("a") as file:
+        file.write("\n# changed\n")
+    after = digests(root)
+    assert before.keys() == after.keys() == ALL
+    assert {name for name in ALL if before[name] != after[name]} == seeds
+
+
+def test_where_the_root_lies_does_not_count(root: Path, tmp_path: Path) -> None:
+    before = digests(root)
+    (tmp_path / "moved").mkdir()
+    assert digests(root.rename(tmp_path / "moved" / "tests")) == before
+
+
+def test_a_program_has_helpers_too_and_one_without_keeps_its_digest(tmp_path: Path) -> None:
+    (tmp_path / "layers.py").write_text("WIDTH = 3\n")
+    (tmp_path / "train.py").write_text("from layers import WIDTH\nprint(WIDTH)\n")
+    (tmp_path / "plain.py").write_text("import layer\nprint(1)\n")
+
+    def programs() -> dict[str, tuple[str, str]]:
+        request = Request("none", models_dirs=[tmp_path])
+        return {seed.relative: (seed.digest, seed.needs) for seed in collect(request, ["models"])}
+
+    before = programs()
+    assert before["plain.py"][1] == "" != before["train.py"][1]
+    (tmp_path / "layers.py").write_text("WIDTH = 4\n")
+    after = programs()
+    assert {name for name in before if before[name] != after[name]} == {"train.py"}
+
+
+def test_nothing_outside_the_root_is_a_helper(root: Path) -> None:
+    (root.parent / "secret.py").write_text("x = 1\n")
+    (root / "test_outside.py").write_text("from .. import secret\nopen('../secret.py')\nimport numpy.linalg\n")
+    before = digests(root)
+    (root.parent / "secret.py").write_text("x = 2\n")
+    assert digests(root) == before
