@@ -39,6 +39,9 @@ class Settings(BaseModel):
     baseline: str | None = None
     flavour: str = Field("auto", pattern="^(auto|cpu|cuda)$")
     library: str | None = None
+    index: str | None = None
+    allow_cached: bool = False
+    wheel_cache: float = Field(20.0, ge=0, allow_inf_nan=False)
     state: Path = Path(".nightfuzz")
     workers: int = Field(2, ge=1, le=256)
     time: Seconds = 45 * 60.0

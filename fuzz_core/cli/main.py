@@ -39,11 +39,13 @@ def doctor(config: options.Config = None, state: options.State = None, as_json: 
 
 @app.command()
 def pull(
-    specs: Annotated[list[str], typer.Argument(help="torch==2.13.0, a wheel file, python:/path/to/bin/python")],
+    specs: Annotated[list[str], typer.Argument(help="torch==2.13.0, torch-nightly/cpu, a wheel file, python:PATH")],
     config: options.Config = None,
     state: options.State = None,
     flavour: options.Flavour = None,
     library: options.Library = None,
+    index: options.Index = None,
+    allow_cached: options.AllowCached = None,
     as_json: options.Json = False,
 ) -> None:
     """Make targets, and say exactly what got installed."""
@@ -53,6 +55,8 @@ def pull(
         state=state,
         flavour=flavour,
         library=library,
+        index=index,
+        allow_cached=allow_cached,
     )
 
 
@@ -177,6 +181,8 @@ def run(
     baseline: options.Baseline = None,
     flavour: options.Flavour = None,
     library: options.Library = None,
+    index: options.Index = None,
+    allow_cached: options.AllowCached = None,
     workers: options.Workers = None,
     time: options.Time = None,
     seed: options.SeedNumber = None,
@@ -199,6 +205,8 @@ def run(
         baseline=baseline,
         flavour=flavour,
         library=library,
+        index=index,
+        allow_cached=allow_cached,
         workers=workers,
         time=time,
         seed=seed,

@@ -15,6 +15,10 @@ TargetOption = Annotated[
 Baseline = Annotated[str | None, typer.Option("--baseline", help="Another build to compare with, as for `pull`")]
 Flavour = Annotated[str | None, typer.Option("--flavour", help="auto, cpu or cuda build [default: auto]")]
 Library = Annotated[str | None, typer.Option("--library", help="Library of an interpreter that holds several")]
+Index = Annotated[str | None, typer.Option("--index", help="Address of the package index [default: that of pip]")]
+AllowCached = Annotated[
+    bool | None, typer.Option("--allow-cached", help="Without a network, take the newest build that is kept here")
+]
 Workers = Annotated[int | None, typer.Option("--workers", help="Worker processes [default: 2]")]
 Time = Annotated[str | None, typer.Option("--time", help="Time-box: 45m, 90s, 1h30m [default: 45m]")]
 Tests = Annotated[int | None, typer.Option("--tests-count", help="Fixed number of tests instead of a time-box")]

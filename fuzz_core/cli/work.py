@@ -29,6 +29,8 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.nightly import Access
+from fuzz_core.targets.record import Target
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.known import load_registry
 
@@ -58,9 +60,19 @@ def target_of(store: Store, settings: Settings) -> TargetRecord:
     for record in store.targets():
         if record.key == settings.target:
             return record
-    made = ensure(parse_spec(settings.target, settings.library), cast(Flavour, settings.flavour))
-    info = {"summary": made.summary(), "notes": list(made.notes), "devices": list(made.info.devices)}
-    record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), info)
+    return save_made(store, make_target(settings, settings.target))
+
+
+def make_target(settings: Settings, spec: str) -> Target:
+    """Makes a target as the settings say. Raises as parse_spec and ensure do."""
+    parsed = parse_spec(spec, settings.library, settings.index)
+    access = Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
+    return ensure(parsed, cast(Flavour, settings.flavour), access=access)
+
+
+def save_made(store: Store, made: Target) -> TargetRecord:
+    """Puts a made target on record."""
+    record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), made.facts())
     store.save_target(record)
     return record
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 
@@ -20,12 +19,20 @@ from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.comparing import compare_phase, print_changes
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.work import TRACE_SHARE, check, fuzz_and_triage, session_of, state_file, target_of, trace_phase
+from fuzz_core.cli.work import (
+    TRACE_SHARE,
+    check,
+    fuzz_and_triage,
+    make_target,
+    save_made,
+    session_of,
+    state_file,
+    target_of,
+    trace_phase,
+)
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import TargetRecord
-from fuzz_core.targets.build import Flavour
-from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.record import to_json
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.confirm import run_script
 from reports.markdown import write_report
@@ -36,23 +43,21 @@ COMPARE_SHARE = 0.4
 
 def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) -> int:
     """Makes targets one by one and says what each holds."""
-    parsed = [parse_spec(spec, settings.library) for spec in specs]
+    parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
     made = []
     with open_store(state_file(settings)) as store:
         for spec in parsed:
             if not as_json:
                 console.print(f"{spec.text} …", markup=False)
-            target = ensure(spec, cast(Flavour, settings.flavour))
+            target = make_target(settings, spec.text)
             made.append(target)
-            facts = {"summary": target.summary(), "notes": list(target.notes), "devices": list(target.info.devices)}
-            python = str(target.python)
-            store.save_target(TargetRecord(target.key, target.spec, target.library, target.version, python, facts))
+            save_made(store, target)
             if not as_json:
                 console.print(f"  {target.key}: {target.summary()}", markup=False, soft_wrap=True)
                 for note in target.notes:
                     console.print(f"  note: {note}", markup=False, soft_wrap=True)
     if as_json:
-        console.print_json(json.dumps([{**asdict(target), "python": str(target.python)} for target in made]))
+        console.print_json(json.dumps([to_json(target) for target in made]))
     return 0
 
 

@@ -63,6 +63,11 @@ class Target:
             f"devices: {', '.join(info.devices)}"
         )
 
+    def facts(self) -> dict[str, Any]:
+        """What the store keeps of it beside names: JSON-able."""
+        said = {"summary": self.summary(), "notes": list(self.notes), "devices": list(self.info.devices)}
+        return said | {"origin": to_json(self)["origin"]}
+
 
 def to_json(target: Target) -> dict[str, Any]:
     """Everything of it as JSON data, without what an address may hold of passwords."""
