@@ -46,7 +46,12 @@ def package_of(target: TargetRecord, spec: str | None, index: str | None) -> Tar
     foreign = text.startswith("python:") or text.lower().endswith(".whl")
     if foreign and text == spec:
         raise UserError(f"{spec!r} is no build of an index", "name one by its version: tensorflow-cpu==2.21.0, say")
-    package = parse_spec(_default(target.library) if foreign else text, target.library, index)
+    if foreign:
+        text = _default(target.library)
+    if index is not None and text == target.spec and text.startswith("index:"):
+        # The target's own index gives way to the one that is named now.
+        text = text.partition("#")[2]
+    package = parse_spec(text, target.library, index)
     bare = package.text.rpartition("==")[0] if package.version else package.text
     return replace(package, text=bare, version=None)
 

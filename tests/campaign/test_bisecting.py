@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from fakeindex import real_index
+from fakeindex import faulty_index, real_index
 from fakelib_plans import call
-from fakewheels import FakeWheel, write_nightlies
+from fakewheels import FakeWheel, write_nightlies, write_wheel
 
-from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect, compare_link
+from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.opening import open_store
+from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, NewBug, TargetRecord
-from fuzz_core.targets.record import targets_root
+from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.installer import IndexUnreachable
+from fuzz_core.targets.record import list_targets, targets_root
+from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.signature import signature
 
 NIGHTS = 64
@@ -41,13 +47,19 @@ class World:
     url: str
     folder: Path
 
-    def nights(self, source_of: Callable[[int], str]) -> list[FakeWheel]:
-        """A build for every night but those of the gaps."""
-        wheels = write_nightlies(
-            self.folder, "fakelib", NIGHTS, lambda night: None if night in GAPS else source_of(night)
-        )
-        assert len(wheels) == 60
-        return wheels
+    def nights(self, source_of: Callable[[int], str]) -> list[str]:
+        """The versions of sixty-four nights but those of the gaps."""
+        source = lambda night: None if night in GAPS else source_of(night)  # noqa: E731
+        versions = [wheel.version for wheel in write_nightlies(self.folder, "fakelib", NIGHTS, source)]
+        assert len(versions) == 60
+        return versions
+
+    def releases(self, *sources: str) -> list[str]:
+        """Releases 1.0, 1.1, …, and a candidate for the next one that is none."""
+        for number, source in enumerate(sources):
+            write_wheel(self.folder, FakeWheel("fakelib", f"1.{number}", source, numpy=True))
+        write_wheel(self.folder, FakeWheel("fakelib", f"1.{len(sources)}rc1", BROKEN, numpy=True))
+        return [f"1.{number}" for number in range(len(sources))]
 
     def flaky(self, version: object) -> str:
         """A source that fails in seven of ten runs."""
@@ -58,13 +70,12 @@ class World:
             f"        raise RuntimeError({FAILS!r})\n"
         )
 
-    def bug(self, version: str, script: str = SCRIPT) -> BugRow:
+    def bug(self, version: str, key: str = "fakelib-x") -> BugRow:
         """A bug that was found on this version, which then is the session's target."""
         store, test = self.session.store, TestCase(call("scale", 1.0), seed=1)
         spec = f"index:{self.url}#fakelib=={version}"
-        self.session.target = TargetRecord(f"fakelib-{version}-x", spec, "fakelib", version, "/nowhere/python")
+        self.session.target = TargetRecord(key, spec, "fakelib", version, "/nowhere/python")
         store.save_target(self.session.target)
-        key = self.session.target.key
         run = store.start_run(key, 1, {})
         verdict, outcome = (
             Verdict("crash", "internal-error", "cpu: RuntimeError"),
@@ -73,7 +84,7 @@ class World:
         finding = store.add_finding(key, run, test, verdict, outcome)
         assert finding is not None
         text = signature(test.invocation.api, verdict, outcome).text
-        new = NewBug(text, test.invocation.api, "crash", "internal-error", test, script, outcome, 5, 5)
+        new = NewBug(text, test.invocation.api, "crash", "internal-error", test, SCRIPT, outcome, 5, 5)
         number = store.settle_finding(finding, "confirmed", hits=5, runs=5, bug=new)
         assert number is not None
         return store.bug(number)
@@ -102,15 +113,188 @@ def ends(found: Bisection) -> tuple[str, str | None]:
     return versions[0], versions[1]
 
 
+def tried(world: World, bug: BugRow) -> dict[str, str]:
+    """The status of every build on record, by version."""
+    return {str(probe.info["version"]): probe.status for probe in world.session.store.probes(bug.id).values()}
+
+
 def test_a_flaky_regression_among_sixty_nights_takes_seven_installs_beyond_the_ends(world: World) -> None:
-    came, broken = 41, 38
-    wheels = world.nights(lambda night: BROKEN if night == broken else world.flaky(night) if night >= came else GOOD)
-    versions = [wheel.version for wheel in wheels]
+    versions = world.nights(lambda night: BROKEN if night == 38 else world.flaky(night) if night >= 41 else GOOD)
     bug = world.bug(versions[-1])
     found = bisect(world.session, bug, BisectOptions(good=versions[0]))
-    first = next(number for number, version in enumerate(versions) if version.endswith("20260211"))
-    assert ends(found) == (versions[first], versions[first - 1])
+    assert ends(found) == ("1.0.dev20260211", "1.0.dev20260210")
     assert (found.builds, found.between, world.left()) == (60, (), [])
     assert found.installs == found.tried <= 2 + 7
     assert (found.bad.info["day"], found.hits / found.runs) == ("2026-02-11", pytest.approx(0.7, abs=0.15))
     assert found.sure is not None and 0.99 < found.sure < 1
+
+
+def test_the_first_fixed_night_is_found_by_the_same_search(world: World) -> None:
+    versions = world.nights(lambda night: BROKEN if night == 30 else world.flaky(night) if night < 29 else GOOD)
+    found = bisect(world.session, world.bug(versions[0]), BisectOptions(fixed=True))
+    assert ends(found) == ("1.0.dev20260129", "1.0.dev20260130")
+    # The ends are the bad build and the first good one that was met.
+    assert found.installs == found.tried <= 2 + 7
+
+
+def test_builds_that_cannot_tell_make_the_answer_a_range(world: World) -> None:
+    versions = world.releases(GOOD, GOOD, BROKEN, OTHER, GONE, BAD, BAD)
+    bug = world.bug(versions[-1])
+    found = bisect(world.session, bug, BisectOptions())
+    assert ends(found) == ("1.5", "1.1")
+    reasons = [str(probe.info["reason"]) for probe in found.between]
+    assert [probe.info["version"] for probe in found.between] == ["1.2", "1.3", "1.4"]
+    for reason, said in zip(reasons, ("no such symbol", "no memory of that", "has no attribute 'scale'"), strict=True):
+        assert said in reason
+
+
+def test_an_api_that_came_with_its_bug_has_no_good_build(world: World) -> None:
+    versions = world.releases(GONE, GONE, GONE, BAD, BAD, BAD)
+    found = bisect(world.session, world.bug(versions[-1]), BisectOptions())
+    assert (ends(found), found.beyond, found.sure, found.between) == (("1.3", None), 3, None, ())
+
+
+def test_a_bug_that_was_always_there_takes_few_builds_to_tell(world: World) -> None:
+    versions = world.releases(*[BAD] * 9)
+    found = bisect(world.session, world.bug(versions[-1]), BisectOptions())
+    assert (ends(found), found.beyond, found.tried) == (("1.0", None), 0, 2)
+
+
+def test_what_does_not_show_itself_is_not_searched_for_and_tried_again_the_next_time(world: World) -> None:
+    versions = world.releases(GOOD, BAD, GOOD)
+    bug = world.bug(versions[-1])
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"bug 1 does not show itself on .*fakelib==1\.2 \(0 of 20 runs\)"):
+            bisect(world.session, bug, BisectOptions())
+    assert tried(world, bug) == {"1.2": "good"}
+    assert ends(bisect(world.session, bug, BisectOptions(bad="1.1"))) == ("1.1", "1.0")
+
+
+def test_too_few_runs_of_a_flaky_bug_find_nothing(world: World) -> None:
+    versions = world.releases(GOOD, world.flaky(0))
+    bug = world.bug(versions[-1])
+    with pytest.raises(UserError, match=r"0 of 2 runs"):
+        bisect(world.session, bug, BisectOptions(runs=2))
+
+
+def test_a_good_end_that_shows_the_bug_is_told(world: World) -> None:
+    versions = world.releases(BAD, BAD, BAD)
+    with pytest.raises(UserError, match=r"shows itself on .*fakelib==1\.0") as caught:
+        bisect(world.session, world.bug(versions[-1]), BisectOptions(good="1.0"))
+    assert "--good" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (BisectOptions(good="1.2"), "1.2 is to be older than 1.1"),
+        (BisectOptions(good="1.1"), "1.1 is to be older than 1.1"),
+        (BisectOptions(good="1.0", fixed=True), "1.0 is to be newer than 1.1"),
+        (BisectOptions(good="0.1"), "the index has no 0.1"),
+        (BisectOptions(good="fakelib"), "'fakelib' names no single build"),
+        (BisectOptions(bad="python:/usr/bin/python3"), "is no build of an index"),
+    ],
+)
+def test_bad_ends_are_told_before_anything_is_installed(world: World, options: BisectOptions, problem: str) -> None:
+    world.releases(GOOD, BAD, BAD)
+    bug = world.bug("1.1")
+    with pytest.raises(UserError) as caught:
+        bisect(world.session, bug, options)
+    assert problem in caught.value.problem
+    assert tried(world, bug) == {}
+
+
+def test_a_search_that_was_stopped_goes_on_where_it_was(world: World) -> None:
+    versions = world.releases(*[GOOD] * 4, *[BAD] * 5)
+    bug = world.bug(versions[-1])
+    whole = replace(world.session, stopped=lambda: len(tried(world, bug)) >= 2)
+    with pytest.raises(Interrupted):
+        bisect(whole, bug, BisectOptions())
+    before = tried(world, bug)
+    assert (len(before), world.left()) == (2, [])
+    found = bisect(world.session, bug, BisectOptions())
+    assert ends(found) == ("1.4", "1.3")
+    assert (found.tried, found.installs) == (len(tried(world, bug)), found.tried - 2)
+    again = bisect(world.session, bug, BisectOptions())
+    assert (ends(again), again.tried, again.installs) == (ends(found), found.tried, 0)
+
+
+class Counting(Silent):
+    """Counts the environments on disk whenever a build has been tried."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.most = 0
+
+    def note(self, text: str) -> None:
+        self.most = max(self.most, len(self.world.left()))
+
+
+def test_targets_of_the_user_are_used_and_stay_and_few_others_are_on_disk(world: World) -> None:
+    versions = world.releases(*[GOOD] * 5, *[BAD] * 4)
+    own = ensure(parse_spec(f"index:{world.url}#fakelib==1.4"))
+    bug, watch = world.bug(versions[-1]), Counting(world)
+    found = bisect(replace(world.session, watch=watch), bug, BisectOptions(good="1.0", keep=1))
+    assert (ends(found), watch.most) == (("1.5", "1.4"), 1)
+    assert found.installs == found.tried - 1
+    assert (list_targets(), own.python.exists(), world.left()) == ([own], True, [])
+
+
+def test_builds_whose_wheels_are_here_are_tried_side_by_side(world: World) -> None:
+    versions = world.releases(*[GOOD] * 3, *[BAD] * 6)
+    bug = world.bug(versions[-1])
+    for version in versions:
+        ensure(parse_spec(f"index:{world.url}#fakelib=={version}"))
+        shutil.rmtree(targets_root())
+    watch = Counting(world)
+    found = bisect(replace(world.session, workers=3, watch=watch), bug, BisectOptions(keep=3))
+    assert (ends(found), world.left()) == (("1.3", "1.2"), [])
+    assert 2 <= watch.most <= 3
+
+
+def test_a_network_that_fails_makes_no_build_broken(world: World, tmp_path: Path) -> None:
+    versions = world.releases(GOOD, GOOD, BAD, BAD)
+    with faulty_index(world.folder) as (url, faults):
+        world.url = url
+        bug = world.bug(versions[-1])
+        watch = Counting(world)
+        watch.note = lambda text: setattr(faults, "broken", 503)  # type: ignore[method-assign]
+        with pytest.raises(IndexUnreachable):
+            bisect(replace(world.session, watch=watch), bug, BisectOptions())
+        assert tried(world, bug) == {"1.3": "bad"}
+        faults.broken = None
+        assert ends(bisect(world.session, bug, BisectOptions())) == ("1.2", "1.1")
+
+
+def test_a_build_that_its_index_has_forgotten_is_tried_where_it_is_installed(world: World) -> None:
+    versions = world.releases(GOOD, BAD, BAD)
+    own = ensure(parse_spec(f"index:{world.url}#fakelib==1.2"))
+    for wheel in world.folder.glob("fakelib-1.2-*"):
+        wheel.unlink()
+    bug = world.bug(versions[-1], key=own.key)
+    found = bisect(world.session, bug, BisectOptions())
+    assert (ends(found), found.builds, found.installs) == (("1.1", "1.0"), 3, 2)
+
+
+def probe_of(commit: str) -> Probe:
+    return Probe("torch==1", "good", 0, 1, {"commit": commit})
+
+
+@pytest.mark.parametrize(
+    ("library", "older", "newer", "link"),
+    [
+        ("torch", "a" * 40, "b" * 40, f"https://github.com/pytorch/pytorch/compare/{'a' * 40}...{'b' * 40}"),
+        (
+            "tensorflow",
+            "a481b10260d",
+            "0123abc",
+            "https://github.com/tensorflow/tensorflow/compare/a481b10260d...0123abc",
+        ),
+        ("torch", "a" * 40, "", ""),
+        ("torch", "unknown", "b" * 40, ""),
+        ("fakelib", "a" * 40, "b" * 40, ""),
+    ],
+)
+def test_two_commits_of_a_known_repository_have_a_link(library: str, older: str, newer: str, link: str) -> None:
+    assert compare_link(library, probe_of(older), probe_of(newer)) == link
+    assert compare_link(library, None, probe_of(newer)) == ""
