@@ -70,7 +70,14 @@ class Checker:
         return self.scripts.outcome("\n".join(self.dialect.imports) + "\n", "import")
 
     def check(self, case: Case, runs: int) -> Check:
-        """What `runs` fresh processes say of a bug; a corrupted heap is noticed by chance, and gets more of them."""
+        """What these runs say together."""
+        return summed(self.sightings(case, runs))
+
+    def sightings(self, case: Case, runs: int) -> list[Sighting]:
+        """What `runs` fresh processes say of a bug; a corrupted heap is noticed by chance, and gets more of them.
+
+        What cannot run is not tried again.
+        """
         if case.replayed(self.dialect):
             return self._by_replay(case, runs)
         runs *= CORRUPTION_FACTOR if corrupts_heap(case.bug.outcome) else 1
@@ -80,7 +87,7 @@ class Checker:
             seen.append(
                 self._failed(case.bug, outcome) if case.verdict.oracle == "crash" else self._held(case, outcome)
             )
-        return summed(seen)
+        return seen
 
     def _failed(self, bug: BugRow, outcome: Outcome) -> Sighting:
         """Where it died is asked for only if the signature says where the bug did."""
@@ -99,7 +106,7 @@ class Checker:
             return Sighting(UNRUNNABLE, outcome, str(error))
         return beside_plain(seen, self.scripts.outcome(plain, case.bug.kind), case.bug.script)
 
-    def _by_replay(self, case: Case, runs: int) -> Check:
+    def _by_replay(self, case: Case, runs: int) -> list[Sighting]:
         """One at a time: every replay needs a zygote, and few bugs need one."""
         wanted = signature(case.bug.api, case.verdict, case.bug.outcome).text
         with self.lock:
@@ -108,7 +115,7 @@ class Checker:
                 self.zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.stopped)
             replayer = Replayer(self.zygote, self.timeout, MEMORY_BYTES)
             try:
-                return summed([self._replayed(case, wanted, replayer) for _ in range(runs)])
+                return [self._replayed(case, wanted, replayer) for _ in range(runs)]
             finally:
                 replayer.close()
 

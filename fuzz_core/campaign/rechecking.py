@@ -24,7 +24,7 @@ from fuzz_core.store.known import OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.process import Processes
-from fuzz_core.triage.recheck import CLEAN, SHOWN, Check, Mark
+from fuzz_core.triage.recheck import CHANGED, CLEAN, SHOWN, Check, Mark, recognised, summed
 
 
 @dataclass
@@ -108,8 +108,12 @@ class _Work:
         self.runs = runs
 
     def __call__(self, case: Case) -> _Found:
-        check = self.checker.check(case, self.runs)
+        seen = self.checker.sightings(case, self.runs)
         origin = self.origins.get(case.bug.target)
+        if origin is not None and summed(seen).status == CHANGED:
+            same = origin.target.key == self.checker.target.key
+            seen = recognised(seen, seen[0] if same else origin.sightings(case, 1)[0])
+        check = summed(seen)
         if check.status != CLEAN or case.bug.id not in self.closing or origin is None:
             return _Found(check)
         return _Found(check, origin.check(case, self.runs))
@@ -131,9 +135,10 @@ def _work(session: Session, options: RecheckOptions, cases: Sequence[Case], clos
 
         main = checker(session.target.key)
         _refuse_broken(main)
-        origins = sorted({case.bug.target for case in cases if case.bug.id in closing})
+        origins = sorted({case.bug.target for case in cases})
         present = [key for key in origins if os.access(session.store.target(key).python, os.X_OK)]
-        yield _Work(main, {key: checker(key) for key in present}, closing, options.runs)
+        there = {key: main if key == session.target.key else checker(key) for key in present}
+        yield _Work(main, there, closing, options.runs)
 
 
 def _refuse_broken(checker: Checker) -> None:

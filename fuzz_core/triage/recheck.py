@@ -99,6 +99,16 @@ def summed(sightings: Sequence[Sighting]) -> Check:
     return Check(status, len(hits), len(sightings), decisive.outcome, decisive.said)
 
 
+def recognised(seen: Sequence[Sighting], own: Sighting) -> list[Sighting]:
+    """The same runs, where what the bug's own build says today is the bug, however it was signed when it was found.
+
+    Other processors run other kernels, and another nightfuzz may write a signature in another way.
+    """
+    if own.status != CHANGED:
+        return list(seen)
+    return [each._replace(status=SHOWN) if each.said == own.said else each for each in seen]
+
+
 def _worst(sightings: Sequence[Sighting]) -> str:
     return next(status for status in (CHANGED, UNRUNNABLE, CLEAN) if any(seen.status == status for seen in sightings))
 

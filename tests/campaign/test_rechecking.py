@@ -201,3 +201,10 @@ def test_the_newest_build_is_told_by_version_and_then_by_when_it_was_made(lab: L
     for day, version in enumerate(versions, 1):
         lab.store.save_target(TargetRecord(str(day), "", "fakelib", version, "", {}, f"2026-02-0{day}"))
     assert [target.version for target in newest_targets(lab.store)] == ["3.0.dev20260103+a"]
+
+
+def test_another_spelling_of_the_signature_is_no_change_where_the_own_build_spells_it_so_too(lab: Lab) -> None:
+    found(lab.store, "fakelib-1", outcome=OTHER_FAILURE)
+    assert [seen.check.status for seen in lab.recheck(lab.session.target)] == ["shown"]
+    assert lab.one("2", BROKEN) == ("shown", "", "open")
+    assert lab.one("3", OTHER) == ("changed", "", "open")
