@@ -19,6 +19,7 @@ from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
 from fuzz_core.targets.record import cache_folder
 from fuzz_core.triage.bisect import Answer, Search, Status, miss, runs_needed
 
@@ -31,7 +32,8 @@ class BisectOptions:
     """good, bad: specs or versions; without, the bug's own target is the bad one and a good one is searched for.
 
     fixed: search forward for the first build without the bug. runs: on each build; without, what the bug's rate needs.
-    keep: environments on disk at a time. index: address of a package index. timeout: a test's, in seconds.
+    keep: environments on disk at a time. index: address of a package index, reached by `access`. timeout: a test's, in
+    seconds.
     """
 
     good: str | None = None
@@ -41,6 +43,7 @@ class BisectOptions:
     keep: int = 2
     index: str | None = None
     flavour: Flavour = "auto"
+    access: Access = DEFAULT_ACCESS
     timeout: float = 3.0
 
 
@@ -78,11 +81,12 @@ def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
     """
     package = package_of(session.target, options.bad, options.index)
     bad = version_of(options.bad, session.target, options.index) if options.bad else session.target.version
-    listed = placed(candidates(package, options.flavour), package, bad)
+    listed = placed(candidates(package, options.flavour, options.access), package, bad)
     search = _search(listed, bad, options, session.target)
     session.watch.phase(f"bisecting bug {bug.id} over {len(listed)} builds of {package.text}")
     with ExitStack() as stack:
-        environments = Environments(_folder(session), options.flavour, session.target.library)
+        made_as = (options.flavour, session.target.library, options.access)
+        environments = Environments(_folder(session), *made_as)
         stack.callback(environments.clear)
         if _same(bad, session.target.version):
             environments.give(listed[search.bad], session.target)

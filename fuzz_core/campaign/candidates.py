@@ -14,10 +14,10 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets import wheels
-from fuzz_core.targets.build import Flavour, wanted_flavour
+from fuzz_core.targets.build import Build, Flavour, wanted_flavour
 from fuzz_core.targets.environment import NEEDED_BYTES, ensure
 from fuzz_core.targets.installer import IndexUnreachable
-from fuzz_core.targets.nightly import builds
+from fuzz_core.targets.nightly import Access, builds, kept_builds
 from fuzz_core.targets.record import Target, list_targets, lock_of, read_record, remove, targets_root
 from fuzz_core.targets.spec import TargetSpec, parse_spec
 
@@ -74,19 +74,29 @@ def version_of(spec: str, target: TargetRecord, index: str | None) -> str:
     return version
 
 
-def candidates(package: TargetSpec, flavour: Flavour) -> list[Candidate]:
-    """What an index lists of a package and fits here, one per version, the oldest first.
+def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Candidate]:
+    """What an index lists of a package and fits here, one per version, the oldest first; without a network, what is
+    kept of it, where that is allowed.
 
     Releases, or all dated builds of a nightly package. Raises as targets.nightly.builds does.
     """
     found: dict[str, Candidate] = {}
-    for build in builds(package, flavour):
+    for build in _listed(package, flavour, access):
         day = build.artifact.dated()[0] if build.artifact else None
         wheel = build.artifact.key if build.artifact else ""
         made = Candidate(f"{package.text}=={build.version}", str(build.version), day.isoformat() if day else "", wheel)
         # The first of a version is the one that fits best.
         found.setdefault(build.version.public, made)
     return sorted(found.values(), key=lambda each: each.release)
+
+
+def _listed(package: TargetSpec, flavour: Flavour, access: Access) -> list[Build]:
+    try:
+        return builds(package, flavour)
+    except IndexUnreachable:
+        if not access.allow_cached:
+            raise
+        return kept_builds(package, flavour, targets_root())
 
 
 def placed(listed: Sequence[Candidate], package: TargetSpec, version: str) -> list[Candidate]:
@@ -103,9 +113,10 @@ class Environments:
     The latter lie in a folder of their own, so that what a killed run left is known for what it is.
     """
 
-    def __init__(self, root: Path, flavour: Flavour, library: str) -> None:
+    def __init__(self, root: Path, flavour: Flavour, library: str, access: Access) -> None:
         self.root = root
         self.flavour = flavour
+        self.access = access
         self.library = library
         self.given: dict[str, Target] = {}
         # Told now: where nothing can be written, every build would seem to be broken.
@@ -151,7 +162,7 @@ class Environments:
         found = self.find(candidate)
         if found is not None:
             return found, False
-        return ensure(parse_spec(candidate.spec, self.library), self.flavour, self.root), True
+        return ensure(parse_spec(candidate.spec, self.library), self.flavour, self.root, self.access), True
 
     def is_ours(self, error: UserError, candidate: Candidate) -> bool:
         """Whether an error says nothing of the build itself: the network, or no room on this machine."""

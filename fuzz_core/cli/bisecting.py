@@ -17,11 +17,18 @@ from fuzz_core.cli.work import state_file
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.probes import Probe
 from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.nightly import Access
 
 
 def bisect_command(settings: Settings, console: Console, number: int, options: BisectOptions, json_wanted: bool) -> int:
     """Searches, and says what came of it."""
-    options = replace(options, flavour=cast(Flavour, settings.flavour), timeout=settings.timeout)
+    options = replace(
+        options,
+        index=settings.index,
+        flavour=cast(Flavour, settings.flavour),
+        access=Access(settings.allow_cached, int(settings.wheel_cache * 1e9)),
+        timeout=settings.timeout,
+    )
     shown = Console(stderr=True) if json_wanted else console
     with stopping() as stopped, open_store(state_file(settings)) as store, watch(shown) as display:
         bug = store.bug(number)

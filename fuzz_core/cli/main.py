@@ -317,7 +317,8 @@ def bisect(
         int | None, typer.Option("--runs", min=1, max=100, help="Runs on each build [default: by the bug's own rate]")
     ] = None,
     keep: Annotated[int, typer.Option("--keep", min=1, help="Environments on disk at a time")] = 2,
-    index: Annotated[str | None, typer.Option("--index", help="Address of a package index [default: pip's]")] = None,
+    index: options.Index = None,
+    allow_cached: options.AllowCached = None,
     config: options.Config = None,
     state: options.State = None,
     flavour: options.Flavour = None,
@@ -325,9 +326,9 @@ def bisect(
     as_json: options.Json = False,
 ) -> None:
     """Find the build with which a bug came, or went, among those of an index."""
-    wanted = BisectOptions(good=good, bad=bad, fixed=first_fixed, runs=runs, keep=keep, index=index)
+    wanted = BisectOptions(good=good, bad=bad, fixed=first_fixed, runs=runs, keep=keep)
     work: Work = lambda settings, console: bisecting.bisect_command(settings, console, bug, wanted, as_json)  # noqa: E731
-    perform(work, config, state=state, flavour=flavour, workers=workers)
+    perform(work, config, state=state, index=index, allow_cached=allow_cached, flavour=flavour, workers=workers)
 
 
 @app.command()
