@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from fuzz_core.campaign.standing import Standing, standings
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.listings import target_key
@@ -16,6 +17,8 @@ from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.values import TestCase
+from fuzz_core.store.checks import CheckRow
+from fuzz_core.store.known import OPEN
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
@@ -28,11 +31,16 @@ SHORT = 100
 
 
 class Judged(NamedTuple):
-    """A bug with what triage says of it."""
+    """A bug with what triage says of it, and where it stands. first: the number of the row that it is on record under.
+
+    Rows of one signature on several targets of a library are one bug: that of the first.
+    """
 
     row: BugRow
     severity: Severity
     cluster: Cluster[BugRow]
+    standing: Standing
+    first: int
 
 
 def judged(store: Store, rows: Sequence[BugRow]) -> list[Judged]:
@@ -40,11 +48,15 @@ def judged(store: Store, rows: Sequence[BugRow]) -> list[Judged]:
     of_target: dict[str, list[BugRow]] = defaultdict(list)
     for row in rows:
         of_target[row.target].append(row)
+    turned, later = standings(store), store.later_rows()
     found = []
     for target, same in of_target.items():
         rules = [documented(store, target)]
-        pairs = [(row, cluster) for cluster in clusters(same) for row in cluster.members]
-        found += [Judged(row, severity(row, validity(row, rules)), cluster) for row, cluster in pairs]
+        for row, cluster in [(row, each) for each in clusters(same) for row in each.members]:
+            first = later.get(row.id, row.id)
+            standing = turned.get(first, Standing())
+            how = severity(row, validity(row, rules), standing.regression)
+            found.append(Judged(row, how, cluster, standing, first))
     return sorted(found, key=lambda each: order(each.row, each.severity))
 
 
@@ -61,10 +73,15 @@ def documented(store: Store, target: str) -> Rule:
 
 
 def bugs(settings: Settings, console: Console, target: str | None, by_cluster: bool, as_json: bool) -> int:
-    """All bugs on record, or all clusters, each as urgent as its most urgent member."""
+    """All bugs on record, or all clusters, each as urgent as its most urgent member.
+
+    Of all targets together every bug has one line, that of its first row; of one target all its rows are listed.
+    """
     with open_store(state_file(settings), read_only=True) as store:
         wanted = None if target is None else target_key(store, target)
         found = judged(store, store.bugs(wanted))
+    if wanted is None:
+        found = [each for each in found if each.row.id == each.first]
     urgent = list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
     if as_json:
         data = [cluster_json(each) for each in urgent] if by_cluster else [bug_json(each) for each in found]
@@ -76,9 +93,11 @@ def bugs(settings: Settings, console: Console, target: str | None, by_cluster: b
 
 
 def _table(console: Console, rows: list[Judged], line: Callable[[Judged], dict[str, object]]) -> None:
-    """The target is told where there is more than one."""
+    """The target is told where there is more than one, the status where one is not open."""
     several = len({each.row.target for each in rows}) > 1
-    lines = [{**line(each), **({"target": each.row.target} if several else {})} for each in rows]
+    settled = any(each.row.status != OPEN for each in rows)
+    more = [*(["status"] if settled else []), *(["target"] if several else [])]
+    lines = [line(each) | {name: getattr(each.row, name) for name in more} for each in rows]
     table(console, list(lines[0]) if lines else ["bug"], [list(each.values()) for each in lines])
 
 
@@ -112,9 +131,14 @@ def _short(row: BugRow) -> str:
 
 
 def bug_json(each: Judged) -> dict[str, Any]:
-    """A bug as JSON data; `cluster` has the numbers of all its members, the simplest first."""
+    """A bug as JSON data; `cluster` has the numbers of all its members, the simplest first.
+
+    `first` is the number of its first row of all targets, `turns` say on which builds it was fixed and came back.
+    """
     row = {**each.row._asdict(), "test": encode_test(each.row.test), "outcome": each.row.outcome.to_json()}
-    return {**row, **_severity_json(each.severity), "cluster": [member.id for member in each.cluster.members]}
+    turns = [event._asdict() for event in each.standing.past]
+    places = {"cluster": [member.id for member in each.cluster.members], "first": each.first, "turns": turns}
+    return {**row, **_severity_json(each.severity), **places}
 
 
 def cluster_json(each: Judged) -> dict[str, Any]:
@@ -134,14 +158,19 @@ def show(settings: Settings, console: Console, number: int, as_json: bool) -> in
     with open_store(state_file(settings), read_only=True) as store:
         target = store.bug(number).target
         each = next(each for each in judged(store, store.bugs(target)) if each.row.id == number)
+        checks = store.checks(each.first)
     if as_json:
-        console.print_json(json.dumps(bug_json(each)))
+        console.print_json(json.dumps({**bug_json(each), "checks": [_check_json(check) for check in checks]}))
     else:
-        console.print(printable(_in_full(each)), markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(_in_full(each, checks)), markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
-def _in_full(each: Judged) -> str:
+def _check_json(check: CheckRow) -> dict[str, Any]:
+    return {**check._asdict(), "outcome": check.outcome.to_json()}
+
+
+def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:
     row, found = each.row, each.severity
     frames = "".join(f"\n  {frame}" for frame in row.outcome.frames) or " none"
     others = [f"{member.id} {member.api}" for member in each.cluster.members if member.id != row.id]
@@ -153,5 +182,16 @@ def _in_full(each: Judged) -> str:
         f"looks like the same cause: {', '.join(others) or 'no other bug'}\n"
         f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
         f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
+        f"{_life(each, checks)}"
         f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}"
     )
+
+
+def _life(each: Judged, checks: Sequence[CheckRow]) -> str:
+    """Where it stands, and the newest check on every build; nothing where it was never checked."""
+    first = f"the same as bug {each.first}, which was there first\n" if each.first != each.row.id else ""
+    if not checks:
+        return first
+    turns = ", ".join(f"{event.kind} on {event.build}" for event in each.standing.past)
+    newest = {check.target: f"{check.status} {check.hits}/{check.runs} on {check.target}" for check in checks}
+    return f"{first}status: {each.row.status}{f' ({turns})' * bool(turns)}\nchecked: {', '.join(newest.values())}\n"

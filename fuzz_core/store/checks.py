@@ -27,14 +27,14 @@ FROM bugs AS later JOIN targets AS its ON its.key = later.target
 GROUP BY later.id
 """
 _BUILDS = f"""
-SELECT key AS target, library, version, made_at,
-    (SELECT COUNT(*) FROM apis WHERE apis.target = key) AS apis,
-    (SELECT COUNT(*) FROM runs WHERE runs.target = key) AS runs,
-    (SELECT COALESCE(SUM(seconds), 0) FROM runs WHERE runs.target = key) AS seconds,
-    (SELECT COALESCE(SUM(tests), 0) FROM runs WHERE runs.target = key) AS tests,
-    (SELECT COUNT(*) FROM findings WHERE findings.target = key) AS findings,
-    (SELECT COUNT(*) FROM bugs WHERE bugs.target = key AND id NOT IN (SELECT id FROM ({_LATER}))) AS opened,
-    (SELECT COUNT(*) FROM checks WHERE checks.target = key) AS checks
+SELECT targets.key AS target, library, version, made_at,
+    (SELECT COUNT(*) FROM apis WHERE apis.target = targets.key) AS apis,
+    (SELECT COUNT(*) FROM runs WHERE runs.target = targets.key) AS runs,
+    (SELECT COALESCE(SUM(seconds), 0) FROM runs WHERE runs.target = targets.key) AS seconds,
+    (SELECT COALESCE(SUM(tests), 0) FROM runs WHERE runs.target = targets.key) AS tests,
+    (SELECT COUNT(*) FROM findings WHERE findings.target = targets.key) AS findings,
+    (SELECT COUNT(*) FROM bugs WHERE bugs.target = targets.key AND id NOT IN (SELECT id FROM ({_LATER}))) AS opened,
+    (SELECT COUNT(*) FROM checks WHERE checks.target = targets.key) AS checks
 FROM targets ORDER BY made_at, key
 """
 
