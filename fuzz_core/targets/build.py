@@ -27,6 +27,7 @@ from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.spec import TargetSpec
 
 Flavour = Literal["auto", "cpu", "cuda"]
+BOTH_FLAVOURS = ("tensorflow", "tf-nightly")
 FLAVOURS: tuple[Flavour, ...] = ("auto", "cpu", "cuda")
 
 TORCH_INDEX_VARIABLE = "NIGHTFUZZ_TORCH_INDEX"
@@ -120,9 +121,14 @@ def _pinned_build(spec: TargetSpec, flavour: Flavour) -> Build:
         raise _no_such_version(spec, known)
     chosen = _chosen(fitting, wanted) if spec.library == "torch" else fitting[0]
     notes = flavour_notes(spec, flavour, wanted, chosen)
-    extra = "[and-cuda]" if distribution == "tensorflow" and wanted == "cuda" and sys.platform == "linux" else ""
+    extra = extra_of(distribution, wanted)
     key = key_of(distribution + ("-cuda" if extra else ""), str(chosen), python_tag())
     return Build(key, chosen, installer.exactly(distribution + extra, chosen), options, notes)
+
+
+def extra_of(distribution: str, wanted: str) -> str:
+    """What makes one build for CPU and GPU use a GPU: TensorFlow's CUDA libraries come as an extra."""
+    return "[and-cuda]" if distribution in BOTH_FLAVOURS and wanted == "cuda" and sys.platform == "linux" else ""
 
 
 def _fitting(known: list[Version], version: str | None) -> list[Version]:
@@ -164,7 +170,7 @@ def _chosen(fitting: list[Version], wanted: str) -> Version:
 
 def flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Version) -> tuple[str, ...]:
     """What a user should know of the flavour that was found. Raises UserError where it was to be another one."""
-    if spec.distribution == "tensorflow" and flavour == "cpu":
+    if spec.distribution in BOTH_FLAVOURS and flavour == "cpu":
         return (f"{spec.distribution} is one build for CPU and GPU: installed without the CUDA libraries",)
     if spec.library != "torch" or (chosen.local == "cpu") == (wanted == "cpu") or sys.platform != "linux":
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -14,7 +14,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
 from fuzz_core.targets.download import Vanished
-from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access, builds, kept_builds, origin_of, requirement_of
+from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access, NotListed, builds, kept_builds, origin_of, requirement_of
 from fuzz_core.targets.probe import TargetInfo, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.spec import TargetSpec
@@ -36,6 +36,25 @@ NEEDED_BYTES: dict[tuple[str, str], int] = {
 }
 
 
+@dataclass(frozen=True)
+class _Order:
+    """What was asked for, and where it is to be."""
+
+    spec: TargetSpec
+    flavour: Flavour
+    home: Path
+    access: Access
+
+    @property
+    def library(self) -> str:
+        return str(self.spec.library)
+
+    @property
+    def wanted(self) -> str:
+        """`cpu` or `cuda`."""
+        return wanted_flavour(self.spec, self.flavour)
+
+
 def ensure(
     spec: TargetSpec, flavour: Flavour = "auto", root: Path | None = None, access: Access = DEFAULT_ACCESS
 ) -> Target:
@@ -48,58 +67,55 @@ def ensure(
     home = targets_root(root)
     if spec.kind == "python":
         return _existing(spec, home)
-    wanted = wanted_flavour(spec, flavour)
-    if (made := _made(spec, flavour, wanted, home)) is not None:
+    order = _Order(spec, flavour, home, access)
+    if (made := _made(order)) is not None:
         return made
-    if spec.kind == "index":
-        return _newest(spec, flavour, home, access)
-    return _of_build(spec, resolve(spec, flavour), flavour, home, access)
+    return _listed(order) if spec.kind == "index" else _of_build(order, resolve(spec, flavour))
 
 
-def _of_build(spec: TargetSpec, build: Build, flavour: Flavour, home: Path, access: Access) -> Target:
-    with lock_of(home, build.key):
+def _of_build(order: _Order, build: Build) -> Target:
+    with lock_of(order.home, build.key):
         # Looked at again under the lock: another run may have made it while this one waited.
-        target = read_record(home, build.key)
+        target = read_record(order.home, build.key)
         # What is to be known of it may be another thing each time: this time, the index may have been out of reach.
-        return replace(target, notes=build.notes) if target else _make(spec, build, flavour, home, access)
+        return replace(target, notes=build.notes) if target else _make(order, build)
 
 
-def _newest(spec: TargetSpec, flavour: Flavour, home: Path, access: Access) -> Target:
+def _listed(order: _Order) -> Target:
+    """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
     try:
-        return _first(spec, builds(spec, flavour), flavour, home, access)
-    except installer.IndexUnreachable as error:
-        if not access.allow_cached:
-            raise installer.IndexUnreachable(error.problem, f"{error.remedy}, or allow what is kept here") from error
-        kept = _kept(spec, flavour, home, error)
+        return _first(order, builds(order.spec, order.flavour), (Vanished,))
+    except (installer.IndexUnreachable, NotListed, Vanished) as error:
+        unreachable = isinstance(error, installer.IndexUnreachable)
+        if order.spec.version is None and not (unreachable and order.access.allow_cached):
+            hint = ", or allow what is kept here: --allow-cached" if unreachable else ""
+            raise type(error)(error.problem, error.remedy + hint) from error
         # Of what is kept as a wheel alone, the dependencies may be out of reach; an older build may be installed.
-        return _first(spec, kept, flavour, home, access, (Vanished, installer.IndexUnreachable))
+        return _first(order, _kept(order, error), (Vanished, installer.IndexUnreachable))
 
 
-def _kept(spec: TargetSpec, flavour: Flavour, home: Path, error: UserError) -> list[Build]:
-    """What is here of the index that can't be reached, newest first; the note says what that means."""
-    found = kept_builds(spec, flavour, home)
-    note = f"{error.problem.splitlines()[0]}: took the newest build that is kept here, there may be newer ones"
+def _kept(order: _Order, error: UserError) -> list[Build]:
+    """What is here of an index that does not give it, newest first, with a note. Raises `error` if that is nothing."""
+    try:
+        found = kept_builds(order.spec, order.flavour, order.home)
+    except NotListed:
+        raise type(error)(error.problem, f"{error.remedy}; nothing of it is kept here") from error
+    what = "that build, as it" if order.spec.version else "the newest build that"
+    note = f"{error.problem.splitlines()[0]}: took {what} is kept here"
     return [replace(build, notes=(note, *build.notes)) for build in found]
 
 
-def _first(
-    spec: TargetSpec,
-    listed: list[Build],
-    flavour: Flavour,
-    home: Path,
-    access: Access,
-    passing: tuple[type[UserError], ...] = (Vanished,),
-) -> Target:
+def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], ...]) -> Target:
     """The first that can be had: `passing` are the errors after which the next is tried, unless one was pinned."""
     gone: tuple[str, ...] = ()
     for build in listed:
         try:
-            return _of_build(spec, replace(build, notes=(*build.notes, *gone)), flavour, home, access)
+            return _of_build(order, replace(build, notes=(*build.notes, *gone)))
         except passing as error:
-            if spec.version is not None:
+            if order.spec.version is not None:
                 raise
             gone += (f"{error.problem.splitlines()[0]}: took the next newest",)
-    raise Vanished(f"no build of {spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later")
+    raise Vanished(f"no build of {order.spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later")
 
 
 def _existing(spec: TargetSpec, home: Path) -> Target:
@@ -115,11 +131,12 @@ def _existing(spec: TargetSpec, home: Path) -> Target:
     return target
 
 
-def _made(spec: TargetSpec, flavour: Flavour, wanted: str, home: Path) -> Target | None:
-    if spec.version is None or spec.kind not in ("pin", "index"):
+def _made(order: _Order) -> Target | None:
+    if order.spec.version is None or order.spec.kind == "wheel":
         return None
-    for target in list_targets(home):
-        if target.spec == spec.text and target.wanted == wanted and flavour in ("auto", _installed(target)):
+    for target in list_targets(order.home):
+        same = target.spec == order.spec.text and target.wanted == order.wanted
+        if same and order.flavour in ("auto", _installed(target)):
             return target
     return None
 
@@ -129,31 +146,35 @@ def _installed(target: Target) -> str:
     return target.info.flavour if target.library == "torch" else target.wanted
 
 
-def _make(spec: TargetSpec, build: Build, flavour: Flavour, home: Path, access: Access) -> Target:
-    library, wanted = str(spec.library), wanted_flavour(spec, flavour)
+def _make(order: _Order, build: Build) -> Target:
+    home, library = order.home, order.library
     clear(home, build.key)
-    _check_disk(home, library, wanted)
+    _check_disk(home, library, order.wanted)
     try:
         (home / build.key).mkdir()
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
-        with requirement_of(build, access) as requirement:
+        with requirement_of(build, order.access) as requirement:
             installer.install(python, [requirement, *COMPANIONS.get(library, ())], build.options)
-        info = probe(python, library)
-        _refuse_other_version(build, info)
-        _refuse_other_flavour(flavour, info)
-        origin = origin_of(build, info)
-        target = Target(build.key, spec.text, library, python, info.version, wanted, info, build.notes, origin)
+        target = _probed(order, build, python)
         write_record(home, target)
     except OSError as error:
         clear(home, build.key)
-        raise UserError(f"{spec.text} could not be kept under {home}: {error.strerror}", "check that disk") from error
+        raise UserError(f"{order.spec.text} can't be kept under {home}: {error.strerror}", "check that disk") from error
     except BaseException:
         # Ctrl-C too: half an environment would be taken for a whole one by whoever looks at the folder.
         clear(home, build.key)
         raise
     return target
+
+
+def _probed(order: _Order, build: Build, python: Path) -> Target:
+    info = probe(python, order.library)
+    _refuse_other_version(build, info)
+    _refuse_other_flavour(order.flavour, info)
+    named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
+    return Target(*named, info, build.notes, origin_of(build, info))
 
 
 def _check_disk(home: Path, library: str, wanted: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import PurePath
 from typing import Any
 
 import requests
@@ -18,6 +17,8 @@ from pypi_simple import (
     UnsupportedContentTypeError,
     UnsupportedRepoVersionError,
 )
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer, process
@@ -27,6 +28,11 @@ TIMEOUT_S = 30.0
 _CHECK = "check the network and the address of the index"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _INDEX_URL = re.compile(r"^(?::env:|global|install)\.index-url='(.*)'$", re.MULTILINE)
+_NO_INDEX = re.compile(r"^(?::env:|global|install)\.no-index='(?:1|true|yes|on|t|y)'$", re.MULTILINE | re.IGNORECASE)
+_RETRIES = Retry(3, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), raise_on_status=False)
+_MAX_REASON = 200
+# A build tag may hold anything else.
+_SUSPECT = re.compile(r"[^A-Za-z0-9_.+!-]")
 
 
 def session() -> requests.Session:
@@ -34,16 +40,24 @@ def session() -> requests.Session:
     made = requests.Session()
     # A compressed answer to a part of a file could not be joined to the rest.
     made.headers["Accept-Encoding"] = "identity"
+    made.verify = os.environ.get("PIP_CERT") or True
     return made
 
 
 def configured() -> str:
-    """The index that pip is set up with, else the public one."""
-    if chosen := os.environ.get("PIP_INDEX_URL"):
-        return chosen
-    listed = process.run([*installer.pip_command(), "config", "list"], 60, process.for_installer(os.environ))
-    found = _INDEX_URL.findall(listed.stdout)
+    """The index that pip is set up with, else the public one. Raises UserError where pip may use none."""
+    listed = process.run([*installer.pip_command(), "config", "list"], 60, process.for_installer(os.environ)).stdout
+    if _NO_INDEX.search(listed):
+        raise UserError("pip is set up to use no package index", "name one: --index https://HOST/PATH")
+    # Pip lists what counts most last: its variables.
+    found = _INDEX_URL.findall(listed)
     return found[-1] if found else PYPI_SIMPLE_ENDPOINT
+
+
+def _patient(made: requests.Session) -> requests.Session:
+    for scheme in ("http://", "https://"):
+        made.mount(scheme, HTTPAdapter(max_retries=_RETRIES))
+    return made
 
 
 def listing(index: str, distribution: str, timeout: float = TIMEOUT_S) -> list[Artifact]:
@@ -53,7 +67,7 @@ def listing(index: str, distribution: str, timeout: float = TIMEOUT_S) -> list[A
     """
     shown = without_secrets(index).rstrip("/")
     try:
-        with PyPISimple(index, session=session()) as client:
+        with PyPISimple(index, session=_patient(session())) as client:
             page = client.get_project_page(distribution, timeout=timeout)
     except NoSuchProjectError as error:
         raise UserError(f"the index {shown} has no package {distribution}", "check its name and the address") from error
@@ -89,7 +103,7 @@ def _unreadable(error: Exception, shown: str) -> UserError:
 def _artifact(index: str, distribution: str, package: DistributionPackage) -> Artifact | None:
     """None for files of other kinds and for names that say nothing: an index may carry what predates every rule."""
     version = _version_of(package.filename)
-    if version is None or PurePath(package.filename).name != package.filename:
+    if version is None or _SUSPECT.search(package.filename):
         return None
     found = package.digests.get("sha256", "").lower()
     details: dict[str, Any] = {
@@ -97,9 +111,14 @@ def _artifact(index: str, distribution: str, package: DistributionPackage) -> Ar
         "size": package.size,
         "requires_python": package.requires_python or "",
         "uploaded": package.upload_time.isoformat() if package.upload_time else "",
-        "yanked": (package.yanked_reason or "") if package.is_yanked else None,
+        "yanked": _plain(package.yanked_reason or "") if package.is_yanked else None,
     }
     return Artifact(index, distribution, version, package.filename, package.url, **details)
+
+
+def _plain(text: str) -> str:
+    """One line of what anyone may have written, without what steers a terminal."""
+    return "".join(each if each.isprintable() else " " for each in text)[:_MAX_REASON].strip()
 
 
 def _version_of(filename: str) -> str | None:

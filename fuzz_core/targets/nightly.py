@@ -16,13 +16,26 @@ from packaging.version import Version
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import choice, commits, index, process, wheels
 from fuzz_core.targets.artifact import Artifact, without_secrets
-from fuzz_core.targets.build import Build, Flavour, flavour_notes, key_of, python_tag, torch_index, wanted_flavour
+from fuzz_core.targets.build import (
+    Build,
+    Flavour,
+    extra_of,
+    flavour_notes,
+    key_of,
+    python_tag,
+    torch_index,
+    wanted_flavour,
+)
 from fuzz_core.targets.download import Fetcher
 from fuzz_core.targets.probe import TargetInfo
 from fuzz_core.targets.record import Origin, list_targets
 from fuzz_core.targets.spec import TargetSpec
 
 _DRIVER = re.compile(r"CUDA Version: *(\d+)\.(\d+)")
+
+
+class NotListed(UserError):  # noqa: N818 - says what happened, as UserError does
+    """The index answers, and has no build that fits."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,7 @@ DEFAULT_ACCESS = Access()
 def builds(spec: TargetSpec, flavour: Flavour) -> list[Build]:
     """What an index lists for a spec and fits here, newest first.
 
-    Raises installer.IndexUnreachable where it does not answer, UserError where nothing there fits.
+    Raises installer.IndexUnreachable where it does not answer, NotListed where nothing there fits.
     """
     address = address_of(spec, flavour)
     listed = index.listing(address, str(spec.distribution))
@@ -48,7 +61,7 @@ def builds(spec: TargetSpec, flavour: Flavour) -> list[Build]:
 
 
 def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[Build]:
-    """The same of what is here: kept wheels and made targets of the index. Raises UserError where there is none."""
+    """The same of what is here: kept wheels and made targets of the index. Raises NotListed where there is none."""
     shown = without_secrets(address_of(spec, flavour)).rstrip("/")
     made = [target.origin.artifact for target in list_targets(home) if target.origin is not None]
     here = [*wheels.cached(), *made]
@@ -122,14 +135,14 @@ def _driver() -> tuple[int, int] | None:
 
 def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Build:
     version, wanted = Version(artifact.version), wanted_flavour(spec, flavour)
-    cuda = spec.distribution in ("tensorflow", "tf-nightly") and wanted == "cuda" and sys.platform == "linux"
-    name = artifact.distribution + ("-cuda" if cuda else "")
+    extra = extra_of(artifact.distribution, wanted)
+    name = artifact.distribution + ("-cuda" if extra else "")
     # PyTorch's nights need nights of their dependencies, which are in the same index alone.
     own = spec.library == "torch" and spec.nightly
     return Build(
         key_of(name, artifact.version, python_tag(), artifact.key[:8]),
         version,
-        artifact.distribution + ("[and-cuda]" if cuda else ""),
+        artifact.distribution + extra,
         ("--extra-index-url", artifact.index) if own else (),
         (*flavour_notes(spec, flavour, wanted, version), *_notes(artifact)),
         artifact,
@@ -146,16 +159,16 @@ def _notes(artifact: Artifact) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _none(spec: TargetSpec, listed: list[Artifact], machine: choice.Machine, where: str) -> UserError:
+def _none(spec: TargetSpec, listed: list[Artifact], machine: choice.Machine, where: str) -> NotListed:
     ranks = dict.fromkeys(machine.tags, 0)
     fitting = [each for each in listed if choice.installable(each, ranks, machine.python)]
     here = f"{python_tag()} on this platform"
     if not fitting:
-        return UserError(f"{where} has no {spec.distribution} for {here}", "use another Python, or another index")
+        return NotListed(f"{where} has no {spec.distribution} for {here}", "use another Python, or another index")
     if spec.version is None and all(each.yanked is not None for each in fitting):
-        return UserError(f"{where}: every {spec.distribution} for {here} has been yanked", "pin one: ==VERSION")
+        return NotListed(f"{where}: every {spec.distribution} for {here} has been yanked", "pin one: ==VERSION")
     wanted = "nightly build" if spec.nightly else "build"
     labelled = f" labelled {spec.label}" if spec.label else ""
     newest = ", ".join(map(str, sorted({Version(each.version) for each in fitting})[-3:]))
     asked = f"{spec.distribution}=={spec.version}" if spec.version else spec.distribution
-    return UserError(f"{where} has no {wanted} of {asked}{labelled} for {here}", f"its newest versions: {newest}")
+    return NotListed(f"{where} has no {wanted} of {asked}{labelled} for {here}", f"its newest versions: {newest}")

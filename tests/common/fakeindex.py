@@ -36,7 +36,8 @@ class Faults:
 
     gone: listed, and 404. cut: after how many bytes the answer ends, once for each number. weak: no validators.
     deaf: takes no notice of Range. unhashed: gives no hashes. lies: gives a wrong hash. yanked: with which reason.
-    requires_python, uploaded: what it says. html: answers in HTML alone. broken: answers with this status.
+    requires_python, uploaded: what it says. html: answers in HTML alone. broken: answers with this status. page:
+    lists with this text instead of JSON.
     """
 
     gone: set[str] = field(default_factory=set)
@@ -50,6 +51,7 @@ class Faults:
     uploaded: dict[str, str] = field(default_factory=dict)
     html: bool = False
     broken: int | None = None
+    page: str | None = None
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """Every file that was asked for, with the range."""
 
@@ -100,6 +102,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.told.html:
             links = [f'<a href="/files/{name}{self._anchor(name)}">{name}</a>' for name in names]
             self._send(200, "<br>\n".join(links).encode(), {"Content-Type": "text/html"})
+        elif self.told.page is not None:
+            self._send(200, self.told.page.encode(), {"Content-Type": "application/vnd.pypi.simple.v1+json"})
         else:
             files = [self._described(name) for name in names]
             page = {"meta": {"api-version": "1.1"}, "name": project, "files": files, "versions": []}

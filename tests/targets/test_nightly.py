@@ -147,8 +147,28 @@ def test_a_kept_wheel_is_installed_without_the_index(wheels: Path, tmp_path: Pat
 
 
 def test_with_nothing_kept_permission_does_not_help(own_index: None) -> None:
-    with pytest.raises(UserError, match="what is kept here has no fakelib"):
+    with pytest.raises(IndexUnreachable, match="Connection refused") as caught:
         made("http://127.0.0.1:9/simple", access=Access(allow_cached=True))
+    assert "nothing of it is kept here" in caught.value.remedy
+
+
+def test_a_pinned_build_that_its_index_has_forgotten_is_taken_from_what_is_kept(wheels: Path, served: str) -> None:
+    night = made(served)
+    (wheels / f"fakelib-{NIGHTS[2]}-py3-none-any.whl").unlink()
+    assert made(served).version == NIGHTS[1]
+    target = made(served, f"fakelib=={NIGHTS[2]}")
+    assert target.key == night.key
+    assert "took that build, as it is kept here" in target.notes[0]
+
+
+def test_a_pinned_build_that_has_vanished_is_taken_from_what_is_kept(
+    faulty: tuple[str, Faults], tmp_path: Path
+) -> None:
+    address, faults = faulty
+    made(address)
+    faults.gone = {f"fakelib-{NIGHTS[2]}-py3-none-any.whl"}
+    target = ensure(parse_spec(f"fakelib=={NIGHTS[2]}", index=address), root=tmp_path / "elsewhere")
+    assert (target.version, target.notes) == (NIGHTS[2], ())
 
 
 def test_an_upload_time_stands_in_for_a_date_in_the_version(wheels: Path, faulty: tuple[str, Faults]) -> None:
