@@ -88,20 +88,31 @@ def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[st
 
 
 def recheck(session: Session, report: Counts, retraced: Retraced) -> None:
-    """Re-runs what has no result yet. Where a sample shows that much of an api's is lost, all of it is run again."""
+    """Re-runs what has no result yet; what was valid on the earlier build and fails is run once more by fresh workers.
+
+    Where a sample shows that much of an api's is lost, the rest of it is run too.
+    """
     if not retraced.since:
         validate(session, report)
         return
     ran = _rerun(session, report, retraced.since)
-    retraced.doubted = doubtful(Counter(t.api for t in ran), Counter(t.api for t in ran if not t.valid))
-    if retraced.doubted and not session.stopped():
-        session.watch.note(f"carried over and no longer valid, so run again as a whole: {', '.join(retraced.doubted)}")
-        done, doubted = {twin.id for twin in ran}, set(retraced.doubted)
-        twins = session.store.twins(session.target.key, retraced.since)
-        session.store.doubt(t.id for t in twins if t.api in doubted and t.valid and t.before and t.id not in done)
-        ran += _rerun(session, report, retraced.since)
+    lost = {twin.id for twin in ran if not twin.valid}
+    retraced.doubted = doubtful(Counter(t.api for t in ran), Counter(t.api for t in ran if t.id in lost))
+    if lost and not session.stopped():
+        session.store.doubt(lost | _unsampled(session, retraced, {twin.id for twin in ran}))
+        report.checked -= len(lost)
+        ran = [twin for twin in ran if twin.id not in lost] + _rerun(session, report, retraced.since)
     retraced.rechecked, retraced.lost = len(ran), sum(not twin.valid for twin in ran)
     retraced.changes = Counter(c.kind for c in changes_between(session.store, retraced.since, session.target.key).apis)
+
+
+def _unsampled(session: Session, retraced: Retraced, sampled: set[int]) -> set[int]:
+    """The rest of what was carried over of the doubted apis."""
+    if not retraced.doubted:
+        return set()
+    session.watch.note(f"much of what was carried over fails, so all of it is run again: {', '.join(retraced.doubted)}")
+    twins, doubted = session.store.twins(session.target.key, retraced.since), set(retraced.doubted)
+    return {t.id for t in twins if t.api in doubted and t.valid and t.before and t.id not in sampled}
 
 
 def _rerun(session: Session, report: Counts, since: str) -> list[Twin]:

@@ -200,3 +200,19 @@ def test_a_build_can_be_named_and_must_be_one_of_the_library(builds: Builds) -> 
     third.store.save_target(third.target)
     assert third.store.since("fakelib-3") == "fakelib-1"
     assert third.store.predecessor("fakelib-3") == "fakelib-2"
+
+
+def test_one_failure_that_does_not_repeat_is_none(builds: Builds, tmp_path: Path) -> None:
+    docs = page(builds, *(f"fakelib.scale(np.ones({n}), 1.5)" for n in range(4, 44)))
+    traced(builds.make(1, {}), docs_dirs=docs)
+    once = f"""    try:
+        os.mkdir({str(tmp_path / "ran")!r})
+    except FileExistsError:
+        return x * by
+    raise MemoryError("this time")"""
+    second = builds.make(2, {"    return x * by": once})
+    report = traced(second, docs_dirs=docs)
+    assert (tmp_path / "ran").exists()
+    assert report.retraced.lost == 0
+    assert all(row.valid for row in second.store.invocations("fakelib-2", "fakelib.scale"))
+    assert report.valid == report.checked == report.retraced.rechecked
