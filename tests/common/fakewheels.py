@@ -18,7 +18,7 @@ SourceOf = Callable[[int], "str | None"]
 
 @dataclass(frozen=True)
 class FakeWheel:
-    """One wheel. source: the package's `__init__.py`, behind a line that sets `__version__`.
+    """One wheel. source: the package's `__init__.py`, before a line that sets `__version__`.
 
     files: further ones by their path in the wheel. build: a build tag, as `2`. numpy: whether importing it finds the
     numpy of these tests, without installing one.
@@ -47,7 +47,7 @@ class FakeWheel:
     def contents(self) -> dict[str, str]:
         """Every file but RECORD, by its path in the wheel."""
         info = f"{self.module}-{self.version}.dist-info"
-        found = {f"{self.module}/__init__.py": f"__version__ = {self.version!r}\n{self.source}\n", **self.files}
+        found = {f"{self.module}/__init__.py": f"{self.source}\n__version__ = {self.version!r}\n", **self.files}
         found[f"{info}/METADATA"] = self._metadata()
         found[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: fake\nRoot-Is-Purelib: true\nTag: {self.tag}\n"
         return found | ({f"{self.module}_numpy.pth": f"{NUMPY_PLACE}\n"} if self.numpy else {})
