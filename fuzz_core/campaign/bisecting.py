@@ -80,17 +80,18 @@ def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
     the user stops it.
     """
     package = package_of(session.target, options.bad, options.index)
-    bad = version_of(options.bad, session.target, options.index) if options.bad else session.target.version
+    bad = version_of(options.bad, session.target, options.index)
     listed = placed(candidates(package, options.flavour, options.access), package, bad)
     search = _search(listed, bad, options, session.target)
     session.watch.phase(f"bisecting bug {bug.id} over {len(listed)} builds of {package.text}")
     with ExitStack() as stack:
-        made_as = (options.flavour, session.target.library, options.access)
-        environments = Environments(_folder(session), *made_as)
+        how = (options.flavour, session.target.library, options.access)
+        environments = Environments(_folder(session), *how)
         stack.callback(environments.clear)
-        if _same(bad, session.target.version):
-            environments.give(listed[search.bad], session.target)
         trials = Trials(session, bug, environments, options.timeout, stack)
+        if _same(bad, session.target.version):
+            trials.own = listed[search.bad].spec
+            environments.give(listed[search.bad], session.target)
         return _Bisector(session, bug, options, listed, search, trials).run()
 
 
@@ -153,6 +154,8 @@ class _Bisector:
         for end, status in self._ends():
             if end in self.known and self.known[end].status != status:
                 del self.known[end]
+        if self.search.bad in self.known:
+            self.trials.said = str(self.known[self.search.bad].info.get("said", ""))
 
     def _ends(self) -> list[tuple[int, str]]:
         good = [] if self.search.good is None else [(self.search.good, "good")]
@@ -192,6 +195,8 @@ class _Bisector:
             silent = self.known[number].runs if number in self.known else 0
             return self.trials.probe(builds[number], RATE_RUNS if first else runs - silent, number == self.search.bad)
 
+        trying = ", ".join(build.version for build in builds.values())
+        self.session.watch.advance(len(self.known), trying=trying)
         for number, probe in abreast(self.session, threads, wanted, work):
             self._keep(number, probe)
         if self.session.stopped():

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -14,6 +15,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets import wheels
+from fuzz_core.targets.artifact import day_of
 from fuzz_core.targets.build import Build, Flavour, wanted_flavour
 from fuzz_core.targets.environment import NEEDED_BYTES, ensure
 from fuzz_core.targets.installer import IndexUnreachable
@@ -35,6 +37,11 @@ class Candidate:
     def release(self) -> Version:
         """Its version without the label that tells flavours apart."""
         return Version(Version(self.version).public)
+
+    @property
+    def age(self) -> tuple[date, Version]:
+        """By which builds are ordered: the day in the version, where one is, then the version."""
+        return day_of(self.release) or date.min, self.release
 
 
 def package_of(target: TargetRecord, spec: str | None, index: str | None) -> TargetSpec:
@@ -66,8 +73,14 @@ def _is_version(text: str) -> bool:
     return False
 
 
-def version_of(spec: str, target: TargetRecord, index: str | None) -> str:
-    """The version that a spec, or a version alone, means. Raises UserError where it pins none."""
+def version_of(spec: str | None, target: TargetRecord, index: str | None) -> str:
+    """The version that a spec, or a version alone, means; without one, that of the target.
+
+    Raises UserError where there is none.
+    """
+    if spec is None and not _is_version(target.version):
+        raise UserError(f"{target.key} has no version, but {target.version!r}", "name a build that is bad with --bad")
+    spec = target.version if spec is None else spec
     version = spec if _is_version(spec) else parse_spec(spec, target.library, index).version
     if version is None:
         raise UserError(f"{spec!r} names no single build", f"pin one: {spec}==VERSION")
@@ -87,7 +100,7 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
         made = Candidate(f"{package.text}=={build.version}", str(build.version), day.isoformat() if day else "", wheel)
         # The first of a version is the one that fits best.
         found.setdefault(build.version.public, made)
-    return sorted(found.values(), key=lambda each: each.release)
+    return sorted(found.values(), key=lambda each: each.age)
 
 
 def _listed(package: TargetSpec, flavour: Flavour, access: Access) -> list[Build]:
@@ -104,7 +117,7 @@ def placed(listed: Sequence[Candidate], package: TargetSpec, version: str) -> li
     own = Candidate(f"{package.text}=={version}", version)
     if any(each.release == own.release for each in listed):
         return list(listed)
-    return sorted([*listed, own], key=lambda each: each.release)
+    return sorted([*listed, own], key=lambda each: each.age)
 
 
 class Environments:
@@ -121,6 +134,11 @@ class Environments:
         self.given: dict[str, Target] = {}
         # Told now: where nothing can be written, every build would seem to be broken.
         lock_of(root, "environments")
+        whole = {target.key for target in self.made()}
+        for folder in root.iterdir():
+            # Half of one, of a run that was killed.
+            if folder.name not in whole and not folder.name.startswith("."):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def give(self, candidate: Candidate, target: TargetRecord) -> None:
         """Has a candidate tried on this target, as long as it is there."""
@@ -136,13 +154,9 @@ class Environments:
         """Its environment, where there is one."""
         if candidate.spec in self.given:
             return self.given[candidate.spec]
-        spec = parse_spec(candidate.spec, self.library)
-        wanted = wanted_flavour(spec, self.flavour)
-        for target in (*list_targets(), *self.made()):
-            same = target.spec == candidate.spec or target.key.startswith(f"{spec.distribution}-{candidate.version}-")
-            if same and target.wanted == wanted:
-                return target
-        return None
+        wanted = wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
+        there = (target for target in (*list_targets(), *self.made()) if target.wanted == wanted)
+        return next((target for target in there if _holds(target, candidate)), None)
 
     def made(self) -> list[Target]:
         """What has been made, by key."""
@@ -173,3 +187,10 @@ class Environments:
     def clear(self) -> None:
         """Removes all that was made."""
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+def _holds(target: Target, candidate: Candidate) -> bool:
+    """Whether it was made from this build: by its spec, by that of the newest build then, or from the same wheel."""
+    newest = target.spec == candidate.spec.rpartition("==")[0] and target.version == candidate.version
+    wheel = target.origin is not None and target.origin.artifact.key == candidate.wheel
+    return target.spec == candidate.spec or newest or wheel

@@ -9,6 +9,7 @@ from typing import Any
 from fuzz_core.campaign.candidates import Candidate, Environments
 from fuzz_core.campaign.checker import Case, Checker
 from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.scripts import speaks
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
@@ -19,7 +20,8 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.record import Target
 from fuzz_core.triage.process import Processes
-from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE
+from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, Check
+from fuzz_core.triage.signature import corrupts_heap
 
 # So often where its rate is learnt: as long as every run shows the bug, few are enough.
 STEADY_RUNS = 5
@@ -27,7 +29,11 @@ RATE_RUNS = 20
 
 
 class Trials:
-    """Runs the bug's script on builds; any thread may ask."""
+    """Runs the bug's script on builds; any thread may ask.
+
+    said: the signature that the script has today on the bug's own build, `own`, where it is another one than the bug's:
+    other processors run other kernels, and another nightfuzz may write it in another way.
+    """
 
     def __init__(
         self, session: Session, bug: BugRow, environments: Environments, timeout: float, stack: ExitStack
@@ -36,6 +42,8 @@ class Trials:
         self.environments = environments
         self.timeout = timeout
         self.case = Case(bug, _verdict(session, bug))
+        self.own = ""
+        self.said = ""
         self.processes = Processes()
         self.plan: Path | None = None
         if self.case.replayed(session.dialect):
@@ -64,21 +72,27 @@ class Trials:
         stopped = self.session.stopped
         checker = Checker(record, self.session.dialect, self.processes, self.timeout, self.plan, stopped)
         hits = done = 0
-        said = ""
+        other = ""
         try:
             while done < runs and (rate or not hits):
                 check = checker.check(self.case, 1)
-                shown = check.hits or (check.status == CHANGED and _alike(self.case.bug.outcome, check.outcome))
-                hits, done = hits + bool(shown), done + 1
-                if check.status == UNRUNNABLE or (check.status == CHANGED and not shown):
-                    said = check.said or f"{check.outcome.kind} {check.outcome.name}"
+                shown = self._shows(check, spec)
+                hits, done = hits + shown, done + 1
+                if not shown and check.status in (CHANGED, UNRUNNABLE):
+                    other = check.said or f"{check.outcome.kind} {check.outcome.name}"
                 if check.status == UNRUNNABLE or (rate and hits == done == STEADY_RUNS):
                     break
         finally:
             checker.close()
-        status = "bad" if hits else "broken" if said else "good"
-        why = f"its script fails in another way there: {said}" if said and not hits else ""
-        return Probe(spec, status, hits, done, {**info, "reason": why})
+        status = "bad" if hits else "broken" if other else "good"
+        why = f"its script fails in another way there: {other}" if status == "broken" else ""
+        return Probe(spec, status, hits, done, {**info, "reason": why, "said": self.said if spec == self.own else ""})
+
+    def _shows(self, check: Check, spec: str) -> bool:
+        if check.status == CHANGED and spec == self.own:
+            self.said = self.said or check.said
+        same = check.said == self.said or _alike(self.case.bug.outcome, check.outcome)
+        return bool(check.hits) or (check.status == CHANGED and same)
 
 
 def _verdict(session: Session, bug: BugRow) -> Verdict:
@@ -88,9 +102,11 @@ def _verdict(session: Session, bug: BugRow) -> Verdict:
 
 
 def _alike(bug: Outcome, seen: Outcome) -> bool:
-    """One death by the functions it happened in: another build inlines others, but hardly all."""
-    same = bug.kind == seen.kind == "signal" and bug.name == seen.name
-    return same and (not bug.frames or not seen.frames or bool({*bug.frames} & {*seen.frames}))
+    """Deaths of one cause that look different: a corrupted heap is noticed anywhere, another build inlines others."""
+    if bug.kind != "signal" or seen.kind != "signal":
+        return False
+    unnamed = bug.name == seen.name and bool(bug.frames) and not speaks(seen)
+    return corrupts_heap(bug) or (unnamed and (not seen.frames or bool({*bug.frames} & {*seen.frames})))
 
 
 def _commit(target: Target) -> str:

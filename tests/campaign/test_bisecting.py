@@ -170,6 +170,14 @@ def test_what_does_not_show_itself_is_not_searched_for_and_tried_again_the_next_
     assert ends(bisect(world.session, bug, BisectOptions(bad="1.1"))) == ("1.1", "1.0")
 
 
+def test_what_the_own_build_says_today_is_the_bug_and_stays_it(world: World) -> None:
+    versions = world.releases(GOOD, GOOD, GOOD, OTHER, OTHER)
+    bug = world.bug(versions[-1])
+    for installs in (4, 0):
+        found = bisect(world.session, bug, BisectOptions())
+        assert (ends(found), found.installs) == (("1.3", "1.2"), installs)
+
+
 def test_too_few_runs_of_a_flaky_bug_find_nothing(world: World) -> None:
     versions = world.releases(GOOD, world.flaky(0))
     bug = world.bug(versions[-1])
