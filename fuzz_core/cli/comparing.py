@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from fuzz_core.campaign.changed import changes_between
 from fuzz_core.campaign.comparing import CompareOptions, CompareReport, by_cause, compare
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
@@ -43,6 +44,7 @@ def compare_phase(
         seed=settings.seed or 0,
         disabled=settings.disable,
         patterns=settings.api,
+        first=sorted(changes_between(session.store, baseline.key, session.target.key).stirred),
     )
     return compare(session, baseline, traced or session.target, options)
 
@@ -89,9 +91,7 @@ def print_changes(
 ) -> None:
     """A table with a line for each cause, worst first; as JSON, every change in full."""
     if as_json:
-        figures = {} if report is None else {"tests": report.tests, "dropped": dict(report.dropped)}
-        told = [_plain(store, change) for change in found]
-        console.print_json(json.dumps({"target": builds[0].key, "baseline": builds[1].key, **figures, "changes": told}))
+        console.print_json(json.dumps(changes_json(store, found, builds, report)))
         return
     rows = [_line(store, cause) for cause in by_cause(found).values()]
     if rows:
@@ -105,6 +105,18 @@ def print_changes(
             markup=False,
             soft_wrap=True,
         )
+
+
+def changes_json(
+    store: Store,
+    found: Sequence[Change],
+    builds: tuple[TargetRecord, TargetRecord],
+    report: CompareReport | None = None,
+) -> dict[str, Any]:
+    """Every change in full, with the builds and, of a comparison just made, its figures."""
+    figures = {} if report is None else {"tests": report.tests, "dropped": dict(report.dropped)}
+    told = [_plain(store, change) for change in found]
+    return {"target": builds[0].key, "baseline": builds[1].key, **figures, "changes": told}
 
 
 def _line(store: Store, cause: Sequence[Change]) -> list[object]:

@@ -16,8 +16,8 @@ from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.campaign.retracing import Retraced
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
+from fuzz_core.cli.baseline import against_baseline
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
-from fuzz_core.cli.comparing import compare_phase, print_changes
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.work import (
     TRACE_SHARE,
@@ -132,39 +132,47 @@ def fuzz_command(settings: Settings, console: Console, as_json: bool) -> int:
     """Fuzzes and examines within the time-box."""
     with session_of(settings, console, as_json) as session:
         end = None if settings.tests_count is not None else session.clock() + settings.time
-        return _finish(session, settings, console, as_json, end)
+        code, told = _work(session, settings, None if as_json else console, end)
+    if as_json:
+        console.print_json(json.dumps(told))
+    return code
 
 
 def run_command(settings: Settings, console: Console, as_json: bool) -> int:
-    """Traces what is new, then fuzzes and examines, all within the time-box."""
+    """Traces what is new, fuzzes and examines, and compares with a baseline where one is named, in the time-box."""
     began = time.monotonic()
+    shown = None if as_json else console
     with session_of(settings, console, as_json) as session:
         end = began + settings.time
         report = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE)
-        if not as_json:
-            _print_trace(console, report, _covered(session))
+        if shown is not None:
+            _print_trace(shown, report, _covered(session))
         check(session.stopped)
-        if settings.baseline is None:
-            return _finish(session, settings, console, as_json, end)
-        baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
-        code = _finish(session, settings, console, as_json, end - (end - session.clock()) * COMPARE_SHARE)
-        if session.stopped():
-            return code
-        compared = compare_phase(session, settings, baseline, end)
-        print_changes(session.store, console, compared.changes, as_json, (session.target, baseline), compared)
-        return BUGS if settings.fail_on_bugs and compared.changes else code
+        baseline = None
+        if settings.baseline is not None:
+            baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
+        share = 0.0 if baseline is None else COMPARE_SHARE
+        code, told = _work(session, settings, shown, end - (end - session.clock()) * share)
+        if baseline is not None and not session.stopped():
+            worse, told["baseline"] = against_baseline(session, settings, shown, baseline, end)
+            code = INTERRUPTED if session.stopped() else worse or code
+    if as_json:
+        console.print_json(json.dumps(told))
+    return code
 
 
-def _finish(session: Session, settings: Settings, console: Console, as_json: bool, end: float | None) -> int:
+def _work(
+    session: Session, settings: Settings, console: Console | None, end: float | None
+) -> tuple[int, dict[str, Any]]:
+    """Fuzzes and examines; printed where there is a console. Returns the exit code, and all of it as JSON data."""
     fuzzed, triaged = fuzz_and_triage(session, settings, end)
     path = write_report(session.state_dir / "report.md", session.store, session.target)
-    if as_json:
-        console.print_json(json.dumps({"fuzz": fuzzed.summary(), "triage": _plain(triaged), "report": str(path)}))
-    else:
+    if console is not None:
         _print_end(console, fuzzed, triaged, path)
+    told = {"fuzz": fuzzed.summary(), "triage": _plain(triaged), "report": str(path)}
     if session.stopped():
-        return INTERRUPTED
-    return BUGS if settings.fail_on_bugs and triaged.bugs else 0
+        return INTERRUPTED, told
+    return BUGS if settings.fail_on_bugs and triaged.bugs else 0, told
 
 
 def _print_end(console: Console, fuzzed: FuzzReport, triaged: TriageReport, path: Path) -> None:
