@@ -104,6 +104,8 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
 
 
 def _listed(package: TargetSpec, flavour: Flavour, access: Access) -> list[Build]:
+    # The flavour of a pin is found, perhaps in another index, when it is made; here its versions are all that counts.
+    flavour = "auto" if package.kind == "pin" else flavour
     try:
         return builds(package, flavour)
     except IndexUnreachable:
@@ -190,7 +192,8 @@ class Environments:
 
 
 def _holds(target: Target, candidate: Candidate) -> bool:
-    """Whether it was made from this build: by its spec, by that of the newest build then, or from the same wheel."""
-    newest = target.spec == candidate.spec.rpartition("==")[0] and target.version == candidate.version
+    """Whether it was made from this build: by the same spec, by another that came to this version, or from its wheel."""
+    package = target.spec.rpartition("==")[0] or target.spec
+    version = target.version == candidate.version and package == candidate.spec.rpartition("==")[0]
     wheel = target.origin is not None and target.origin.artifact.key == candidate.wheel
-    return target.spec == candidate.spec or newest or wheel
+    return target.spec == candidate.spec or version or wheel

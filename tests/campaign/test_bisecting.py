@@ -13,6 +13,7 @@ from fakelib_plans import call
 from fakewheels import FakeWheel, write_nightlies, write_wheel
 
 from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect, compare_link
+from fuzz_core.campaign.candidates import candidates
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -22,6 +23,7 @@ from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, NewBug, TargetRecord
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
+from fuzz_core.targets.nightly import DEFAULT_ACCESS
 from fuzz_core.targets.record import list_targets, targets_root
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.signature import signature
@@ -282,6 +284,21 @@ def test_a_build_that_its_index_has_forgotten_is_tried_where_it_is_installed(wor
     bug = world.bug(versions[-1], key=own.key)
     found = bisect(world.session, bug, BisectOptions())
     assert (ends(found), found.builds, found.installs) == (("1.1", "1.0"), 3, 2)
+
+
+def listed(world: World, package: str) -> list[str]:
+    found = candidates(parse_spec(package, index=world.url if "nightly" in package else None), "cpu", DEFAULT_ACCESS)
+    return [each.version for each in found]
+
+
+def test_builds_are_listed_by_day_and_once_a_version(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", world.url)
+    nights = ("2.9.0.dev20260105", "2.10.0.dev20260103", "2.10.0.dev2026010301", "2.10.0.dev20260104")
+    for version in ("2.9.0", "2.10.0", "2.10.1+cpu", "2.10.1", "2.11.0rc1", *(f"{night}+cpu" for night in nights)):
+        write_wheel(world.folder, FakeWheel("torch", version))
+    assert listed(world, "torch") == ["2.9.0", "2.10.0", "2.10.1+cpu"]
+    order = (nights[1], nights[2], nights[3], nights[0])
+    assert listed(world, "torch-nightly/cpu") == [f"{night}+cpu" for night in order]
 
 
 def probe_of(commit: str) -> Probe:
