@@ -192,7 +192,7 @@ class Environments:
 
 
 def _holds(target: Target, candidate: Candidate) -> bool:
-    """Whether it was made from this build: by the same spec, by another that came to this version, or from its wheel."""
+    """Whether it was made of this build: by its spec, by another that came to this version, or from its wheel."""
     package = target.spec.rpartition("==")[0] or target.spec
     version = target.version == candidate.version and package == candidate.spec.rpartition("==")[0]
     wheel = target.origin is not None and target.origin.artifact.key == candidate.wheel
