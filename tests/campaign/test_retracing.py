@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ from fuzz_core.campaign.changed import changes_between
 from fuzz_core.campaign.figures import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.retracing import stirred
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
-from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.errors import Interrupted, UserError
 
 DOCSTRINGS = {
     "row_sum(np.ones((4, 2), np.float32))": "row_sum(np.ones((5, 2), np.float32))",
@@ -216,3 +217,29 @@ def test_one_failure_that_does_not_repeat_is_none(builds: Builds, tmp_path: Path
     assert report.retraced.lost == 0
     assert all(row.valid for row in second.store.invocations("fakelib-2", "fakelib.scale"))
     assert report.valid == report.checked == report.retraced.rechecked
+
+
+class StopsAt(Silent):
+    """The user interrupts as soon as a phase begins."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.over = False
+
+    def phase(self, name: str, total: float = 0.0) -> None:
+        self.over = self.over or name.startswith(self.name)
+
+
+@pytest.mark.parametrize("phase", ["carrying", "tracing", "re-running"])
+def test_interrupted_anywhere_the_next_trace_goes_on(builds: Builds, phase: str) -> None:
+    traced(builds.make(1, {}))
+    second = builds.make(2, DOCSTRINGS)
+    watch = StopsAt(phase)
+    with pytest.raises(Interrupted):
+        traced(replace(second, watch=watch, stopped=lambda: watch.over))
+    assert second.store.since("fakelib-2") == "fakelib-1"
+    assert traced(second).status.total() == (0 if phase == "re-running" else 5)
+    third = builds.make(3, DOCSTRINGS)
+    traced(third, since="fakelib-1")
+    assert space(second) == space(third)
+    assert all(row.valid is not None for row in second.store.invocations("fakelib-2"))
