@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -128,7 +129,7 @@ def _driver() -> tuple[int, int] | None:
     """The newest CUDA version that this machine's driver runs."""
     try:
         found = _DRIVER.search(process.run(["nvidia-smi"], timeout=20, env=os.environ).stdout)
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return None
     return (int(found.group(1)), int(found.group(2))) if found else None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -98,16 +99,22 @@ def _fetched(root: Path, artifact: Artifact, fetcher: Fetcher) -> Path:
 
 def _refuse_broken(path: Path) -> None:
     """A hash that fits says that the file is the index's, not that it is whole there."""
-    if path.suffix != ".whl":
-        return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            problem = "" if any(name.endswith(".dist-info/METADATA") for name in archive.namelist()) else "no metadata"
-    except zipfile.BadZipFile as error:
-        problem = str(error)
-    if problem:
+    if problem := _problem_of_wheel(path) if path.suffix == ".whl" else _problem_of_archive(path):
         path.unlink()
         raise UserError(f"{path.name} is damaged: {problem}", "it is broken in its index: choose another build")
+
+
+def _problem_of_wheel(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            whole = any(name.endswith(".dist-info/METADATA") for name in archive.namelist())
+    except zipfile.BadZipFile as error:
+        return str(error)
+    return "" if whole else "it has no metadata"
+
+
+def _problem_of_archive(path: Path) -> str:
+    return "" if tarfile.is_tarfile(path) or zipfile.is_zipfile(path) else "it is no archive"
 
 
 def _evict(root: Path, bound: int, keep: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zipfile import ZipFile, ZipInfo
 
 import numpy as np
@@ -69,6 +71,31 @@ def write_wheel(folder: Path, wheel: FakeWheel) -> Path:
         for name, text in {**contents, record: "\n".join(rows) + "\n"}.items():
             # A fixed time, as the clock would make every wheel another one.
             archive.writestr(ZipInfo(name, (2026, 1, 1, 0, 0, 0)), text)
+    return path
+
+
+BACKEND = """
+import shutil
+from pathlib import Path
+def build_wheel(folder, settings=None, metadata=None):
+    [wheel] = Path(__file__).parent.glob("*.whl")
+    shutil.copy(wheel, folder)
+    return wheel.name
+"""
+PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+
+
+def write_source(folder: Path, wheel: FakeWheel) -> Path:
+    """Writes a source archive from which that wheel is built, without a network."""
+    path = folder / f"{wheel.module}-{wheel.version}.tar.gz"
+    with TemporaryDirectory() as place:
+        inside = Path(place) / f"{wheel.module}-{wheel.version}"
+        write_wheel(inside, wheel)
+        (inside / "backend.py").write_text(BACKEND)
+        (inside / "pyproject.toml").write_text(PROJECT)
+        (inside / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nName: {wheel.name}\nVersion: {wheel.version}\n")
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(inside, inside.name)
     return path
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,6 +30,7 @@ SOURCE, OTHER, OWN = "a" * 40, "b" * 40, "c" * 40
 TORCH = "from types import SimpleNamespace as N\nversion = N(git_version={own!r}, cuda={cuda!r})\n" + (
     "cuda = N(device_count=lambda: 0)\n"
 )
+FIELDS = st.sampled_from(["sha", "commit", "message"])
 SetUp = Callable[..., list[dict[str, list[str]]]]
 
 
@@ -137,6 +140,29 @@ def test_any_text_holds_hexadecimal_digits_or_none(said: str) -> None:
     assert set(commits.said_by_library(said).text) <= set("0123456789abcdef")
 
 
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(), lambda each: st.lists(each) | st.dictionaries(FIELDS, each), max_leaves=8
+)
+
+
+@given(st.lists(JSON), JSON)
+def test_any_answer_of_the_server_is_read_or_refused(entries: list[Any], other: Any) -> None:
+    class Session:
+        def __init__(self, data: Any) -> None:
+            self.content = json.dumps(data)
+
+        def get(self, *_address: str, **_options: Any) -> Any:
+            return nullcontext(self)
+
+        def raise_for_status(self) -> None:
+            """All is well."""
+
+    assert len(commits.nightly_releases(DAY, Session([*entries, release()]))) == 1  # type: ignore[arg-type]
+    if not isinstance(other, list):
+        with pytest.raises(ValueError, match="no list"):
+            commits.nightly_releases(DAY, Session(other))  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def nights(tmp_path: Path, own_index: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faults]:
     """PyTorch's index of nights, with made-up torches of two days in three flavours, and of a release."""
@@ -181,6 +207,21 @@ def test_the_fallback_shows_in_the_summary(github: SetUp) -> None:
     github([], status=500)
     summary = made("torch-nightly/cpu").summary()
     assert f"commit {OWN} by git_version, a fallback (GitHub could not be asked: HTTP 500)" in summary
+
+
+def test_a_release_from_an_index_keeps_to_the_flavour(
+    nights: Faults, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    address = os.environ["NIGHTFUZZ_TORCH_INDEX"] + "/simple"
+    with pytest.raises(UserError, match=r"no CPU build of torch 2\.14\.0 was found, only 2\.14\.0"):
+        ensure(parse_spec("torch", index=address), "cpu")
+    target = ensure(parse_spec("torch", index=address))
+    assert "no CPU build of torch 2.14.0 was found, only 2.14.0: took that" in target.notes
+    write_wheel(tmp_path / "nights", FakeWheel("torch", "2.14.0+cpu", TORCH.format(own=OWN, cuda=None)))
+    target = ensure(parse_spec("torch", index=address), "cpu")
+    assert (target.version, target.notes) == ("2.14.0+cpu", ())
+    assert target.origin is not None and target.origin.commit_by == "its own version file"
 
 
 @pytest.mark.usefixtures("nights")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakeindex import Faults, faulty_index, real_index
-from fakewheels import FakeWheel, write_nightlies, write_wheel
+from fakewheels import FakeWheel, write_nightlies, write_source, write_wheel
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.download import Vanished
@@ -189,6 +189,26 @@ def test_two_builds_of_one_version_are_two_targets(wheels: Path, served: str) ->
     assert (first.version, second.version) == (NIGHTS[2], NIGHTS[2])
     assert first.key != second.key
     assert second.origin is not None and second.origin.artifact.build == (2, "")
+
+
+def test_a_source_archive_is_built_where_there_is_no_wheel(wheels: Path, served: str) -> None:
+    write_source(wheels, FakeWheel("fakelib", "1.0", "built = True"))
+    target = made(served)
+    assert target.version == "1.0"
+    assert target.origin is not None and target.origin.artifact.filename == "fakelib-1.0.tar.gz"
+
+
+def test_a_module_that_says_no_version_is_known_by_that_of_its_package(wheels: Path, served: str) -> None:
+    write_wheel(wheels, FakeWheel("fakelib", "1.1", files={"fakelib/__init__.py": ""}))
+    assert made(served).version == "1.1"
+
+
+def test_the_commit_that_a_module_keeps_is_said(wheels: Path, served: str) -> None:
+    body = f"class version:\n    git_version = {'c' * 40!r}"
+    write_wheel(wheels, FakeWheel("fakelib", "1.1", body))
+    target = made(served)
+    assert target.origin is not None
+    assert (target.origin.commit, target.origin.commit_by) == ("c" * 40, "its own version file")
 
 
 def test_an_index_that_answers_with_something_else_is_told(faulty: tuple[str, Faults]) -> None:

@@ -180,6 +180,13 @@ def test_an_archive_that_is_no_wheel_is_an_error(served: tuple[str, Faults], fet
     assert left() == []
 
 
+def test_a_source_that_is_no_archive_is_an_error(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+    (tmp_path / "served" / "lib-2.0.tar.gz").write_bytes(b"not found")
+    with pytest.raises(UserError, match="it is no archive"):
+        get(listed(served[0], "2.0"), fetcher)
+    assert left() == []
+
+
 @pytest.mark.parametrize("unhashed", [False, True])
 def test_a_kept_file_that_rots_is_downloaded_anew(
     served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path, unhashed: bool
