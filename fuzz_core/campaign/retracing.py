@@ -16,6 +16,7 @@ from fuzz_core.store.carrying import Twin
 from fuzz_core.store.store import Store
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
+_LOOKED_UP = re.compile(r"(?:\.|\bimport\s+)(\w+)")
 
 
 @dataclass
@@ -79,12 +80,24 @@ def _source(session: Session, since: str | None) -> str:
 
 
 def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[str]:
-    """Unchanged seeds that would not bring the same: they call what has moved, or name what was not there."""
+    """Unchanged seeds that would not bring the same: they call what has moved, or name what was not there.
+
+    An api that is new is named by its full name, or by its last part where no api had that before.
+    """
     found = store.seeds_mentioning(changes.since, {change.before for change in changes.of("moved")})
     added = {change.api for change in changes.of("added", "moved")}
     if added:
-        found |= {seed.digest for seed in seeds if not added.isdisjoint(_DOTTED.findall(seed.code))}
+        words = {_last(name) for name in added} - {_last(api.name) for api in store.apis(changes.since)}
+        found |= {seed.digest for seed in seeds if _names(seed.code, added, words)}
     return found
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _names(code: str, full: set[str], words: set[str]) -> bool:
+    return not (full.isdisjoint(_DOTTED.findall(code)) and words.isdisjoint(_LOOKED_UP.findall(code)))
 
 
 def recheck(session: Session, report: Counts, retraced: Retraced) -> None:

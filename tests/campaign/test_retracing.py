@@ -123,7 +123,8 @@ def test_calls_of_a_removed_api_are_retired_and_the_rest_of_their_seed_comes_alo
 
 
 def test_seeds_of_a_new_api_are_traced_and_so_are_those_that_waited_for_it(builds: Builds) -> None:
-    docs = page(builds, "fakelib.double(np.ones(9))")
+    docs = page(builds, "lib = fakelib", "lib.double(np.ones(9))")
+    (docs[0] / "other.rst").write_text("Nothing to double.\n\n    >>> import fakelib\n    >>> fakelib.fail(3)\n")
     fresh = '''def double(x: Any) -> Any:
     """Twice.
 
