@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.abreast import abreast
-from fuzz_core.campaign.candidates import Candidate, Environments, candidates, package_of, placed, version_of
+from fuzz_core.campaign.candidates import (
+    Candidate,
+    Environments,
+    candidates,
+    is_version,
+    package_of,
+    placed,
+    version_of,
+)
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trials import RATE_RUNS, Trials
 from fuzz_core.ir.errors import Interrupted, UserError
@@ -21,6 +29,7 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
 from fuzz_core.targets.record import cache_folder
+from fuzz_core.targets.spec import TargetSpec
 from fuzz_core.triage.bisect import Answer, Search, Status, miss, runs_needed
 
 REPOSITORIES = {"torch": "pytorch/pytorch", "tensorflow": "tensorflow/tensorflow", "jittor": "Jittor/jittor"}
@@ -89,7 +98,7 @@ def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
         environments = Environments(_folder(session), *how)
         stack.callback(environments.clear)
         trials = Trials(session, bug, environments, options.timeout, stack)
-        if _same(bad, session.target.version):
+        if _is_own(session.target, package, bad, options.index):
             trials.own = listed[search.bad].spec
             environments.give(listed[search.bad], session.target)
         return _Bisector(session, bug, options, listed, search, trials).run()
@@ -111,8 +120,12 @@ def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, targe
     return Search(len(listed), here, there, options.fixed)
 
 
-def _same(version: str, other: str) -> bool:
-    return Candidate("", version).release == Candidate("", other).release
+def _is_own(target: TargetRecord, package: TargetSpec, version: str, index: str | None) -> bool:
+    """Whether the bug's own target is the build of this version; another index may have another one."""
+    same = index is None or package_of(target, None, None).text == package.text
+    return (
+        same and is_version(target.version) and Candidate("", version).release == Candidate("", target.version).release
+    )
 
 
 def _folder(session: Session) -> Path:

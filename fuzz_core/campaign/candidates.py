@@ -49,7 +49,7 @@ def package_of(target: TargetRecord, spec: str | None, index: str | None) -> Tar
 
     Raises UserError for a spec that names no package of an index.
     """
-    text = target.spec if spec is None or _is_version(spec) else spec
+    text = target.spec if spec is None or is_version(spec) else spec
     foreign = text.startswith("python:") or text.lower().endswith(".whl")
     if foreign and text == spec:
         raise UserError(f"{spec!r} is no build of an index", "name one by its version: tensorflow-cpu==2.21.0, say")
@@ -67,7 +67,8 @@ def _default(library: str) -> str:
     return dialect_of(library).distributions[0]
 
 
-def _is_version(text: str) -> bool:
+def is_version(text: str) -> bool:
+    """Whether it is a version alone."""
     with suppress(InvalidVersion):
         return bool(Version(text))
     return False
@@ -78,10 +79,10 @@ def version_of(spec: str | None, target: TargetRecord, index: str | None) -> str
 
     Raises UserError where there is none.
     """
-    if spec is None and not _is_version(target.version):
+    if spec is None and not is_version(target.version):
         raise UserError(f"{target.key} has no version, but {target.version!r}", "name a build that is bad with --bad")
     spec = target.version if spec is None else spec
-    version = spec if _is_version(spec) else parse_spec(spec, target.library, index).version
+    version = spec if is_version(spec) else parse_spec(spec, target.library, index).version
     if version is None:
         raise UserError(f"{spec!r} names no single build", f"pin one: {spec}==VERSION")
     return version

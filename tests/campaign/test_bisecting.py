@@ -13,7 +13,7 @@ from fakelib_plans import call
 from fakewheels import FakeWheel, write_nightlies, write_wheel
 
 from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect, compare_link
-from fuzz_core.campaign.candidates import candidates
+from fuzz_core.campaign.candidates import Candidate, Environments, candidates
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -21,7 +21,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, NewBug, TargetRecord
-from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.environment import NEEDED_BYTES, ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.nightly import DEFAULT_ACCESS
 from fuzz_core.targets.record import list_targets, targets_root
@@ -274,6 +274,29 @@ def test_a_network_that_fails_makes_no_build_broken(world: World, tmp_path: Path
         assert tried(world, bug) == {"1.3": "bad"}
         faults.broken = None
         assert ends(bisect(world.session, bug, BisectOptions())) == ("1.2", "1.1")
+
+
+def test_too_little_disk_makes_no_build_broken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = world.releases(GOOD, BAD, BAD)
+    for flavour in ("cpu", "cuda"):
+        monkeypatch.setitem(NEEDED_BYTES, ("fakelib", flavour), 10**18)
+    bug = world.bug(versions[-1])
+    with pytest.raises(UserError, match="GB are free"):
+        bisect(world.session, bug, BisectOptions())
+    assert tried(world, bug) == {}
+
+
+def test_half_an_environment_of_a_killed_run_is_swept_and_a_whole_one_is_used(world: World) -> None:
+    [version] = world.releases(GOOD)
+    candidate = Candidate(f"index:{world.url}#fakelib=={version}", version)
+    root = world.folder.parent / "made"
+    first, made = Environments(root, "auto", "fakelib", DEFAULT_ACCESS).get(candidate)
+    (root / "fakelib-9-cp311" / "env-half").mkdir(parents=True)
+    again = Environments(root, "auto", "fakelib", DEFAULT_ACCESS)
+    assert (made, again.made(), again.get(candidate)) == (True, [first], (first, False))
+    assert not (root / "fakelib-9-cp311").exists()
+    again.make_room([], 0)
+    assert (again.made(), first.python.exists()) == ([], False)
 
 
 def test_a_build_that_its_index_has_forgotten_is_tried_where_it_is_installed(world: World) -> None:
