@@ -34,7 +34,8 @@ def recheck_command(
         targets = [session.target] if settings.target is not None else newest_targets(session.store, numbers)
         deadline = session.clock() + settings.time
         options = RecheckOptions(numbers, runs or settings.confirm_runs, settings.timeout, deadline)
-        reports = [recheck(replace(session, target=target), options) for target in targets]
+        turns = (replace(session, target=target) for target in targets)
+        reports = [recheck(turn, options) for turn in turns if not turn.stopped()]
         stopped = session.stopped()
     if as_json:
         console.print_json(json.dumps([_report_json(report) for report in reports]))

@@ -7,17 +7,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fakebuilds import BROKEN, FLAKY, IMPORTS, NONE, OTHER, REFUSES, RIGHT, SCALE, Builds, found
+from fakebuilds import BROKEN, FAILED, FLAKY, IMPORTS, JUDGED, NONE, OTHER, REFUSES, RIGHT, SCALE, Builds, found
+from fakelib_plans import call
 
+from fuzz_core.adapters.dialect import Way, dialect_of
+from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.history import history
 from fuzz_core.campaign.rechecking import Rechecked, RecheckOptions, newest_targets, recheck
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.standing import review_standings, standings
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.triage.comparison import RAISED, render_comparison
 
 OTHER_FAILURE = Outcome("exception", "SystemError", "another one")
 ONCE = RecheckOptions(runs=1, timeout=10.0)
@@ -208,3 +215,54 @@ def test_another_spelling_of_the_signature_is_no_change_where_the_own_build_spel
     assert [seen.check.status for seen in lab.recheck(lab.session.target)] == ["shown"]
     assert lab.one("2", BROKEN) == ("shown", "", "open")
     assert lab.one("3", OTHER) == ("changed", "", "open")
+
+
+@pytest.mark.parametrize(("fixed", "reported", "note"), [(False, [], ""), (True, [1], "bug 1 is back: ")])
+def test_a_finding_of_a_bug_of_an_earlier_build_is_told_only_if_it_was_fixed(
+    lab: Lab, fixed: bool, reported: list[int], note: str
+) -> None:
+    number = found(lab.store, "fakelib-1")
+    for version in ("2", "3") if fixed else ():
+        lab.one(version, RIGHT)
+    notes: list[str] = []
+    fourth = lab.target("4", BROKEN)
+    lab.store.add_finding(fourth.key, lab.store.start_run(fourth.key, 1, {}), SCALE, JUDGED, FAILED)
+    session = replace(lab.session, target=fourth)
+    session.watch.note = notes.append  # type: ignore[method-assign]
+    report = examine(session, TriageOptions(bug_seconds=60.0, runs=1, timeout=10.0))
+    assert (report.bugs, dict(report.settled)) == (reported, {"confirmed": 1})
+    assert [each[: len(note)] for each in notes] == [note] * len(reported)
+    assert (lab.store.later_rows(), lab.store.bug(number).status) == ({2: number}, "open")
+
+
+MIRROR = Way("assert {actual} == {expected}", lambda source, tensor, seed: source)
+DIFFERS = Verdict("differential", "inconsistent", "mirror: accepts what cpu refuses: SystemError")
+
+
+def test_two_sides_that_both_miss_the_api_do_not_agree(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    fakelib = dialect_of("fakelib")
+    monkeypatch.setattr(type(fakelib), "ways", {"mirror": MIRROR})
+    script = render_comparison(SCALE, "mirror", fakelib, check=RAISED.replace("lambda: {actual}", "lambda: 1"))
+    found(lab.store, "fakelib-1", script=script, outcome=Outcome("ok", text="accepts"), verdict=DIFFERS)
+    assert [seen.check.status for seen in lab.recheck(lab.session.target)] == ["shown"]
+    both = render_comparison(SCALE, "mirror", fakelib, check=RAISED)
+    found(lab.store, "fakelib-1", SCALE._replace(seed=2), both, verdict=DIFFERS._replace(detail="mirror: other"))
+    statuses = {seen.bug.id: seen.check.status for seen in lab.recheck(lab.target("2", NONE))}
+    assert statuses == {1: "shown", 2: "unrunnable"}
+    statuses = {seen.bug.id: seen.check.status for seen in lab.recheck(lab.target("3", RIGHT))}
+    assert statuses == {1: "clean", 2: "clean"}
+
+
+RULED = Constraint("fakelib.scale", "by", "minimum", (0.0,), "must not be negative", "docstring")
+TAKEN = Verdict("bounds", "bounds", 'documented: by = `-1.0`, documented: "must not be negative" (docstring)')
+
+
+def test_what_no_script_shows_is_replayed(lab: Lab) -> None:
+    gone = TestCase(Invocation("fakelib.gone"), 1)
+    slow = Verdict("performance", "slow", "cpu@float16: slower than float32")
+    half = TestCase(call("scale", np.ones(3), 0.5), 1)
+    for test, verdict in ((half, slow), (gone, slow), (SCALE, TAKEN)):
+        found(lab.store, "fakelib-1", test, "", Outcome("exception", "RuledOut", "by = `-1.0`"), verdict)
+    lab.store.save_constraints("fakelib-1", [RULED])
+    statuses = {seen.bug.id: seen.check.status for seen in lab.recheck(lab.target("2", RIGHT))}
+    assert statuses == {1: "clean", 2: "unrunnable", 3: "shown"}

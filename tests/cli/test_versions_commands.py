@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from conftest import Cli
-from fakebuilds import BROKEN, NONE, RIGHT, Builds, found
+from fakebuilds import BROKEN, IMPORTS, NONE, RIGHT, SCALE, Builds, found
 
+from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.opening import open_store
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
@@ -95,3 +102,32 @@ def test_bad_input(cli: Cli, versions: Path, arguments: tuple[str, ...], said: s
     done = cli(*arguments, "--state", versions)
     assert done.code == 2
     assert said in done.err
+
+
+def test_an_interrupt_ends_it_between_two_bugs_and_keeps_what_was_checked(cli: Cli, versions: Path) -> None:
+    recheck(cli, versions, "--target", "fakelib-2")
+    with open_store(versions / "state.db") as store:
+        endless = f"{IMPORTS}while True:\n    pass\n"
+        other = Outcome("exception", "SystemError", "another one")
+        assert found(store, "fakelib-1", SCALE._replace(seed=2), endless, other) == 2
+    program = "from fuzz_core.cli.main import main; main()"
+    options = ["1", "2", "--state", str(versions), "--target", "fakelib-3", "--runs", "1", "--workers", "2"]
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", program, "recheck", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests" / "common")))},
+    ) as command:
+        assert command.stdout is not None
+        while "bug 1: fixed" not in (line := command.stdout.readline()):
+            assert line
+        command.send_signal(signal.SIGINT)
+        try:
+            rest, _ = command.communicate(timeout=10.0)
+        finally:
+            command.kill()
+    assert command.returncode == 130, rest
+    assert "1 bugs checked: 1 clean, 1 fixed; 1 wait for the next time" in rest
+    with open_store(versions / "state.db") as store:
+        assert [(check.bug, check.target) for check in store.checks()][-1] == (1, "fakelib-3")
