@@ -26,6 +26,7 @@ from fuzz_core.triage.signature import corrupts_heap
 # So often where its rate is learnt: as long as every run shows the bug, few are enough.
 STEADY_RUNS = 5
 RATE_RUNS = 20
+INNERMOST = 2
 
 
 class Trials:
@@ -91,7 +92,7 @@ class Trials:
     def _shows(self, check: Check, spec: str) -> bool:
         if check.status == CHANGED and spec == self.own:
             self.said = self.said or check.said
-        same = check.said == self.said or _alike(self.case.bug.outcome, check.outcome)
+        same = check.said == self.said or alike(self.case.bug.outcome, check.outcome)
         return bool(check.hits) or (check.status == CHANGED and same)
 
 
@@ -101,12 +102,16 @@ def _verdict(session: Session, bug: BugRow) -> Verdict:
     return found[0].verdict if found else Verdict(bug.oracle, bug.kind)
 
 
-def _alike(bug: Outcome, seen: Outcome) -> bool:
-    """Deaths of one cause that look different: a corrupted heap is noticed anywhere, another build inlines others."""
+def alike(bug: Outcome, seen: Outcome) -> bool:
+    """Deaths of one cause that look different: a corrupted heap is noticed anywhere, another build inlines others.
+
+    Only the innermost frames say where it was: what called a kernel is the same for all.
+    """
     if bug.kind != "signal" or seen.kind != "signal":
         return False
     unnamed = bug.name == seen.name and bool(bug.frames) and not speaks(seen)
-    return corrupts_heap(bug) or (unnamed and (not seen.frames or bool({*bug.frames} & {*seen.frames})))
+    inner = {*bug.frames[:INNERMOST]} & {*seen.frames[:INNERMOST]}
+    return corrupts_heap(bug) or (unnamed and (not seen.frames or bool(inner)))
 
 
 def _commit(target: Target) -> str:

@@ -15,6 +15,7 @@ from fakewheels import FakeWheel, write_nightlies, write_wheel
 from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect, compare_link
 from fuzz_core.campaign.candidates import Candidate, Environments, candidates
 from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.campaign.trials import alike
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
@@ -307,6 +308,27 @@ def test_a_build_that_its_index_has_forgotten_is_tried_where_it_is_installed(wor
     bug = world.bug(versions[-1], key=own.key)
     found = bisect(world.session, bug, BisectOptions())
     assert (ends(found), found.builds, found.installs) == (("1.1", "1.0"), 3, 2)
+
+
+def died(name: str, *frames: str, text: str = "") -> Outcome:
+    return Outcome("signal", name, text, frames)
+
+
+@pytest.mark.parametrize(
+    ("bug", "seen", "same"),
+    [
+        (died("SIGSEGV", "pool", "run", "call"), died("SIGSEGV", "pool_inner", "pool", "run"), True),
+        (died("SIGSEGV", "pool", "run", "call"), died("SIGSEGV", "conv", "kernel", "run", "call"), False),
+        (died("SIGSEGV", "pool", "run"), died("SIGFPE", "pool", "run"), False),
+        (died("SIGSEGV", "pool", "run"), died("SIGSEGV"), True),
+        (died("SIGABRT", "pool"), died("SIGABRT", "pool", text="Check failed: a > b"), False),
+        (died("SIGABRT", text="Check failed: a > b"), died("SIGABRT", text="Check failed: c > d"), False),
+        (died("SIGABRT", text="double free or corruption"), died("SIGSEGV", "anywhere"), True),
+        (died("SIGABRT", text="double free or corruption"), Outcome("ok"), False),
+    ],
+)
+def test_a_death_is_known_by_where_it_was(bug: Outcome, seen: Outcome, same: bool) -> None:
+    assert alike(bug, seen) == same
 
 
 def listed(world: World, package: str) -> list[str]:
