@@ -22,6 +22,8 @@ from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.spec import parse_spec
 
+# Projects with tests of their own, for tests of what nightfuzz makes of them.
+collect_ignore = ["fixtures"]
 COMMON = str(Path(__file__).parent / "common")
 sys.path.insert(0, COMMON)
 os.environ["NIGHTFUZZ_PATH"] = COMMON

@@ -53,7 +53,7 @@ def _programs(root: Path, request: Request) -> Iterator[Seed]:
         read = read_python(path, request.problems)
         if read is not None and does_something(read[1]):
             needs = helpers.digest(path, read[1])
-            yield Seed("models", provenance(root, relative), read[0], "script", str(path), relative, needs)
+            yield Seed("models", provenance(root, relative), read[0], "script", str(path.absolute()), relative, needs)
 
 
 def _may_be_program(name: str) -> bool:

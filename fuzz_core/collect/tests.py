@@ -54,4 +54,4 @@ def _files(root: Path, request: Request, what: str) -> Iterator[Seed]:
         read = read_python(path, request.problems)
         if read is not None:
             needs = helpers.digest(path, read[1], conftest=True)
-            yield Seed("tests", provenance(root, relative), read[0], "tests", str(path), relative, needs)
+            yield Seed("tests", provenance(root, relative), read[0], "tests", str(path.absolute()), relative, needs)

@@ -9,6 +9,7 @@ import functools
 import io
 import json
 import linecache
+import os
 import runpy
 import sys
 import types
@@ -25,6 +26,8 @@ from fuzz_core.tracing.recorder import Recorder
 
 MAX_REASON = 300
 _NAME = "<seed>"
+# What lies in the folder of a project, in any layout.
+_ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "requirements.txt")
 
 
 class Tally:
@@ -112,16 +115,38 @@ def _run_script(seed: dict[str, str], tally: Tally) -> None:
 
 def _run_tests(seed: dict[str, str], tally: Tally) -> None:
     path = Path(seed["path"])
-    sys.path.insert(0, str(path.parent))
+    sys.path += _guessed_roots(path)
     try:
         import pytest
     except ImportError:
         return _run_unittest(path, tally)
-    pytest.main(
-        ["-q", "--no-header", "-p", "no:cacheprovider", "--import-mode=importlib", str(path)],
-        plugins=[_PytestTally(tally)],
-    )
+    # A tuple: pytest adds the options of a configuration to the very list that it gets.
+    arguments = ("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", str(path))
+    said = io.StringIO()
+    plugin = _PytestTally(tally)
+    with contextlib.redirect_stderr(said):
+        code = pytest.main([*arguments], plugins=[plugin])
+        if code == pytest.ExitCode.USAGE_ERROR:
+            # The options in the user's own configuration may be those of plug-ins that the target does not have.
+            said.truncate(said.seek(0))
+            code = pytest.main(["-o", "addopts=", "-o", "required_plugins=", *arguments], plugins=[plugin])
+    if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
+        tally.run(lambda: _give_up(said.getvalue()))
     return None
+
+
+def _give_up(said: str) -> None:
+    raise RuntimeError(f"pytest cannot start: {_last_error(said)}")
+
+
+def _guessed_roots(path: Path) -> list[str]:
+    """The project that a file lies in, by what else lies there; last on the path: pytest knows better."""
+    root = next((each for each in path.parents if any((each / mark).exists() for mark in _ROOT_MARKS)), None)
+    return [] if root is None else _importable(root)
+
+
+def _importable(root: Path) -> list[str]:
+    return [str(each) for each in (root, root / "src") if each.is_dir()]
 
 
 class _PytestTally:
@@ -129,6 +154,10 @@ class _PytestTally:
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
+
+    def pytest_load_initial_conftests(self, early_config: Any) -> None:
+        """Called by pytest when it knows its root: packages there are found, as by `python -m pytest`."""
+        sys.path[:0] = _importable(early_config.rootpath)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Called by pytest after each phase of a test."""
@@ -140,13 +169,29 @@ class _PytestTally:
         """Called by pytest for each file it could not collect."""
         if report.failed:
             self.tally.parts += 1
-            self.tally.fail(str(report.longrepr)[-MAX_REASON:])
+            self.tally.fail(_last_error(str(report.longrepr)))
+
+
+def _last_error(text: str) -> str:
+    """The line of a report that says what went wrong."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line[1:].strip() for line in lines if line.startswith("E ")]
+    return (errors or lines or [""])[-1]
+
+
+class _NamedResult(unittest.TextTestResult):
+    """Says which test runs where pytest says it: in the environment."""
+
+    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802 - the name that unittest calls
+        """Called by unittest before each test."""
+        os.environ["PYTEST_CURRENT_TEST"] = f"::{'::'.join(test.id().split('.')[-2:])} (call)"
+        super().startTest(test)
 
 
 def _run_unittest(path: Path, tally: Tally) -> None:
     suite = unittest.defaultTestLoader.discover(str(path.parent), path.name)
     with contextlib.redirect_stderr(io.StringIO()):
-        result = unittest.TextTestRunner().run(suite)
+        result = unittest.TextTestRunner(resultclass=_NamedResult).run(suite)
     tally.parts += result.testsRun
     for _, reason in result.failures + result.errors:
         tally.fail(reason.strip().splitlines()[-1])
