@@ -50,7 +50,7 @@ def test_the_newest_night_of_a_real_index(served: str) -> None:
     assert target.origin is not None
     assert (target.origin.day, target.origin.dated_by) == ("2026-01-04", "version")
     assert "built 2026-01-04, source commit unknown" in target.summary()
-    assert read_record(targets_root(), target.key) == target
+    assert read_record(targets_root(), target.key) == target == made(served)
     assert target.notes == ()
 
 
