@@ -22,6 +22,7 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.script import render
 from fuzz_core.triage.signature import corrupts_heap, signature
 
+PLAIN = "cpu"
 # The oracles that execute a test case in other modes than the first.
 COMPARING = ("differential", "nonfinite")
 
@@ -175,21 +176,25 @@ class Examiner:
         return self._decided(finding, small, seen._replace(outcome=finding.outcome))
 
     def _by_script(self, finding: FindingRow, small: TestCase) -> Examination:
-        """Confirms the smallest script; where that fails, with seeded streams, then the test case as it was found."""
+        """Confirms the smallest script; where that fails, with seeded streams, then the test case as it was found.
+
+        The call as it is comes before the mode in which a worker died: that may have been its second execution.
+        """
         tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
-        plain = (self._tried(finding, test, seeded) for test, seeded in tries)
+        plain = (self._tried(_in(PLAIN, finding), test, seeded) for test, seeded in tries)
         found = _decisive(itertools.chain(plain, self._in_other_modes(finding, small)))
         assert found is not None
         return found
 
     def _in_other_modes(self, finding: FindingRow, small: TestCase) -> Iterator[Examination]:
-        """A process tells of its death, but not in which mode: one that was executed for the test case."""
-        if finding.outcome.kind != "signal":
+        """The mode that the journal names, or else those that were executed for the test case."""
+        own = mode_of(finding.verdict)
+        if finding.outcome.kind != "signal" and own not in self.dialect.ways:
             return
-        for name, test in itertools.product(COMPARING, dict.fromkeys((small, finding.test))):
-            for mode in oracle_of(name).plan(test, ("cpu", *self.dialect.ways)):
-                verdict = finding.verdict._replace(detail=f"{mode}: {finding.outcome.name}")
-                yield self._tried(finding._replace(verdict=verdict), test, True)
+        for test in dict.fromkeys((small, finding.test)):
+            planned = (oracle_of(name).plan(test, (PLAIN, *self.dialect.ways)) for name in COMPARING)
+            for mode in [own] if own in self.dialect.ways else itertools.chain.from_iterable(planned):
+                yield self._tried(_in(mode, finding), test, True)
 
     def _tried(self, finding: FindingRow, test: TestCase, seeded: bool) -> Examination:
         script = self._script(test, finding, seeded)
@@ -238,6 +243,12 @@ class Examiner:
             check = CALL if crash else RAISED if kind == "inconsistent" else None
             return render_comparison(test, mode, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {said}", seeded, check)
         return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded, kind == "leak")
+
+
+def _in(mode: str, finding: FindingRow) -> FindingRow:
+    """The finding with a verdict about this mode."""
+    said = finding.verdict.detail.partition(": ")[2]
+    return finding._replace(verdict=finding.verdict._replace(detail=f"{mode}: {said}"))
 
 
 def _decisive(examinations: Iterable[Examination]) -> Examination | None:

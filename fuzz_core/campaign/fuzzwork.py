@@ -100,7 +100,9 @@ class FuzzWork:
         self.report.tests += max(index - lease.first, 0) + 1
         self.report.outcomes[outcome.kind] += 1
         self.touched.add(lease.api)
-        verdict = self.crash.judge({"cpu": outcome}, self.session.dialect)
+        dialect = self.session.dialect
+        mode = lease.died_in if lease.died_in in dialect.ways else "cpu"
+        verdict = self.crash.judge({mode: outcome}, dialect)
         if not verdict.clean:
             known = self.learning.known_to(lease.api, lease.shown)
             self.keep(self.plan.test(lease.api, index, known, lease.focus), verdict, outcome)

@@ -22,7 +22,8 @@ class Lease:
     timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
     far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
     many items the worker knows during this lease.
-    focus: the rule, or kind of rule, that mostly makes its tests.
+    focus: the rule, or kind of rule, that mostly makes its tests. died_in: the mode in which its worker died, if not in
+    the first; not to be trusted.
     """
 
     number: int
@@ -35,6 +36,7 @@ class Lease:
     news: Mapping[str, str | None] = field(default_factory=dict)
     shown: int = 0
     focus: str = EVEN
+    died_in: str = ""
 
     def message(self, told: int = 0) -> dict[str, Any]:
         """What a worker is told that knows the first `told` items of the news; sets `shown`."""

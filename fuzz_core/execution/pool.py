@@ -219,6 +219,7 @@ class Pool:
         self.deaths += 1
         slot.lease = None
         slot.tries.clear()
+        lease.died_in = entry.mode if began else ""
         listener.death(lease, index, seen)
 
     def _again(self, slot: Slot, lease: Lease, index: int, listener: Listener) -> bool:

@@ -52,8 +52,8 @@ class Execution:
         self.modes = (*adapter.modes(), *adapter.ways)
         self.oracles: list[Oracle] = [oracle_of(name) for name in oracles]
         self.ways: dict[str, Mode] = {}
-        # Told before each execution in another mode than the first: whether it is a dear one.
-        self.alive: Callable[[bool], None] = lambda dear: None
+        # Told before each execution in another mode than the first: whether it is a dear one, and which.
+        self.alive: Callable[[bool, str], None] = lambda dear, mode: None
         if documentation:
             self.modes += (documented.MODE,)
             self.ways[documented.MODE] = documented.Documented(adapter, documentation, clock)
@@ -168,7 +168,7 @@ class Execution:
         try:
             way = self.mode(mode.split("@")[0])
             if mode != self.modes[0]:
-                self.alive(way.dear)
+                self.alive(way.dear, mode)
             self.adapter.reset(test.seed)
             result = way.run(test)
             return Outcome("ok", seconds=self.clock() - began), result

@@ -1,4 +1,4 @@
-"""Three numbers in shared memory that outlive the worker: which test it was in, and since when."""
+"""A few numbers in shared memory that outlive the worker: which test it was in, since when, and in which mode."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from contextlib import suppress
 from time import monotonic
 from typing import NamedTuple
 
-SIZE = 32
+SIZE = 64
 # Whether a test is executed, in a way that may take its time.
 INSIDE, DEAR = 1, 2
-_FORM = struct.Struct("<qqdq")
+_FORM = struct.Struct("<qqdq32s")
 # Linux 5.1; Python names it from 3.13 on.
 _F_SEAL_FUTURE_WRITE = 0x10
 
 
 class Entry(NamedTuple):
-    """lease and test (its index in the api's stream) name it; clock: CLOCK_MONOTONIC then; running: INSIDE or DEAR."""
+    """lease and test (its index in the api's stream) name it; clock: CLOCK_MONOTONIC then; running: INSIDE or DEAR.
+
+    mode: the one that it was executed in, empty for the first one.
+    """
 
     lease: int
     test: int
     clock: float
     running: int
+    mode: str
 
 
 def make() -> int:
@@ -57,16 +61,18 @@ class Journal:
     def begin(self, lease: int, index: int) -> None:
         """Called right before a test."""
         self.lease, self.index = lease, index
-        _FORM.pack_into(self.memory, 0, lease, index, monotonic(), INSIDE)
+        _FORM.pack_into(self.memory, 0, lease, index, monotonic(), INSIDE, b"")
 
-    def again(self, dear: bool) -> None:
+    def again(self, dear: bool, mode: str = "") -> None:
         """Called before each further execution of the test."""
-        _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), DEAR if dear else INSIDE)
+        running = DEAR if dear else INSIDE
+        _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), running, mode.encode())
 
     def end(self) -> None:
         """Called right after a test."""
-        _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), 0)
+        _FORM.pack_into(self.memory, 0, self.lease, self.index, monotonic(), 0, b"")
 
     def read(self) -> Entry:
         """The last entry."""
-        return Entry(*_FORM.unpack_from(self.memory, 0))
+        lease, test, clock, running, mode = _FORM.unpack_from(self.memory, 0)
+        return Entry(lease, test, clock, running, mode.rstrip(b"\0").decode("ascii", "replace"))

@@ -22,8 +22,6 @@ JUDGED = 150
 LEAST_TESTS, MOST_TESTS = 800, 4000
 GENEROUS_SECONDS = 240.0
 LINES = 12
-# A death is silent about its mode; the script that was confirmed calls in that mode.
-MARKS = {"compiled": "qualitylib.compiled(", "cuda": ".to('cuda')"}
 
 
 def needed(oracle: str, mode: str) -> int:
@@ -54,8 +52,6 @@ def shown(bug: BugRow, session: Session) -> tuple[str, str, str, str]:
     """What a bug is, in the terms of the table."""
     [*_, finding] = session.store.findings(session.target.key, bug=bug.id)
     mode = "cuda" if bug.oracle == "performance" else finding.verdict.detail.partition(":")[0].rstrip("*")
-    if bug.kind == "crash":
-        mode = next((name for name, mark in MARKS.items() if mark in bug.script), mode)
     return bug.api.removeprefix("qualitylib."), bug.oracle, bug.kind, mode
 
 
