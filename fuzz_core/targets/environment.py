@@ -14,7 +14,16 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
 from fuzz_core.targets.download import Vanished
-from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access, NotListed, builds, kept_builds, origin_of, requirement_of
+from fuzz_core.targets.nightly import (
+    DEFAULT_ACCESS,
+    Access,
+    NotListed,
+    age_notes,
+    builds,
+    kept_builds,
+    origin_of,
+    requirement_of,
+)
 from fuzz_core.targets.probe import TargetInfo, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.spec import TargetSpec
@@ -110,7 +119,8 @@ def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], .
     gone: tuple[str, ...] = ()
     for build in listed:
         try:
-            return _of_build(order, replace(build, notes=(*build.notes, *gone)))
+            age = age_notes(order.spec, build, order.access.today())
+            return _of_build(order, replace(build, notes=(*build.notes, *age, *gone)))
         except passing as error:
             if order.spec.version is not None:
                 raise

@@ -6,9 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from packaging.tags import sys_tags
@@ -32,6 +33,8 @@ from fuzz_core.targets.probe import TargetInfo
 from fuzz_core.targets.record import Origin, list_targets
 from fuzz_core.targets.spec import TargetSpec
 
+# Tonight's build may not be there yet.
+NORMAL_DAYS = 1
 _DRIVER = re.compile(r"CUDA Version: *(\d+)\.(\d+)")
 
 
@@ -39,13 +42,18 @@ class NotListed(UserError):  # noqa: N818 - says what happened, as UserError doe
     """The index answers, and has no build that fits."""
 
 
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
 @dataclass(frozen=True)
 class Access:
     """How what is outside is reached. allow_cached: without a network, the newest build that is here will do.
-    cache_bytes: how much the kept wheels may take."""
+    cache_bytes: how much the kept wheels may take. today: by which nights are old, in UTC."""
 
     allow_cached: bool = False
     cache_bytes: int = wheels.BOUND_BYTES
+    today: Callable[[], date] = _today
 
 
 DEFAULT_ACCESS = Access()
@@ -68,6 +76,14 @@ def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[Build]:
     here = [*wheels.cached(), *made]
     ours = {each.key: each for each in here if (each.index, each.distribution) == (shown, spec.distribution)}
     return _chosen(spec, flavour, list(ours.values()), "what is kept here")
+
+
+def age_notes(spec: TargetSpec, build: Build, today: date) -> tuple[str, ...]:
+    """That the newest night is an old one: days may be missing, or the nights of this Python or flavour have ended."""
+    day = build.artifact.dated()[0] if build.artifact else None
+    if not spec.nightly or spec.version is not None or day is None or (today - day).days <= NORMAL_DAYS:
+        return ()
+    return (f"no newer night than that of {day} fits here, {(today - day).days} days ago",)
 
 
 def address_of(spec: TargetSpec, flavour: Flavour) -> str:

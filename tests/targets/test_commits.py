@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from datetime import date
+from datetime import date, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import build, commits, environment, index
 from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.nightly import Access
 from fuzz_core.targets.record import Target
 from fuzz_core.targets.spec import parse_spec
 
@@ -207,6 +208,16 @@ def test_the_fallback_shows_in_the_summary(github: SetUp) -> None:
     github([], status=500)
     summary = made("torch-nightly/cpu").summary()
     assert f"commit {OWN} by git_version, a fallback (GitHub could not be asked: HTTP 500)" in summary
+
+
+@pytest.mark.usefixtures("nights", "github")
+@pytest.mark.parametrize(("days", "notes"), [(0, 0), (1, 0), (2, 1), (90, 1)])
+def test_that_the_newest_night_is_old_is_said(days: int, notes: int) -> None:
+    access = Access(today=lambda: DAY + timedelta(days=days))
+    told = ensure(parse_spec("torch-nightly/cpu"), access=access).notes
+    assert len(told) == notes
+    assert all(f"no newer night than that of 2026-04-24 fits here, {days} days ago" in each for each in told)
+    assert ensure(parse_spec("torch-nightly/cpu==2.13.0.dev20260424"), access=access).notes == ()
 
 
 def test_a_release_from_an_index_keeps_to_the_flavour(
