@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import comb
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from fakewheels import FakeWheel, write_nightlies, write_wheel
 from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect, compare_link
 from fuzz_core.campaign.candidates import Candidate, Environments, candidates
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.campaign.trials import alike
+from fuzz_core.campaign.trials import RATE_RUNS, STEADY_RUNS, alike
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
@@ -27,6 +28,7 @@ from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.nightly import DEFAULT_ACCESS
 from fuzz_core.targets.record import list_targets, targets_root
 from fuzz_core.targets.spec import parse_spec
+from fuzz_core.triage.bisect import runs_needed
 from fuzz_core.triage.signature import signature
 
 NIGHTS = 64
@@ -308,6 +310,25 @@ def test_a_build_that_its_index_has_forgotten_is_tried_where_it_is_installed(wor
     bug = world.bug(versions[-1], key=own.key)
     found = bisect(world.session, bug, BisectOptions())
     assert (ends(found), found.builds, found.installs) == (("1.1", "1.0"), 3, 2)
+
+
+def binomial(hits: int, runs: int, rate: float) -> float:
+    return comb(runs, hits) * rate**hits * (1 - rate) ** (runs - hits)
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.3, 0.5, 0.7, 0.9])
+def test_whatever_the_bad_end_shows_a_wrong_good_is_rare(rate: float) -> None:
+    """Over all that its runs may come to: five, or twenty where not all of the first five show the bug."""
+    steady = rate**STEADY_RUNS * (1 - rate) ** runs_needed(STEADY_RUNS, STEADY_RUNS)
+    rest = RATE_RUNS - STEADY_RUNS
+    ways = [(first, later) for first in range(STEADY_RUNS) for later in range(rest + 1) if first + later]
+    unsteady = sum(
+        binomial(first, STEADY_RUNS, rate)
+        * binomial(later, rest, rate)
+        * (1 - rate) ** runs_needed(first + later, RATE_RUNS)
+        for first, later in ways
+    )
+    assert steady + unsteady < 0.01
 
 
 def died(name: str, *frames: str, text: str = "") -> Outcome:
