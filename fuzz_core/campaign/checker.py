@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from fuzz_core.campaign.scripts import CORRUPTION_FACTOR, Scripts, is_compared
 from fuzz_core.campaign.session import MEMORY_BYTES
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.triage.process import Processes
@@ -84,17 +84,18 @@ class Checker:
         seen: list[Sighting] = []
         while len(seen) < runs and not (seen and seen[-1].status == UNRUNNABLE):
             outcome = self.scripts.outcome(case.bug.script, case.bug.kind)
-            seen.append(
-                self._failed(case.bug, outcome) if case.verdict.oracle == "crash" else self._held(case, outcome)
-            )
+            crash = case.verdict.oracle == "crash"
+            seen.append(self._failed(case.bug, outcome, seen) if crash else self._held(case, outcome))
         return seen
 
-    def _failed(self, bug: BugRow, outcome: Outcome) -> Sighting:
-        """Where it died is asked for only if the signature says where the bug did."""
+    def _failed(self, bug: BugRow, outcome: Outcome, before: Sequence[Sighting]) -> Sighting:
+        """Where it died is asked for only if the signature says where, and once for deaths that look alike."""
         seen = by_failure(bug, outcome, self.dialect)
         if seen.status != CHANGED or not (bug.outcome.frames and bug.outcome.name == outcome.name):
             return seen
-        return by_failure(bug, self.scripts.with_frames(outcome, bug.script), self.dialect)
+        alike = [each.outcome.frames for each in before if each.outcome[:3] == outcome[:3]]
+        there = outcome._replace(frames=alike[0]) if alike else self.scripts.with_frames(outcome, bug.script)
+        return by_failure(bug, there, self.dialect)
 
     def _held(self, case: Case, outcome: Outcome) -> Sighting:
         seen = by_assertion(case.bug, outcome, self.dialect)
@@ -102,7 +103,7 @@ class Checker:
             return seen
         try:
             plain = render(case.bug.test, self.dialect, seeded=True)
-        except CodecError as error:
+        except (CodecError, BuildError) as error:
             return Sighting(UNRUNNABLE, outcome, str(error))
         return beside_plain(seen, self.scripts.outcome(plain, case.bug.kind), case.bug.script)
 
