@@ -1,9 +1,10 @@
-"""What a file needs beside itself: modules it imports from its own directory, `conftest.py`, data files it names."""
+"""What a file needs beside itself: modules of its own project that it imports, `conftest.py`, data files it names."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -13,14 +14,17 @@ MAX_NAME = 200
 
 
 class Helpers:
-    """Helper files below one root (a directory, or the one file). A seed that needs a changed one has changed.
+    """Helper files of what lies below one root (a directory, or the one file). Who needs a changed one has changed.
 
-    Absolute imports are looked up where a runner finds them, beside the seed; the library under test and what else is
-    installed are no helpers.
+    An absolute import is looked up beside the seed and in the directories above it (and their `src`), the nearest
+    first: there lies the project that it belongs to. foreign: packages that are no part of a project even where their
+    sources lie in one, as those of the library under test may.
     """
 
-    def __init__(self, root: Path) -> None:
-        self.root = root if root.is_dir() else root.parent
+    def __init__(self, root: Path, foreign: Collection[str] = ()) -> None:
+        self.root = (root if root.is_dir() else root.parent).absolute()
+        self._foreign = frozenset(foreign)
+        self._homes: dict[tuple[Path, str], Path | None] = {}
         self._trees: dict[Path, ast.Module | None] = {}
         self._digests: dict[Path, bytes] = {}
 
@@ -29,9 +33,10 @@ class Helpers:
 
         conftest: whether the file is run by pytest, which reads `conftest.py` of all its directories.
         """
+        path = path.absolute()
         home = path.parent
         found: dict[Path, None] = {}
-        waiting = [*self._named(path, tree, home), *(self._conftests(home) if conftest else ())]
+        waiting = [*self._named(path, tree, home), *(_conftests(home) if conftest else ())]
         while waiting:
             helper = waiting.pop()
             if helper == path or helper in found:
@@ -40,16 +45,16 @@ class Helpers:
             read = self._tree(helper)
             if read is not None:
                 waiting += self._named(helper, read, home)
-        return self._over(home, sorted(found))
+        return self._over(sorted(found))
 
-    def _over(self, home: Path, helpers: Iterable[Path]) -> str:
+    def _over(self, helpers: Sequence[Path]) -> str:
         state = blake2b(digest_size=16)
-        empty = state.hexdigest()
         for helper in helpers:
             # From the root on: where that lies on this machine does not count.
-            state.update(blake2b(helper.relative_to(self.root).as_posix().encode(), digest_size=16).digest())
+            place = os.path.relpath(helper, self.root)
+            state.update(blake2b(place.encode("utf-8", "surrogateescape"), digest_size=16).digest())
             state.update(self._content(helper))
-        return "" if state.hexdigest() == empty else state.hexdigest()
+        return state.hexdigest() if helpers else ""
 
     def _content(self, path: Path) -> bytes:
         if path not in self._digests:
@@ -69,32 +74,52 @@ class Helpers:
             self._trees[path] = None if read is None else read[1]
         return self._trees[path]
 
-    def _conftests(self, home: Path) -> Iterator[Path]:
-        for folder in (home, *home.parents):
-            if folder.is_relative_to(self.root) and (folder / "conftest.py").is_file():
-                yield folder / "conftest.py"
-
     def _named(self, path: Path, tree: ast.Module, home: Path) -> Iterator[Path]:
         for node in ast.walk(tree):
             match node:
                 case ast.Import(names=names):
                     for alias in names:
-                        yield from self._modules(home, alias.name)
-                case ast.ImportFrom(module=module, names=names, level=level):
-                    start = home if not level else path.parents[min(level, len(path.parents)) - 1]
+                        yield from self._absolute(home, alias.name)
+                case ast.ImportFrom(module=module, names=names, level=0) if module:
                     for alias in names:
-                        yield from self._modules(start, f"{module}.{alias.name}" if module else alias.name)
+                        yield from self._absolute(home, f"{module}.{alias.name}")
+                case ast.ImportFrom(module=module, names=names, level=level):
+                    start = path.parents[min(level, len(path.parents)) - 1]
+                    for alias in names:
+                        yield from _modules(start, f"{module}.{alias.name}" if module else alias.name)
                 case ast.Constant(value=str(name)) if "." in name and len(name) <= MAX_NAME and name.isprintable():
-                    yield from self._inside([path.parent / name])
+                    yield from self._data(path.parent / name)
 
-    def _modules(self, start: Path, name: str) -> Iterator[Path]:
-        """The files of a dotted name and of the packages it lies in, as far as they are there."""
-        place = start
-        for part in name.split("."):
-            place = place / part
-            yield from self._inside([place / "__init__.py", place.with_name(f"{part}.py")])
+    def _absolute(self, home: Path, name: str) -> Iterator[Path]:
+        first = name.partition(".")[0]
+        if (home, first) not in self._homes:
+            places = (place for folder in (home, *home.parents) for place in (folder, folder / "src"))
+            self._homes[home, first] = next(
+                (p for p in places if first not in self._foreign and _holds(p, first)), None
+            )
+        start = self._homes[home, first]
+        return _modules(start, name) if start is not None else iter(())
 
-    def _inside(self, paths: Iterable[Path]) -> Iterator[Path]:
-        for path in paths:
-            if path.is_file() and path.resolve().is_relative_to(self.root.resolve()):
+    def _data(self, path: Path) -> Iterator[Path]:
+        if path.is_file() and path.resolve().is_relative_to(self.root.resolve()):
+            yield path
+
+
+def _conftests(home: Path) -> Iterator[Path]:
+    for folder in (home, *home.parents):
+        if (folder / "conftest.py").is_file():
+            yield folder / "conftest.py"
+
+
+def _holds(folder: Path, name: str) -> bool:
+    return (folder / f"{name}.py").is_file() or (folder / name).is_dir()
+
+
+def _modules(start: Path, name: str) -> Iterator[Path]:
+    """The files of a dotted name and of the packages it lies in, as far as they are there."""
+    place = start
+    for part in name.split("."):
+        place = place / part
+        for path in (place / "__init__.py", place.with_name(f"{part}.py")):
+            if path.is_file():
                 yield path

@@ -48,7 +48,7 @@ def shipped_programs(library: str) -> Iterator[Seed]:
 
 
 def _programs(root: Path, request: Request) -> Iterator[Seed]:
-    helpers = Helpers(root)
+    helpers = Helpers(root, {request.library, *request.packages})
     for path, relative in walk(root, _may_be_program, "models"):
         read = read_python(path, request.problems)
         if read is not None and does_something(read[1]):

@@ -49,7 +49,7 @@ class TestsSource:
 
 
 def _files(root: Path, request: Request, what: str) -> Iterator[Seed]:
-    helpers = Helpers(root)
+    helpers = Helpers(root, {request.library, *request.packages})
     for path, relative in walk(root, is_test_file, what):
         read = read_python(path, request.problems)
         if read is not None:

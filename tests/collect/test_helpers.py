@@ -85,9 +85,26 @@ def test_a_program_has_helpers_too_and_one_without_keeps_its_digest(tmp_path: Pa
     assert {name for name in before if before[name] != after[name]} == {"train.py"}
 
 
-def test_nothing_outside_the_root_is_a_helper(root: Path) -> None:
-    (root.parent / "secret.py").write_text("x = 1\n")
-    (root / "test_outside.py").write_text("from .. import secret\nopen('../secret.py')\nimport numpy.linalg\n")
-    before = digests(root)
-    (root.parent / "secret.py").write_text("x = 2\n")
-    assert digests(root) == before
+def test_the_rest_of_the_project_counts_and_nothing_else(root: Path) -> None:
+    project = root.parent
+    for name in ("pack/__init__.py", "pack/parts.py", "src/deep/__init__.py", "torch/__init__.py", "numpy.txt"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("x = 1\n")
+    (root / "test_project.py").write_text(
+        "import torch, numpy\nfrom pack import parts\nimport deep\nopen('../numpy.txt')\n"
+    )
+    seeds = {"pack/__init__.py": True, "pack/parts.py": True, "src/deep/__init__.py": True, "conftest.py": True,
+             "torch/__init__.py": False, "numpy.txt": False}  # fmt: skip
+    for name, counts in seeds.items():
+        before = digests(root)
+        (project / name).write_text("x = 2\n")
+        assert (digests(root)["test_project.py"] != before["test_project.py"]) == counts, name
+
+
+def test_what_every_test_names_and_nobody_has_is_no_helper(root: Path) -> None:
+    (root / "test_strange.py").write_text(
+        "from ........... import far\nimport nowhere.at.all\nopen('.')\nopen('a.b')\n"
+    )
+    (root / "conftest.py").unlink()
+    (seed,) = [s for s in collect(Request("torch", tests_dirs=[root]), ["tests"]) if s.relative == "test_strange.py"]
+    assert seed.needs == ""
