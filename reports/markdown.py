@@ -7,6 +7,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
@@ -60,13 +61,14 @@ def write_report(path: Path, store: Store, target: TargetRecord) -> Path:
     }
     template = environment().get_template("report.md.j2")
     bugs = store.bugs(target.key)
-    told = [bug for bug in bugs if bug.status != KNOWN]
+    told = [bug for bug in bugs if bug.status not in (KNOWN, FIXED)]
     private = withheld(told)
     text = template.render(
         target=store.target(target.key),
         bugs=told,
         private=private,
-        known=len(bugs) - len(told),
+        known=sum(bug.status == KNOWN for bug in bugs),
+        fixed=sum(bug.status == FIXED for bug in bugs),
         runs=store.runs(target.key),
         figures=figures,
     )

@@ -12,13 +12,17 @@ from fuzz_core.store.checks import FIXED as FIXED_STATUS
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.recheck import FIXED, Event, Mark, events
+from fuzz_core.triage.recheck import CLEAN, FIXED, Event, Mark, events
 
 
 class Standing(NamedTuple):
-    """The turns that a bug has taken; none: it is as it was found."""
+    """The turns that a bug has taken; none: it is as it was found.
+
+    clean_before: the last build before the one where it was found, of those it was run on, if it is clean there.
+    """
 
     past: tuple[Event, ...] = ()
+    clean_before: str = ""
 
     @property
     def status(self) -> str:
@@ -27,8 +31,8 @@ class Standing(NamedTuple):
 
     @property
     def regression(self) -> bool:
-        """Whether it was fixed and is back."""
-        return bool(self.past) and self.status == OPEN
+        """Whether it was fixed and is back, or was not there before."""
+        return bool(self.past or self.clean_before) and self.status == OPEN
 
     @property
     def build(self) -> str:
@@ -68,7 +72,11 @@ class Lives:
     def standing(self, bug: int, found: str, more: Sequence[Mark] = ()) -> Standing:
         """Where a bug stands that was found on this target, as if it had `more` checks."""
         marks = [*self.marks.get(bug, ()), *more]
-        return Standing(events(found, self.order[self.library[found]], marks))
+        order = self.order[self.library[found]]
+        newest = {mark.build: mark.status for mark in marks}
+        earlier = [build for build in order[: order.index(found)] if build in newest]
+        clean = earlier[-1] if earlier and newest[earlier[-1]] == CLEAN else ""
+        return Standing(events(found, order, marks), clean)
 
 
 def standings(store: Store) -> dict[int, Standing]:

@@ -193,5 +193,6 @@ def _life(each: Judged, checks: Sequence[CheckRow]) -> str:
     if not checks:
         return first
     turns = ", ".join(f"{event.kind} on {event.build}" for event in each.standing.past)
+    turns = turns or f"clean on {each.standing.clean_before}" * bool(each.standing.clean_before)
     newest = {check.target: f"{check.status} {check.hits}/{check.runs} on {check.target}" for check in checks}
     return f"{first}status: {each.row.status}{f' ({turns})' * bool(turns)}\nchecked: {', '.join(newest.values())}\n"

@@ -15,6 +15,7 @@ from fuzz_core.cli.display import printable
 from fuzz_core.cli.listings import target_key
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
@@ -84,7 +85,7 @@ def _batch(found: Sequence[Judged]) -> list[Judged]:
         each
         for each in found
         if each.row.kind in CRASHES
-        and each.row.status != KNOWN
+        and each.row.status not in (KNOWN, FIXED)
         and each.severity.validity.status != "valid"
         and not each.severity.private
     ]

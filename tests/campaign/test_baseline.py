@@ -10,6 +10,7 @@ from fakebuilds import BROKEN, NONE, OTHER, RIGHT, Builds, found
 from fuzz_core.campaign.baseline import FIXED, NEW_API, PRESENT, REGRESSION, REMOVED, cross
 from fuzz_core.campaign.rechecking import RecheckOptions
 from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.standing import standings
 from fuzz_core.store.opening import open_store
 
 OPTIONS = RecheckOptions(runs=2)
@@ -36,6 +37,7 @@ def test_each_bug_is_of_one_class(tmp_path: Path, old: str, new: str, on: str, w
         found(store, {"old": before, "new": after}[on].key)
         session = Session(store, after, tmp_path / "state", workers=1)
         assert [each.what for each in cross(session, before, OPTIONS)] == what
+        assert [bug for bug, standing in standings(store).items() if standing.regression] == [1] * (what == [REGRESSION])
         checks = len(store.checks())
         assert [each.what for each in cross(session, before, OPTIONS)] == what
         assert len(store.checks()) == checks, "what has been run there before is not run again"
