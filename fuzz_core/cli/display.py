@@ -103,7 +103,10 @@ def watch(console: Console) -> Live | Plain:
 
 def table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
     """Prints rows; every cell is text from untrusted code."""
-    made = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        # Cut off, a key or a number could not be copied.
+        made.add_column(column, overflow="fold")
     for row in rows:
         made.add_row(*(Text(printable(cell)) for cell in row))
     console.print(made)
