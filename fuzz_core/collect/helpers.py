@@ -11,6 +11,7 @@ from pathlib import Path
 from fuzz_core.collect.files import read_python
 
 MAX_NAME = 200
+_INSTALLED = ("site-packages", "dist-packages")
 
 
 class Helpers:
@@ -93,7 +94,7 @@ class Helpers:
     def _absolute(self, home: Path, name: str) -> Iterator[Path]:
         first = name.partition(".")[0]
         if (home, first) not in self._homes:
-            places = (place for folder in (home, *home.parents) for place in (folder, folder / "src"))
+            places = (place for folder in _upwards(home) for place in (folder, folder / "src"))
             self._homes[home, first] = next(
                 (p for p in places if first not in self._foreign and _holds(p, first)), None
             )
@@ -105,8 +106,16 @@ class Helpers:
             yield path
 
 
-def _conftests(home: Path) -> Iterator[Path]:
+def _upwards(home: Path) -> Iterator[Path]:
+    """A directory and those above it, as far as they may be a project's: what is installed is not one project."""
     for folder in (home, *home.parents):
+        if folder.name in _INSTALLED:
+            return
+        yield folder
+
+
+def _conftests(home: Path) -> Iterator[Path]:
+    for folder in _upwards(home):
         if (folder / "conftest.py").is_file():
             yield folder / "conftest.py"
 

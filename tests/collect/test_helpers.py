@@ -108,3 +108,12 @@ def test_what_every_test_names_and_nobody_has_is_no_helper(root: Path) -> None:
     (root / "conftest.py").unlink()
     (seed,) = [s for s in collect(Request("torch", tests_dirs=[root]), ["tests"]) if s.relative == "test_strange.py"]
     assert seed.needs == ""
+
+
+def test_of_tests_inside_a_wheel_other_wheels_are_no_helpers(tmp_path: Path) -> None:
+    installed = tmp_path / "site-packages"
+    for name, text in {"keras/own_test.py": "import numpy\n", "numpy/__init__.py": "", "conftest.py": ""}.items():
+        (installed / name).parent.mkdir(parents=True, exist_ok=True)
+        (installed / name).write_text(text)
+    (seed,) = collect(Request("tensorflow", packages={"keras": installed / "keras"}), ["tests"])
+    assert seed.needs == ""
