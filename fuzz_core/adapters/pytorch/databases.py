@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from typing import Any
+
+from fuzz_core.adapters.pytorch.contents import Contents
+
 _OPINFO = """
 import itertools
 import torch
@@ -44,6 +49,8 @@ for info in [m for m in module_db if m.name == {name!r}]:
             except Exception:
                 pass
 """
+# A program is a seed, and a seed is told by its text: so this says what the entry that it runs is made of.
+_CONTENT = "# made from {content}\n"
 # Samples per dtype: further ones of another dtype repeat shapes that mutation reaches by itself.
 _DTYPES = "{torch.float32: 64, torch.complex64: 16, torch.int64: 16, torch.bool: 16, torch.bfloat16: 16}"
 
@@ -55,8 +62,17 @@ def programs() -> list[tuple[str, str]]:
         from torch.testing._internal.common_modules import module_db
     except ImportError:
         return []
-    operators = sorted({op.full_name for op in op_db})
-    modules = sorted({info.name for info in module_db})
-    return [(f"OpInfo {name}", _OPINFO.format(name=name, dtypes=_DTYPES)) for name in operators] + [
-        (f"ModuleInfo {name}", _MODULEINFO.format(name=name)) for name in modules
+    operators: defaultdict[str, list[Any]] = defaultdict(list)
+    modules: defaultdict[str, list[Any]] = defaultdict(list)
+    for op in op_db:
+        operators[op.full_name] += [op.sample_inputs_func, op.error_inputs_func, *sorted(map(str, op.dtypes))]
+    for info in module_db:
+        modules[info.name].append(info.module_inputs_func)
+    contents = Contents()
+    return [
+        (f"OpInfo {name}", _OPINFO.format(name=name, dtypes=_DTYPES) + _CONTENT.format(content=contents.digest(parts)))
+        for name, parts in sorted(operators.items())
+    ] + [
+        (f"ModuleInfo {name}", _MODULEINFO.format(name=name) + _CONTENT.format(content=contents.digest(parts)))
+        for name, parts in sorted(modules.items())
     ]
