@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from fuzz_core.ir.errors import BuildError, CodecError, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.changes import Change
+from fuzz_core.store.changes import KINDS, Change
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.printing import printed, render_printing
@@ -34,14 +34,17 @@ TURN = 8
 IMPORT_SECONDS = 30.0
 # Changes of one api that are examined; what it does otherwise besides has most likely the same cause.
 MOST_PER_API = 3
+# Of the time for a comparison; what is found in the rest is minimised and confirmed in it.
+CONFIRM_SHARE = 0.1
 
 
 @dataclass
 class CompareOptions:
-    """deadline: clock time after which nothing new begins. seconds: for minimising one change. runs: fresh processes.
+    """deadline: clock time by which all ends. seconds: for minimising one change. runs: fresh processes.
 
     seed: of the stream of test cases. patterns: of apis, where not all are meant. first: apis that have their turn
-    before all others. most: tests in all.
+    before all others. most: tests in all. calls: numbers of the invocations that are meant, each of which comes before
+    all mutants; None for all there are.
     """
 
     deadline: float | None = None
@@ -53,6 +56,7 @@ class CompareOptions:
     patterns: Sequence[str] = ()
     first: Sequence[str] = ()
     most: int | None = None
+    calls: Collection[int] | None = None
 
 
 @dataclass
@@ -74,6 +78,8 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
         raise UserError(f"{baseline.key} is no baseline for {session.target.key}", "name a build of the same library")
     report = CompareReport()
     rows = chosen(replace(session, target=traced), options.patterns)
+    if options.calls is not None:
+        rows = [row for row in rows if row.id in options.calls]
     with scratch() as folder, ExitStack() as stack:
         path = folder / "plan.jsonl"
         make_plan(replace(session, target=traced), path, rows, seed=options.seed, disabled=options.disabled)
@@ -106,6 +112,7 @@ class _Sides:
         self.processes = Processes()
         self.known: set[str] = set()
         self.per_api: Counter[str] = Counter()
+        self.began = session.clock()
 
     def mine(self) -> _Examination:
         """That of this thread."""
@@ -125,9 +132,14 @@ class _Sides:
         self.processes.end()
 
     def over(self) -> bool:
-        """Whether nothing new begins."""
+        """Whether nothing new begins: some time is kept for confirming what has been found."""
+        kept = CONFIRM_SHARE * ((self.options.deadline or self.began) - self.began)
+        return self.ended(kept)
+
+    def ended(self, kept: float = 0.0) -> bool:
+        """Whether there is no time left, or no more than these seconds."""
         session, deadline = self.session, self.options.deadline
-        return session.stopped() or (deadline is not None and session.clock() >= deadline)
+        return session.stopped() or (deadline is not None and session.clock() >= deadline - kept)
 
 
 @dataclass
@@ -172,6 +184,10 @@ class _Examination:
         wanted = signature(test.invocation.api, verdict, after).text
         session, options = self.sides.session, self.sides.options
         end = session.clock() + options.seconds
+        # Cheap beside minimising, and most of what a busy machine or an earlier test has done ends here.
+        if not self._again(test, wanted):
+            self._drop(done)
+            return
 
         def shows(candidate: TestCase) -> bool:
             found, seen = self.pair.judge(candidate)
@@ -179,50 +195,53 @@ class _Examination:
 
         small = minimise(test, shows, lambda: session.clock() >= end or self.sides.over())
         found = self._confirmed(small, verdict, wanted) or self._confirmed(test, verdict, wanted)
-        if found is None:
-            done.dropped["not confirmed"] += 1
-        else:
+        if found is not None:
             done.changes.append(found)
+        else:
+            self._drop(done)
+
+    def _drop(self, done: _Turn) -> None:
+        done.dropped["not confirmed in time" if self.sides.ended() else "not confirmed"] += 1
 
     def _confirmed(self, test: TestCase, verdict: Verdict, wanted: str) -> Change | None:
-        """By the script where its output tells the two builds apart, else by the same verdict in fresh workers."""
-        options = self.sides.options
+        """By the same verdict in workers that have run nothing else; a script of its own shows it on either build."""
+        options, sides = self.sides.options, self.sides
         try:
-            script = render_printing(test, self.sides.session.dialect)
+            script = render_printing(test, sides.session.dialect)
         except (CodecError, BuildError):
             return None
-        sides = [self._printed(target, script) for target in (self.sides.baseline, self.sides.session.target)]
-        before, after = sides[0][0], sides[1][0]
-        told = [len({(each.kind, each.name, each.text) for each in side}) == 1 for side in sides]
-        hits = options.runs if all(told) and before[:3] != after[:3] else self._replayed(test, wanted)
-        if hits < options.runs:
+        if not all(self._again(test, wanted) for _ in range(options.runs)) or sides.ended():
             return None
+        before, after = (self._printed(target, script) for target in (sides.baseline, sides.session.target))
         api = test.invocation.api
-        return Change(api, verdict.kind, wanted, test, script, before, after, hits, options.runs)
+        return Change(api, verdict.kind, wanted, test, script, before, after, options.runs, options.runs)
 
-    def _printed(self, target: TargetRecord, script: str) -> list[Outcome]:
-        """What the script does in fresh processes, as often as is wanted; the text of a good end is what it prints."""
+    def _again(self, test: TestCase, wanted: str) -> bool:
+        if self.sides.ended():
+            return False
+        found, seen = self.pair.judge(test, fresh=True)
+        return not found.clean and signature(test.invocation.api, found, seen).text == wanted
+
+    def _printed(self, target: TargetRecord, script: str) -> Outcome:
+        """What the script does in a process of its own; the text of a good end is what it prints."""
         options, dialect = self.sides.options, self.sides.session.dialect
         seconds = options.timeout * 5 + IMPORT_SECONDS
-        return [printed(target.python, script, dialect, seconds, self.sides.processes) for _ in range(options.runs)]
-
-    def _replayed(self, test: TestCase, wanted: str) -> int:
-        hits = 0
-        for _ in range(self.sides.options.runs):
-            found, seen = self.pair.judge(test, fresh=True)
-            hits += not found.clean and signature(test.invocation.api, found, seen).text == wanted
-        return hits
+        return printed(target.python, script, dialect, seconds, self.sides.processes)
 
 
 def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
     """(api, range of tests) in rounds: each api in turn, in an order drawn from the seed; some apis first."""
     early = set(options.first)
     apis = sorted(plan.places, key=lambda api: (api not in early, derive(options.seed, api)))
-    round_ = 0
+    done = dict.fromkeys(apis, 0)
+    if options.calls is not None:
+        for api in apis:
+            done[api] = plan.count(api)
+            yield api, range(done[api])
     while apis:
         for api in apis:
-            yield api, range(round_ * TURN, (round_ + 1) * TURN)
-        round_ += 1
+            done[api] += TURN
+            yield api, range(done[api] - TURN, done[api])
 
 
 def _run(
@@ -270,6 +289,16 @@ def _results(
             return
         done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
         yield from (future.result() for future in done)
+
+
+def worst_first(changes: Sequence[Change]) -> list[Change]:
+    """Regressions first; of one kind, what a traced call itself shows first, and last what both builds refuse."""
+
+    def badness(change: Change) -> tuple[int, bool, int, str, str]:
+        refused = (change.before.kind != "ok") + (change.after.kind != "ok")
+        return KINDS.index(change.kind), bool(change.test.rules), refused, change.api, change.signature
+
+    return sorted(changes, key=badness)
 
 
 def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:

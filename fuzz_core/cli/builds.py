@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fuzz_core.campaign.bisecting import BisectOptions
-from fuzz_core.cli import bisecting, comparing, options, versions
+from fuzz_core.cli import bisecting, bumping, comparing, options, versions
 from fuzz_core.cli.command import Work, perform
 
 app = typer.Typer()
@@ -36,14 +36,23 @@ def bump(
     library: options.Library = None,
     tests: options.TestsDir = None,
     workers: options.Workers = None,
-    time: options.Time = comparing.BUMP_SECONDS,
+    time: options.Time = bumping.BUMP_SECONDS,
+    tests_count: options.Tests = None,
     seed: options.SeedNumber = None,
     fail_on_bugs: options.FailOnBugs = None,
     as_json: options.Json = False,
 ) -> None:
     """Say what another build of a dependency does otherwise around the calls that your own tests make."""
-    work: Work = lambda settings, console: comparing.bump(settings, console, old, new, as_json)  # noqa: E731
-    flags = {"flavour": flavour, "library": library, "tests": tests, "workers": workers, "time": time, "seed": seed}
+    work: Work = lambda settings, console: bumping.bump(settings, console, old, new, as_json)  # noqa: E731
+    flags = {
+        "flavour": flavour,
+        "library": library,
+        "tests": tests,
+        "tests_count": tests_count,
+        "workers": workers,
+        "time": time,
+        "seed": seed,
+    }
     perform(work, config, state=state, fail_on_bugs=fail_on_bugs, **flags)
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rich.console import Console
 
 from fuzz_core.campaign.changed import changes_between
-from fuzz_core.campaign.comparing import CompareOptions, CompareReport, by_cause, compare
+from fuzz_core.campaign.comparing import CompareOptions, CompareReport, by_cause, compare, worst_first
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
-from fuzz_core.cli.work import TRACE_SHARE, check, session_of, state_file, target_of, trace_phase
+from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.changes import Change
@@ -24,7 +21,6 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
-BUMP_SECONDS = "10m"
 SHOWN_APIS = 6
 SHOWN_SEEDS = 5
 
@@ -35,8 +31,10 @@ def compare_phase(
     baseline: TargetRecord,
     end: float | None,
     traced: TargetRecord | None = None,
+    calls: Collection[int] | None = None,
+    most: int | None = None,
 ) -> CompareReport:
-    """Test cases on both builds until the clock says `end`."""
+    """Test cases on both builds until the clock says `end`; calls, most: as in `CompareOptions`."""
     options = CompareOptions(
         deadline=end,
         runs=settings.confirm_runs,
@@ -44,28 +42,11 @@ def compare_phase(
         seed=settings.seed or 0,
         disabled=settings.disable,
         patterns=settings.api,
+        calls=calls,
+        most=most,
         first=sorted(changes_between(session.store, baseline.key, session.target.key).stirred),
     )
     return compare(session, baseline, traced or session.target, options)
-
-
-def bump(settings: Settings, console: Console, old: str, new: str, as_json: bool) -> int:
-    """Traces the user's own tests on the old build, and says what the new one does otherwise around those calls."""
-    began = time.monotonic()
-    if not settings.tests:
-        raise UserError("no tests: the calls that they make are what is compared", "add --tests DIR")
-    with session_of(settings.model_copy(update={"target": new}), console, as_json) as session:
-        end = began + settings.time
-        before = target_of(session.store, settings.model_copy(update={"target": old}))
-        tests = settings.model_copy(update={"source": ["tests"]})
-        trace_phase(replace(session, target=before), tests, own=True, deadline=began + settings.time * TRACE_SHARE)
-        check(session.stopped)
-        report = compare_phase(session, settings, before, end, before)
-        stopped = session.stopped()
-        print_changes(session.store, console, report.changes, as_json, (session.target, before), report)
-    if stopped:
-        return INTERRUPTED
-    return BUGS if settings.fail_on_bugs and report.changes else 0
 
 
 def changes(settings: Settings, console: Console, as_json: bool) -> int:
@@ -93,7 +74,7 @@ def print_changes(
     if as_json:
         console.print_json(json.dumps(changes_json(store, found, builds, report)))
         return
-    rows = [_line(store, cause) for cause in by_cause(found).values()]
+    rows = [_line(store, cause) for cause in by_cause(worst_first(found)).values()]
     if rows:
         table(console, ["kind", "api", "what differs", "reached from"], rows)
     new, old = (build.key for build in builds)
@@ -115,7 +96,7 @@ def changes_json(
 ) -> dict[str, Any]:
     """Every change in full, with the builds and, of a comparison just made, its figures."""
     figures = {} if report is None else {"tests": report.tests, "dropped": dict(report.dropped)}
-    told = [_plain(store, change) for change in found]
+    told = [_plain(store, change) for change in worst_first(found)]
     return {"target": builds[0].key, "baseline": builds[1].key, **figures, "changes": told}
 
 
@@ -137,9 +118,13 @@ def _shown(change: Change) -> str:
 
 
 def _seeds(store: Store, cause: Sequence[Change]) -> list[str]:
-    names = dict.fromkeys(name for change in cause for name in store.seeds_of(change.test.origin))
+    return shortened(list(dict.fromkeys(name for change in cause for name in store.seeds_of(change.test.origin))))
+
+
+def shortened(names: Sequence[str]) -> list[str]:
+    """The first few, and how many there are besides."""
     more = [f"and {len(names) - SHOWN_SEEDS} more"] if len(names) > SHOWN_SEEDS else []
-    return [*list(names)[:SHOWN_SEEDS], *more]
+    return [*names[:SHOWN_SEEDS], *more]
 
 
 def _plain(store: Store, change: Change) -> dict[str, Any]:

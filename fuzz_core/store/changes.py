@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from fuzz_core.ir.codec import decode_test, encode_test
@@ -91,3 +92,11 @@ class ChangeTables(Base):
             " WHERE provenance.invocation = ? ORDER BY 1"
         )
         return [row["name"] for row in self._rows(sql, invocation)]
+
+    def brought(self, target: str, seeds: Iterable[str]) -> set[int]:
+        """Numbers of the invocations that come from any of these seeds."""
+        sql = (
+            "SELECT DISTINCT invocation FROM provenance JOIN invocations ON invocations.id = provenance.invocation"
+            " WHERE target = ? AND seed IN (SELECT value FROM json_each(?))"
+        )
+        return {row["invocation"] for row in self._rows(sql, target, json.dumps(list(seeds)))}

@@ -191,7 +191,7 @@ class _NamedResult(unittest.TextTestResult):
 def _run_unittest(path: Path, tally: Tally) -> None:
     suite = unittest.defaultTestLoader.discover(str(path.parent), path.name)
     with contextlib.redirect_stderr(io.StringIO()):
-        result = unittest.TextTestRunner(resultclass=_NamedResult).run(suite)
+        result = unittest.TextTestRunner(resultclass=_NamedResult).run(suite)  # type: ignore[arg-type] # stubs: a generic
     tally.parts += result.testsRun
     for _, reason in result.failures + result.errors:
         tally.fail(reason.strip().splitlines()[-1])

@@ -146,10 +146,16 @@ def _apart(reference: NDArray[Any], other: NDArray[Any], dtype: str) -> float:
     relative, absolute = TOLERANCES[dtype]
     wide = np.complex128 if DTYPES[dtype].kind == "complex" or reference.dtype.kind == "c" else np.float64
     with np.errstate(all="ignore"):
-        a, b = reference.astype(wide), other.astype(wide)
+        a, b = (_to_the_edge(each.astype(wide), dtype) for each in (reference, other))
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         units = np.abs(a - b) / (absolute + relative * np.abs(a))
     return float(np.where(same, 0.0, np.nan_to_num(units, nan=inf, posinf=inf)).max(initial=0.0))
+
+
+def _to_the_edge(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Numbers within the tolerance of the largest of the dtype become infinite: rounding decides whether they are."""
+    edge = np.finfo(DTYPES[dtype].storage).max / (1 + TOLERANCES[dtype][0])
+    return np.where(np.abs(numbers) >= edge, np.sign(numbers) * inf, numbers)
 
 
 def _kind(value: Value) -> str:

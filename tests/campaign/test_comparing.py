@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import fakelib
 import pytest
+from fakeedits import edited
 
 from fuzz_core.campaign.comparing import CompareOptions, CompareReport, by_cause, compare
 from fuzz_core.campaign.session import Session
@@ -18,53 +17,6 @@ from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.changes import Change
 from fuzz_core.store.records import TargetRecord
 
-# Functions that both builds have, beside those of fakelib.
-MORE = '''
-
-def draw(x: Any) -> Any:
-    """Random numbers.
-
-    >>> import fakelib
-    >>> fakelib.draw(np.ones(3))
-    """
-    return np.random.rand(*x.shape)
-
-
-def unwritten(x: Any) -> Any:
-    """Memory that nobody has written to.
-
-    >>> import fakelib
-    >>> fakelib.unwritten(np.ones(3))
-    """
-    return np.empty(x.shape)
-
-
-def version(x: Any) -> str:
-    """The version.
-
-    >>> import fakelib
-    >>> fakelib.version(np.ones(3))
-    """
-    return "fakelib VERSION of 2026"
-
-
-def largest(x: Any) -> Any:
-    """The place of the largest element.
-
-    >>> import fakelib
-    >>> fakelib.largest(np.ones(3))
-    """
-    return x.argmax()
-
-
-def rounded(x: Any) -> Any:
-    """A sum in some order.
-
-    >>> import fakelib
-    >>> fakelib.rounded(np.ones(3, np.float32))
-    """
-    return x.sum(dtype=np.float32) * np.float32(1)
-'''
 OLD = {
     "VERSION": "1.2.3",
     # The last of equals instead of the first, and another order of rounding: nobody promised either.
@@ -82,26 +34,8 @@ NEW = {"VERSION": "1.3.0rc1"}
 
 @pytest.fixture
 def build(tmp_path: Path, fakelib_python: str) -> Callable[[str, dict[str, str]], TargetRecord]:
-    """Makes a build of fakelib with these texts exchanged, as an interpreter that finds it first."""
-
-    def made(name: str, edits: dict[str, str]) -> TargetRecord:
-        folder = tmp_path / name / "fakelib"
-        shutil.copytree(Path(str(fakelib.__file__)).parent, folder)
-        source = folder / "__init__.py"
-        text = source.read_text()
-        names = "".join(f'    "{each}",\n' for each in ("draw", "unwritten", "version", "largest", "rounded"))
-        text = text.replace('    "vanish",\n]', f'    "vanish",\n{names}]') + MORE
-        for old, new in edits.items():
-            assert old in text, old
-            text = text.replace(old, new)
-        source.write_text(text)
-        python = tmp_path / name / "python"
-        python.write_text(f'#!/bin/sh\nPYTHONPATH="{folder.parent}:$PYTHONPATH" exec "{fakelib_python}" "$@"\n')
-        python.chmod(0o755)
-        info = {"summary": name, "notes": [], "devices": ["cpu"]}
-        return TargetRecord(name, f"python:{python}", "fakelib", name, str(python), info)
-
-    return made
+    """Makes a build of fakelib with these texts exchanged."""
+    return lambda name, edits: edited(tmp_path, name, edits, fakelib_python)
 
 
 def compared(session: Session, old: TargetRecord, new: TargetRecord, most: int) -> tuple[Session, CompareReport]:
