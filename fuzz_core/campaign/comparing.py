@@ -4,59 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
+from fuzz_core.campaign.differing import CompareOptions, Sides, Turn
 from fuzz_core.campaign.fuzzing import chosen
-from fuzz_core.campaign.pair import Pair
 from fuzz_core.campaign.planning import make_plan
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
-from fuzz_core.execution.replay import Replayer
+from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
-from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.errors import BuildError, CodecError, UserError
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import derive
-from fuzz_core.ir.values import TestCase
 from fuzz_core.store.changes import KINDS, Change
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.triage.minimise import minimise
-from fuzz_core.triage.printing import printed, render_printing
-from fuzz_core.triage.process import Processes
-from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
 # So many tests of an api at a time, the more the longer nothing else is new.
 TURN = 8
-IMPORT_SECONDS = 30.0
-# Changes of one api that are examined; what it does otherwise besides has most likely the same cause.
-MOST_PER_API = 3
-# Of the time for a comparison; what is found in the rest is minimised and confirmed in it.
-CONFIRM_SHARE = 0.1
-
-
-@dataclass
-class CompareOptions:
-    """deadline: clock time by which all ends. seconds: for minimising one change. runs: fresh processes.
-
-    seed: of the stream of test cases. patterns: of apis, where not all are meant. first: apis that have their turn
-    before all others. most: tests in all. calls: numbers of the invocations that are meant, each of which comes before
-    all mutants; None for all there are.
-    """
-
-    deadline: float | None = None
-    seconds: float = 20.0
-    runs: int = 5
-    timeout: float = 3.0
-    seed: int = 0
-    disabled: Sequence[str] = ()
-    patterns: Sequence[str] = ()
-    first: Sequence[str] = ()
-    most: int | None = None
-    calls: Collection[int] | None = None
 
 
 @dataclass
@@ -85,7 +50,7 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
         make_plan(replace(session, target=traced), path, rows, seed=options.seed, disabled=options.disabled)
         plan = Plan(path)
         session.watch.phase(f"comparing with {baseline.key}", _seconds_left(session, options))
-        sides = _Sides(session, baseline, path, options, stack)
+        sides = Sides(session, baseline, path, options, stack)
         threads = stack.enter_context(ThreadPoolExecutor(session.workers, "compare"))
         stack.callback(sides.close)
         report.apis = len(plan.places)
@@ -95,138 +60,6 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
 
 def _seconds_left(session: Session, options: CompareOptions) -> float:
     return 0.0 if options.deadline is None else max(options.deadline - session.clock(), 0.0)
-
-
-class _Sides:
-    """A pair of zygotes for each thread."""
-
-    def __init__(
-        self, session: Session, baseline: TargetRecord, plan: Path, options: CompareOptions, stack: ExitStack
-    ) -> None:
-        self.session = session
-        self.baseline = baseline
-        self.plan = plan
-        self.options = options
-        self.stack = stack
-        self.local = threading.local()
-        self.processes = Processes()
-        self.known: set[str] = set()
-        self.per_api: Counter[str] = Counter()
-        self.began = session.clock()
-
-    def mine(self) -> _Examination:
-        """That of this thread."""
-        if not hasattr(self.local, "mine"):
-            pair = Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
-            self.local.mine = _Examination(self, pair)
-        mine: _Examination = self.local.mine
-        return mine
-
-    def _replayer(self, target: TargetRecord) -> Replayer:
-        zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
-        self.stack.callback(zygote.close)
-        return Replayer(zygote, self.options.timeout, MEMORY_BYTES)
-
-    def close(self) -> None:
-        """Ends all scripts."""
-        self.processes.end()
-
-    def over(self) -> bool:
-        """Whether nothing new begins: some time is kept for confirming what has been found."""
-        kept = CONFIRM_SHARE * ((self.options.deadline or self.began) - self.began)
-        return self.ended(kept)
-
-    def ended(self, kept: float = 0.0) -> bool:
-        """Whether there is no time left, or no more than these seconds."""
-        session, deadline = self.session, self.options.deadline
-        return session.stopped() or (deadline is not None and session.clock() >= deadline - kept)
-
-
-@dataclass
-class _Turn:
-    """What a turn of an api has come to."""
-
-    tests: int = 0
-    changes: list[Change] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
-
-
-class _Examination:
-    """One thread's work."""
-
-    def __init__(self, sides: _Sides, pair: Pair) -> None:
-        self.sides = sides
-        self.pair = pair
-
-    def turn(self, tests: Iterator[TestCase]) -> _Turn:
-        """Executes test cases, and examines what differs in a way not seen before."""
-        done = _Turn()
-        for test in tests:
-            if self.sides.over():
-                break
-            verdict, after = self.pair.judge(test)
-            done.tests += 1
-            if after.kind == "ok" and after.name and verdict.clean:
-                done.dropped[after.name] += 1
-            if not verdict.clean and self._is_new(test, verdict, after):
-                self._examine(test, verdict, after, done)
-        return done
-
-    def _is_new(self, test: TestCase, verdict: Verdict, after: Outcome) -> bool:
-        api, text = test.invocation.api, signature(test.invocation.api, verdict, after).text
-        if text in self.sides.known or self.sides.per_api[api] >= MOST_PER_API:
-            return False
-        self.sides.known.add(text)
-        self.sides.per_api[api] += 1
-        return True
-
-    def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, done: _Turn) -> None:
-        wanted = signature(test.invocation.api, verdict, after).text
-        session, options = self.sides.session, self.sides.options
-        end = session.clock() + options.seconds
-        # Cheap beside minimising, and most of what a busy machine or an earlier test has done ends here.
-        if not self._again(test, wanted):
-            self._drop(done)
-            return
-
-        def shows(candidate: TestCase) -> bool:
-            found, seen = self.pair.judge(candidate)
-            return not found.clean and signature(candidate.invocation.api, found, seen).text == wanted
-
-        small = minimise(test, shows, lambda: session.clock() >= end or self.sides.over())
-        found = self._confirmed(small, verdict, wanted) or self._confirmed(test, verdict, wanted)
-        if found is not None:
-            done.changes.append(found)
-        else:
-            self._drop(done)
-
-    def _drop(self, done: _Turn) -> None:
-        done.dropped["not confirmed in time" if self.sides.ended() else "not confirmed"] += 1
-
-    def _confirmed(self, test: TestCase, verdict: Verdict, wanted: str) -> Change | None:
-        """By the same verdict in workers that have run nothing else; a script of its own shows it on either build."""
-        options, sides = self.sides.options, self.sides
-        try:
-            script = render_printing(test, sides.session.dialect)
-        except (CodecError, BuildError):
-            return None
-        if not all(self._again(test, wanted) for _ in range(options.runs)) or sides.ended():
-            return None
-        before, after = (self._printed(target, script) for target in (sides.baseline, sides.session.target))
-        api = test.invocation.api
-        return Change(api, verdict.kind, wanted, test, script, before, after, options.runs, options.runs)
-
-    def _again(self, test: TestCase, wanted: str) -> bool:
-        if self.sides.ended():
-            return False
-        found, seen = self.pair.judge(test, fresh=True)
-        return not found.clean and signature(test.invocation.api, found, seen).text == wanted
-
-    def _printed(self, target: TargetRecord, script: str) -> Outcome:
-        """What the script does in a process of its own; the text of a good end is what it prints."""
-        options, dialect = self.sides.options, self.sides.session.dialect
-        seconds = options.timeout * 5 + IMPORT_SECONDS
-        return printed(target.python, script, dialect, seconds, self.sides.processes)
 
 
 def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
@@ -248,7 +81,7 @@ def _run(
     session: Session,
     options: CompareOptions,
     plan: Plan,
-    sides: _Sides,
+    sides: Sides,
     threads: ThreadPoolExecutor,
     baseline: TargetRecord,
     report: CompareReport,
@@ -256,7 +89,7 @@ def _run(
     began = session.clock()
     lock = threading.Lock()
 
-    def work(api: str, indices: Sequence[int]) -> _Turn:
+    def work(api: str, indices: Sequence[int]) -> Turn:
         with lock:
             tests = [plan.test(api, index) for index in indices]
         return sides.mine().turn(iter(tests))
@@ -275,13 +108,13 @@ def _run(
 
 
 def _results(
-    work: Callable[[str, Sequence[int]], _Turn],
+    work: Callable[[str, Sequence[int]], Turn],
     turns: Iterator[tuple[str, range]],
     threads: ThreadPoolExecutor,
     workers: int,
     more: Callable[[], bool],
-) -> Iterator[_Turn]:
-    pending: set[Future[_Turn]] = set()
+) -> Iterator[Turn]:
+    pending: set[Future[Turn]] = set()
     while True:
         while more() and len(pending) < workers and (turn := next(turns, None)) is not None:
             pending.add(threads.submit(work, *turn))
@@ -302,8 +135,13 @@ def worst_first(changes: Sequence[Change]) -> list[Change]:
 
 
 def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
-    """Changes by what their signatures say after the api: one message under many apis is one cause."""
+    """Changes by what their signatures say after the api: one message under many apis is one cause.
+
+    Of what the target refuses, only its own message counts: one new check stands before many old ones.
+    """
     found: dict[str, list[Change]] = {}
     for change in changes:
-        found.setdefault(f"{change.kind} {change.signature.partition(': ')[2]}", []).append(change)
+        said = change.signature.partition(": ")[2]
+        cause = said.rpartition(" before, now ")[2] if change.after.kind == "exception" else said
+        found.setdefault(f"{change.kind} {cause}", []).append(change)
     return found

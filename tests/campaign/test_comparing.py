@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from fakeedits import edited
 
-from fuzz_core.campaign.comparing import CompareOptions, CompareReport, by_cause, compare
+from fuzz_core.campaign.comparing import CompareReport, by_cause, compare
+from fuzz_core.campaign.differing import CompareOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import UserError
@@ -72,6 +73,17 @@ def test_what_differs_is_found_and_noise_is_not(
         assert session.store.seeds_of(change.test.origin)
 
 
+def test_garbage_that_every_fork_finds_is_no_change(
+    fakelib_session: Session, build: Callable[[str, dict[str, str]], TargetRecord]
+) -> None:
+    """What a process has drawn before it forks is the same in all its children, and another in the next process."""
+    drawn = {"LARGEST = 2**31": "LARGEST = 2**31\nGARBAGE = os.getpid()", "np.empty(x.shape)": "x * 0.0 + GARBAGE"}
+    old, new = (build(name, {**NEW, **drawn}) for name in ("old", "new"))
+    _, report = compared(fakelib_session, old, new, 300)
+    assert report.changes == []
+    assert report.dropped["random"]
+
+
 def test_two_equal_builds_differ_in_nothing(
     fakelib_session: Session, build: Callable[[str, dict[str, str]], TargetRecord]
 ) -> None:
@@ -87,9 +99,11 @@ def test_a_baseline_is_of_the_same_library(fakelib_session: Session) -> None:
 
 
 def test_one_message_under_many_apis_is_one_cause() -> None:
-    def change(api: str, fault: str) -> Change:
+    def change(api: str, fault: str, after: str = "ok") -> Change:
         test = TestCase(Invocation(api, ()), 0)
-        return Change(api, "changed", f"{api}: {fault}", test, "", Outcome("ok"), Outcome("ok"), 1, 1)
+        return Change(api, "changed", f"{api}: {fault}", test, "", Outcome("ok"), Outcome(after), 1, 1)
 
     causes = by_cause([change("a.b", "x"), change("a.c", "x"), change("a.b", "y")])
     assert [[each.api for each in cause] for cause in causes.values()] == [["a.b", "a.c"], ["a.b"]]
+    checks = [change("a.b", f"{old} before, now TypeError: no", "exception") for old in ("accepted", "ValueError: no")]
+    assert len(by_cause(checks)) == 1
