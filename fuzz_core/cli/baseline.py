@@ -18,7 +18,7 @@ from fuzz_core.cli.display import table
 from fuzz_core.store.records import TargetRecord
 
 # Of the time for both, so much at most goes to bugs; the rest to ordinary test cases.
-BUGS_SHARE = 0.5
+BUGS_SHARE = 0.35
 
 
 def against_baseline(

@@ -38,7 +38,7 @@ from fuzz_core.triage.confirm import run_script
 from reports.markdown import write_report
 
 REPRO_SECONDS = 60.0
-COMPARE_SHARE = 0.4
+COMPARE_SHARE = 0.6
 
 
 def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) -> int:
