@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from fuzz_core.campaign.pair import Pair
@@ -93,8 +94,11 @@ class Sides:
 
     def ended(self, kept: float = 0.0) -> bool:
         """Whether there is no time left, or no more than these seconds."""
-        session, deadline = self.session, self.options.deadline
-        return session.stopped() or (deadline is not None and session.clock() >= deadline - kept)
+        return self.session.stopped() or self.left() <= kept
+
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return inf if self.options.deadline is None else self.options.deadline - self.session.clock()
 
 
 @dataclass
@@ -149,9 +153,9 @@ class Examination:
             return not found.clean and signature(candidate.invocation.api, found, seen).text == wanted
 
         small = minimise(test, shows, lambda: session.clock() >= end or self.sides.over())
-        found = self._confirmed(small, verdict, wanted)
+        found = self._confirmed(small, verdict, after, wanted)
         if isinstance(found, str) and not self.sides.ended():
-            found = self._confirmed(test, verdict, wanted)
+            found = self._confirmed(test, verdict, after, wanted)
         if isinstance(found, str):
             done.dropped[found] += 1
         else:
@@ -160,7 +164,7 @@ class Examination:
     def _late(self) -> str:
         return "not confirmed in time" if self.sides.ended() else ""
 
-    def _confirmed(self, test: TestCase, verdict: Verdict, wanted: str) -> Change | str:
+    def _confirmed(self, test: TestCase, verdict: Verdict, seen: Outcome, wanted: str) -> Change | str:
         """By the same verdict in workers that have run nothing else, and a script of its own; else why it is none."""
         options, sides = self.sides.options, self.sides
         try:
@@ -169,14 +173,22 @@ class Examination:
             return "not confirmed"
         if not all(self._again(test, wanted) for _ in range(options.runs)):
             return self._late() or "not confirmed"
-        told = [self._printed(target, script) for target in (sides.baseline, sides.session.target)]
+        before, after = (self._printed(target, script) for target in (sides.baseline, sides.session.target))
         if sides.ended():
             return self._late()
-        before, after = told
         if before is None or after is None:
             return "random"
+        if not self._is_shown(before, after, seen):
+            return "not confirmed"
         api = test.invocation.api
         return Change(api, verdict.kind, wanted, test, script, before, after, options.runs, options.runs)
+
+    def _is_shown(self, before: Outcome, after: Outcome, seen: Outcome) -> bool:
+        """Whether scripts do otherwise too: where workers were short of memory, say, they do not."""
+        if before.kind == after.kind == "ok":
+            # What both return need not look different in print: a type, the time that it took.
+            return seen.kind == "ok" and bool(seen.text)
+        return not self.pair.verdict(before, after).clean
 
     def _again(self, test: TestCase, wanted: str) -> bool:
         if self.sides.ended():
@@ -190,7 +202,8 @@ class Examination:
         None where they do not agree: workers are forks of one process, and find the same garbage in their memory.
         """
         options, dialect = self.sides.options, self.sides.session.dialect
-        seconds = options.timeout * 5 + IMPORT_SECONDS
+        # A moment for one that the deadline cuts short: what it says does not count.
+        seconds = min(options.timeout * 5 + IMPORT_SECONDS, max(self.sides.left(), 1.0))
         first, again = (printed(target.python, script, dialect, seconds, self.sides.processes) for _ in range(2))
         alike = first.kind != "ok" or same_text(first.text, again.text)
         return first if alike and first[:2] == again[:2] else None

@@ -45,11 +45,12 @@ class Pair:
         if seen.kind == before.outcome.kind == "ok":
             text = _differs(before, after)
             seen = seen._replace(text=text, name=self._doubt(test, before, after, text) if text else "")
-        verdict = self._verdict(before.outcome, seen)
+        verdict = self.verdict(before.outcome, seen)
         steady = verdict.clean or seen.kind == before.outcome.kind == "ok" or self._is_steady(test, before, after)
-        return (verdict if steady else self._verdict(before.outcome, before.outcome)), seen
+        return (verdict if steady else self.verdict(before.outcome, before.outcome)), seen
 
-    def _verdict(self, before: Outcome, after: Outcome) -> Verdict:
+    def verdict(self, before: Outcome, after: Outcome) -> Verdict:
+        """What the oracle says of two outcomes."""
         return self.oracle.judge({BASELINE: before, PLAIN: after}, self.dialect)
 
     def _is_steady(self, test: TestCase, before: Told, after: Told) -> bool:
