@@ -21,6 +21,8 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 
 BUMP_SECONDS = "10m"
+# The rest is for starting and ending.
+COMPARED_BY = 0.95
 
 
 def bump(settings: Settings, console: Console, old: str, new: str, as_json: bool) -> int:
@@ -33,7 +35,7 @@ def bump(settings: Settings, console: Console, old: str, new: str, as_json: bool
         own = _trace_both(session, settings, before, began + settings.time * TRACE_SHARE)
         check(session.stopped)
         dropped = dropped_apis(session.store, session.target.key, before.key, own.calls)
-        end, most = began + settings.time, settings.tests_count
+        end, most = began + settings.time * COMPARED_BY, settings.tests_count
         report = compare_phase(session, settings, before, end, before, own.calls, most)
         stopped, builds = session.stopped(), (session.target, before)
         if as_json:
