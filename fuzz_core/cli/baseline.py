@@ -36,7 +36,7 @@ def against_baseline(
         _print_classes(console, found, baseline.key)
     if session.stopped():
         return 0, told
-    report = compare_phase(session, settings, baseline, end)
+    report = compare_phase(session, settings, baseline, end, most=settings.tests_count)
     builds = (session.target, baseline)
     if console is not None:
         print_changes(session.store, console, report.changes, False, builds, report)
