@@ -202,13 +202,22 @@ def _refuse_other_version(build: Build, info: TargetInfo) -> None:
         version = Version(info.version)
     except InvalidVersion as error:
         raise UserError(f"{info.library} says that its version is {info.version!r}", "that is none") from error
-    # A plain build may add a label of its own once it is imported (2.13.0 says 2.13.0+cu130), never lose one.
-    same = version == build.version if build.version.local else Version(version.public) == build.version
-    if not same:
+    if not _is_called(build.version, version):
         raise UserError(
             f"asked for {info.library} {build.version}, but the installed one says {info.version}: refused",
             "that wheel is mislabelled, or the index fell back to another one: pin another version",
         )
+
+
+def _is_called(build: Version, said: Version) -> bool:
+    """Whether a library that says it is this version may be that build.
+
+    A plain build may add a label of its own once it is imported (2.13.0 says 2.13.0+cu130), never lose one; a
+    post-release is packed anew, and its code need not know (TensorFlow 2.15.0.post1 says 2.15.0).
+    """
+    if build.is_postrelease and not said.is_postrelease:
+        build = Version(str(build).replace(f".post{build.post}", ""))
+    return said == build if build.local else Version(said.public) == build
 
 
 def _refuse_other_flavour(flavour: Flavour, info: TargetInfo) -> None:

@@ -166,6 +166,11 @@ def test_a_distribution_with_no_build_for_this_python_is_said_to_have_none(make_
         made()
 
 
+def test_a_post_release_need_not_know_that_it_is_one(make_wheel: MakeWheel) -> None:
+    make_wheel("1.0.post1", says="1.0")
+    assert ensure(parse_spec("fakelib==1.0.post1"), "cpu").version == "1.0"
+
+
 def test_another_version_than_asked_for_is_refused(make_wheel: MakeWheel) -> None:
     make_wheel("1.0", says="0.9")
     with pytest.raises(UserError, match=r"asked for fakelib 1\.0, but the installed one says 0\.9"):
