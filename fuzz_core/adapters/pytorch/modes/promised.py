@@ -18,6 +18,8 @@ _STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|m
 # What is only defined for such matrices is differentiated as if every change kept them so.
 _STRUCTURE = re.compile(r"[Hh]ermitian|symmetric")
 _REPEATED = re.compile(r"duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd")
+# What must be a softmax's result is differentiated as if every change kept it one.
+_NORMALISED = re.compile(r"obtained (?:with|by|from)\s+:\w+:`[\w.~]*softmax`")
 # Steps that are differentiated as if they were none.
 _ROUNDED = re.compile(r"quantiz")
 _SEE = re.compile(r":(?:meth|func|class):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
@@ -57,9 +59,9 @@ def speaks_of_storage(function: Any) -> bool:
 
 
 def restricts_gradients(function: Any) -> bool:
-    """Whether derivatives hold, as is documented, for some matrices or places alone, for a straight line, or never."""
+    """Whether derivatives hold, as is documented, for some matrices, places or sums alone, for a line, or never."""
     text = documentation(function)
-    return any(pattern.search(text) for pattern in (_STRUCTURE, _REPEATED, _ROUNDED))
+    return any(pattern.search(text) for pattern in (_STRUCTURE, _REPEATED, _NORMALISED, _ROUNDED))
 
 
 @cache
