@@ -77,6 +77,8 @@ CASES: tuple[Case, ...] = (
     case("sound", "tf.keras.layers.LayerNormalization", then=[u(3, 8)]),
     case("sound", "tf.strings.length", k("abc", "", "x", dtype="string")),
     case("rounding of sums that cancel", "tf.image.sobel_edges", u(1, 8, 8, 1, low=-1e6, high=1e6, key=19967)),
+    case("a number that a graph asks for beforehand", "tf.argsort", u(3), axis=c(0, dtype="int32")),
+    case("a number that a graph asks for beforehand", "tf.sort", u(2, 3), axis=c(-1, dtype="int32")),
     case("parts that nobody has looked at", "tf.IndexedSlices", u(4, 2), c(0, 3, dtype="int64")),
     case(
         "parts that nobody has looked at",

@@ -60,7 +60,17 @@ class Traced(Changed):
             if isinstance(error, NotImplementedError | AttributeError) or _BEYOND_GRAPHS.search(str(error)):
                 raise BuildError(f"not to be traced: {str(error)[:200]}") from error
             _check_arguments(tensors)
+            if tensors and self._is_made_when_told(function, tensors):
+                raise BuildError(f"no graph without the elements: {str(error)[:200]}") from error
             raise
+
+    def _is_made_when_told(self, function: Call, tensors: list[Any]) -> bool:
+        """Whether elements are all that a graph lacks: it may ask for a number, such as an axis, beforehand."""
+        try:
+            tf.function(lambda: function(*tensors), autograph=False).get_concrete_function()
+        except Exception:  # noqa: BLE001 - what is refused anyway is refused for another reason
+            return False
+        return True
 
     def executed(self, graph: Any, tensors: list[Any]) -> Any:
         """What the graph computes."""
