@@ -10,15 +10,16 @@ import builtins
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from math import inf, isfinite
+from math import inf, isfinite, log
 from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.layout import overlaps
 from fuzz_core.adapters.modes import Mode
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
-from fuzz_core.ir.values import Fill, TestCase
+from fuzz_core.ir.values import Fill, Ref, TestCase, Value
 from fuzz_core.worker.garbage import GARBAGE, garbage
 from fuzz_core.worker.nearby import aside, grown, has_ties, nudged, tempered, without_ties
 from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
@@ -174,16 +175,20 @@ def _about_values(execution: Executing, test: TestCase, expected: Any, actual: A
     far, near = (execution.adapter.error(reference[0], result) for result in (actual, expected))
     if not far > near + 1.0:
         return "no further from the reference than the plain result"
-    if far == inf and any(high > most**0.5 for (_, high, _), most in zip(found, largest(test), strict=True)):
+    squares = any(high > most**0.5 for (_, high, _), most in zip(found, largest(test), strict=True))
+    if far == inf and (squares or _power_overflows(test)):
         return "overflow"
     moved = (execution.adapter.error(reference[0], each[0]) if each else inf for each in _nudged(execution, test))
     return "ill-conditioned" if any(error * AMPLIFIED >= far for error in moved) else ""
 
 
 def _about_places(execution: Executing, test: TestCase, mode: str, expected: Any) -> str:
-    """Nobody promises which one of equals is meant, nor how small numbers on the way to a result may become."""
+    """Nobody promises which one of equals is meant, how results are made whole, nor how small numbers become."""
     if has_ties(test) and execution.adapter.whole(expected) and _agree(execution, without_ties(test), mode):
         return "indices of equals"
+    real = _unrounded(test)
+    if real != test and execution.adapter.whole(expected) and _agree(execution, real, mode):
+        return "made whole at the end"
     small = any(0 < low < tiny**UNDERFLOW for low, _, tiny in scales(test))
     return "underflow" if small and _agree(execution, tempered(test), mode) else ""
 
@@ -222,8 +227,7 @@ def _about_gradient(execution: Executing, test: TestCase, mode: str, actual: Any
 
 def _has_exponent(test: TestCase) -> bool:
     """Whether a whole number is none of the lengths, and as a power of ten finer than a quotient's smallest step."""
-    lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
-    return any(abs(number) >= FINEST_EXPONENT and number not in lengths for number in numbers_of(test.invocation))
+    return any(size >= FINEST_EXPONENT for size in _sizes(test))
 
 
 def _differ(execution: Executing, test: TestCase, mode: str) -> bool:
@@ -239,12 +243,36 @@ def _about_finite(execution: Executing, test: TestCase, expected: Any) -> str:
     least, most = LEAST_SCALE, min([LARGEST_SCALE, *(largest**0.125 for largest in largest(test))])
     if any(not high < most or 0 < low < least for low, high, _ in scales(test)) or largest_whole(test) > most:
         return "badly scaled"
-    lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
-    sizes = [abs(number) for number in numbers_of(test.invocation)]
-    if any((not size < LARGEST_EXPONENT and size not in lengths) or 0 < size < tiny_of("float32") for size in sizes):
+    if any(not size < LARGEST_EXPONENT or 0 < size < tiny_of("float32") for size in _sizes(test)):
         return "badly scaled"
+    if _power_overflows(test):
+        return "overflow"
     finite = (each and execution.adapter.differences(expected, each[0], "finite") for each in _nudged(execution, test))
     return "" if all(finite) else "ill-conditioned"
+
+
+def _power_overflows(test: TestCase) -> bool:
+    """Whether an element, to the power of a number, is more than its dtype holds."""
+    pairs = [(log(high), log(most)) for (_, high, _), most in zip(scales(test), largest(test), strict=True) if high > 1]
+    return any(size * high > most for size in _sizes(test) for high, most in pairs)
+
+
+def _sizes(test: TestCase) -> list[float]:
+    """The magnitudes of the scalar numbers that are not a length of some dimension."""
+    lengths = {length for tensor in tensors_of(test.invocation) for length in tensor.shape}
+    return [abs(number) for number in numbers_of(test.invocation) if abs(number) not in lengths]
+
+
+def _unrounded(test: TestCase) -> TestCase:
+    """The same call with real numbers for the integers that it is asked for."""
+
+    def of(value: Value) -> Value:
+        asked = isinstance(value, Ref) and value.kind == "dtype" and DTYPES[value.name].kind in ("int", "uint")
+        return Ref("dtype", "float64") if asked else value
+
+    call = test.invocation
+    named = tuple((name, of(value)) for name, value in call.kwargs)
+    return test._replace(invocation=call._replace(args=tuple(map(of, call.args)), kwargs=named))
 
 
 def _nudged(execution: Executing, test: TestCase) -> Iterator[tuple[Any] | None]:
