@@ -86,7 +86,7 @@ class Examiner:
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
         """A bug whose minimising was cut short, minimised further from where it was; None where that brings nothing."""
-        found = self._one(finding._replace(test=bug.test)).bug
+        found = self._one(finding._replace(api=bug.api, test=bug.test)).bug
         return found if found is not None and found.signature == bug.signature_text else None
 
     def _over(self) -> bool:
@@ -225,11 +225,12 @@ class Examiner:
             reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
             return Examination(finding, status, reason, seen.hits, seen.runs)
         outcome = self.scripts.with_frames(seen.outcome, self._script(test, finding, seeded))
-        verdict = finding.verdict
-        text = signature(finding.api, verdict, outcome).text
+        # Where the smallest call is one that was an argument, that is what fails.
+        verdict, api = finding.verdict, test.invocation.api
+        text = signature(api, verdict, outcome).text
         # Written again with what happened in the fresh process, which may say more than the first sight did.
         script = self._script(test, finding._replace(outcome=outcome), seeded)
-        head = (text, finding.api, verdict.oracle, verdict.kind)
+        head = (text, api, verdict.oracle, verdict.kind)
         bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test == self.smallest)
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
 

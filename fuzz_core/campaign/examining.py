@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +28,8 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3
+# What a death (a debugger may be needed) and a hang (five times the limit, each time) cost, in exceptions.
+EXPENSE = {"crash": 3, "hang": 10}
 RESERVE_SECONDS = 10.0
 
 
@@ -95,18 +97,32 @@ def _improve(
 
 
 def _groups(findings: Sequence[FindingRow]) -> list[list[FindingRow]]:
-    """Findings that look alike before examination, simplest test case first; cheap groups first."""
+    """Findings that look alike before examination, simplest test case first."""
     groups: dict[str, list[FindingRow]] = defaultdict(list)
     for finding in findings:
         groups[signature(finding.api, finding.verdict, finding.outcome).text].append(finding)
     for group in groups.values():
         group.sort(key=lambda finding: (cost(finding.test), finding.id))
-    return sorted(groups.values(), key=_expense)
+    return _in_turn(groups)
 
 
-def _expense(group: list[FindingRow]) -> tuple[int, int]:
-    """Exceptions first, then deaths, which may need a debugger; hangs, which cost many times the limit, last."""
-    return {"hang": 2, "crash": 1}.get(group[0].verdict.kind, 0), group[0].id
+def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
+    """Exceptions, deaths and hangs have equal shares of the time, however long each of them takes.
+
+    Of each kind, what fails in a way that no group before it did comes first.
+    """
+    alike: Counter[tuple[str, str]] = Counter()
+    ranked: defaultdict[str, list[tuple[int, int, list[FindingRow]]]] = defaultdict(list)
+    for text, group in sorted(groups.items(), key=lambda item: item[1][0].id):
+        kind, fault = group[0].verdict.kind, text.partition(": ")[2]
+        ranked[kind if kind in EXPENSE else ""].append((alike[kind, fault], group[0].id, group))
+        alike[kind, fault] += 1
+    turns = [
+        ((place + 1) * EXPENSE.get(kind, 1), number, group)
+        for kind, those in ranked.items()
+        for place, (_, number, group) in enumerate(sorted(those, key=lambda each: each[:2]))
+    ]
+    return [group for *_, group in sorted(turns, key=lambda each: each[:2])]
 
 
 @contextmanager

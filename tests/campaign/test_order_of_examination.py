@@ -1,0 +1,37 @@
+"""Whose turn it is in an examination that may be cut short."""
+
+from __future__ import annotations
+
+from fuzz_core.campaign.examining import _in_turn
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.store.records import FindingRow
+
+
+def group(number: int, kind: str, fault: str) -> tuple[str, list[FindingRow]]:
+    api = f"a.f{number}"
+    verdict = Verdict("crash", kind, "cpu: it")
+    row = FindingRow(number, "t", 1, api, TestCase(Invocation(api, ()), 0), verdict, Outcome("signal"), "pending", "",
+                     0, 0, None, "2026-01-01")  # fmt: skip
+    return f"{api}: {fault}", [row]
+
+
+def order(*groups: tuple[str, list[FindingRow]]) -> list[int]:
+    return [rows[0].id for rows in _in_turn(dict(groups))]
+
+
+def test_no_kind_waits_for_all_of_another() -> None:
+    exceptions = [group(number, "internal-error", f"e{number}") for number in range(20)]
+    deaths = [group(100 + number, "crash", f"d{number}") for number in range(20)]
+    hangs = [group(200 + number, "hang", f"h{number}") for number in range(20)]
+    first = order(*hangs, *deaths, *exceptions)[:23]
+    assert [sum(low <= number < low + 100 for number in first) for low in (0, 100, 200)] == [17, 5, 1]
+
+
+def test_a_fault_that_was_there_before_waits_for_those_that_were_not() -> None:
+    assert order(group(1, "crash", "x"), group(2, "crash", "x"), group(3, "crash", "y")) == [1, 3, 2]
+
+
+def test_the_order_does_not_depend_on_how_findings_came() -> None:
+    groups = [group(1, "hang", "h"), group(2, "crash", "x"), group(3, "internal-error", "e")]
+    assert order(*groups) == order(*reversed(groups)) == [3, 2, 1]
