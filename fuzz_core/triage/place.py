@@ -26,7 +26,7 @@ _BOILERPLATE = re.compile(
 )
 # These words are the language's own: they say what went wrong, in whatever place.
 _RUNTIME = re.compile(r"\bstd::|\b_M_\w+|basic_string|\bmap::at\b|\bsto(?:i|l|ul|ll|f|d)\b|\bbad_\w+|unknown exception")
-_KERNEL = re.compile(r"\[Op:(\w+)\]|__wrapped__(\w+?)_device_")
+_KERNEL = re.compile(r"\[Op:(?!__inference_)(\w+)\]|__wrapped__(\w+?)_device_")
 # Functions that run, dispatch, bind, destroy or give the alarm for any kernel.
 _MACHINERY = re.compile(
     r"::~\w+$|^const\b|^std::|TensorIterator|^c10::|^at::(?:_ops|redispatch|internal|wrapper_\w+|\w*Dispatch\w*)(?:::|$)"

@@ -22,10 +22,13 @@ _HEAP = re.compile(
 _PARALLEL = re.compile(r"::(?:invoke_parallel|parallel|parallel_for|parallelFor|ParallelFor|parallel_nd)$")
 # One wrong dtype shows as many, by those of the arguments.
 _DTYPE = re.compile(rf"\b(?:torch\.|tf\.)?(?:{'|'.join(sorted(DTYPES, key=len, reverse=True))})\b")
+_GRAPH, _NODE = "Graph execution error:", "[[{{node "
 _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
 # Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
 _VARYING = (
     (re.compile(r"\s*Exception raised from .*", re.DOTALL), ""),
+    # One way into the library adds the kernel, another its name in the graph as well.
+    (re.compile(r"(?<!\s)(?:\s*+\[Op:\w++\])++(?:\s*+name:.*)?\s*+\Z", re.DOTALL), ""),
     (re.compile(r"\b(?:tf\.)?[Tt]ensor\((?:[^()]|\([^()]*\))*\)"), "<tensor>"),
     (re.compile(r"<tf\.(?:Tensor|Variable)[^<>]*>"), "<tensor>"),
     (re.compile(r"\{\{[^{}]*\}\}"), ""),
@@ -55,7 +58,7 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
     if verdict.oracle in ("differential", "nonfinite", "versions"):
-        return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(_first_line(verdict.detail)))}"
+        return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(_first_line(_of_node(verdict.detail))))}"
     if verdict.kind == "slow":
         return f"{verdict.kind}: {normalised(verdict.detail)}"
     if verdict.kind == "leak":
@@ -70,6 +73,13 @@ def _fault(verdict: Verdict, outcome: Outcome) -> str:
 def _first_line(text: str) -> str:
     """How the results differ; what follows says where and by how much."""
     return text.partition("\n")[0]
+
+
+def _of_node(text: str) -> str:
+    """What failed inside of a graph, the paragraph before its node; others say where the graph was made."""
+    before, graph, after = text.partition(_GRAPH)
+    told, node, _ = after.partition(_NODE)
+    return before + told.strip().rpartition("\n\n")[2] if graph and node else text
 
 
 def _death(outcome: Outcome) -> str:
@@ -106,7 +116,7 @@ def corrupts_heap(outcome: Outcome) -> bool:
 def normalised(message: str) -> str:
     """A message without numbers, addresses, paths, shapes, quoted values and tensors; one line, bounded."""
     # Beyond this nothing would be kept, and a hostile message could make the patterns slow.
-    text = message[: 8 * MAX_TEXT]
+    text = _of_node(message)[: 8 * MAX_TEXT]
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())[:MAX_TEXT]

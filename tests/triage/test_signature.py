@@ -13,6 +13,10 @@ from fuzz_core.triage.signature import MAX_TEXT, corrupts_heap, normalised, sign
 from fuzz_core.triage.stack import NULL_PAGE, WILD
 
 CRASH = Verdict("crash", "crash")
+GRAPH = (
+    "Graph execution error:\n\nDetected at node Max defined at (most recent call last):\n"
+    '  File "/a/r.py", line 12, in f\n\n{}\n\t [[{{{{node Max}}}}]] [Op:__inference_f_21]'
+)
 numbers = st.integers(-(2**70), 2**70).map(str) | st.floats().map(str)
 addresses = st.integers(0, 2**64).map(hex)
 names = st.text(string.ascii_letters + string.digits + "_.-+", min_size=1, max_size=9).filter(lambda s: s.strip("."))
@@ -56,6 +60,18 @@ class DescribeNormalised:
     def test_keeps_what_says_the_fault(self, message: str, expected: str) -> None:
         assert normalised(message) == expected
 
+    @pytest.mark.parametrize(
+        "end", ["", " [Op:Max]", " [Op:Max] name:", " [Op:Max] name: a/max", "\n\t [Op:f] name: x\ny"]
+    )
+    def test_is_one_whichever_way_leads_into_the_kernel(self, end: str) -> None:
+        assert normalised("bad index" + end) == "bad index"
+        assert normalised("bad [Op:Max] index" + end) == "bad [Op:Max] index"
+
+    def test_is_that_of_the_node_where_a_graph_failed(self) -> None:
+        assert normalised(GRAPH.format("bad index 3\nof x")) == "bad index <number> of x"
+        assert normalised(GRAPH.format("a")) != normalised(GRAPH.format("b"))
+        assert normalised("Graph execution error:\n\nno node") == "Graph execution error: no node"
+
     @given(st.text())
     def test_is_one_bounded_line(self, message: str) -> None:
         assert len(normalised(message)) <= MAX_TEXT
@@ -67,7 +83,15 @@ class DescribeNormalised:
         assert normalised(once) == once
 
     def test_is_quick_on_hostile_messages(self) -> None:
-        for hostile in ("tensor(" * 100_000, "a/" * 100_000, "[" + "1," * 100_000, "'" * 100_000, "{{" * 100_000):
+        for hostile in (
+            "tensor(" * 100_000,
+            GRAPH * 1000,
+            "[Op:a] name:" * 100_000,
+            "a/" * 100_000,
+            "[" + "1," * 100_000,
+            "'" * 100_000,
+            "{{" * 100_000,
+        ):
             assert len(normalised(hostile)) <= MAX_TEXT
 
 
@@ -134,6 +158,15 @@ class DescribeSignature:
         assert text(Outcome("exit", "3")) == "torch.f: exit 3"
         wrong = Verdict("differential", "wrong-result", "cuda: 3 elements of 9 differ")
         assert text(Outcome("ok"), wrong) == "torch.f: wrong-result: cuda: <number> elements of <number> differ"
+
+
+def test_modes_that_disagree_about_a_graph_are_told_apart_by_its_failure() -> None:
+    def told(words: str) -> str:
+        detail = "function: refuses what cpu accepts: InternalError: " + GRAPH.format(words)
+        return text(Outcome("exception"), Verdict("differential", "inconsistent", detail))
+
+    assert told("a") == "torch.f: inconsistent: function: refuses what cpu accepts: InternalError: a"
+    assert told("a") != told("b")
 
 
 def test_only_the_allocators_last_words_tell_of_a_corrupted_heap() -> None:

@@ -14,7 +14,23 @@ _PIECES = st.sampled_from(["(", "[", "]", ")", "1", "23", "4.5", "-6", "x", "_",
 
 @pytest.mark.parametrize(
     "unit",
-    ["216022481962818624 vs. ", "(", "((1, ", "tensor(", "[1" * 3, "/", "a/", "1.", "1 x ", "'", "0x", "<", "{{"],
+    [
+        "216022481962818624 vs. ",
+        "(",
+        "((1, ",
+        "tensor(",
+        "[1" * 3,
+        "/",
+        "a/",
+        "1.",
+        "1 x ",
+        "'",
+        "0x",
+        "<",
+        "{{",
+        "[Op:a]",
+        " ",
+    ],
 )
 @pytest.mark.parametrize("before", ["", "(", "[1, "])
 def test_a_hostile_message_is_done_with_at_once(unit: str, before: str) -> None:
