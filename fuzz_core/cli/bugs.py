@@ -15,8 +15,8 @@ from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.listings import target_key
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
-from fuzz_core.ir.constraints import Documentation
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.constraints import Constraint, Documentation, Said
+from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.checks import CheckRow
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.opening import open_store
@@ -28,6 +28,7 @@ from fuzz_core.triage.validity import Rule, Ruling, validity
 
 SHOWN_APIS = 3
 SHORT = 100
+PROSE = ("docstring", "error message")
 
 
 class Judged(NamedTuple):
@@ -66,10 +67,29 @@ def documented(store: Store, target: str) -> Rule:
     documentation = Documentation(store.constraints(target), params)
 
     def ruling(test: TestCase) -> Ruling | None:
-        said = min(documentation.said(test.invocation), key=lambda said: said.holds, default=None)
-        return said and Ruling(said.holds, said.constraint.text, said.constraint.source)
+        found = list(documentation.said(test.invocation))
+        said = min(found, key=lambda said: said.holds, default=None)
+        if said is None:
+            return None
+        untold = _untold(test.invocation, params.get(test.invocation.api, ()), found)
+        return Ruling(said.holds, said.constraint.text, said.constraint.source, untold)
 
     return ruling
+
+
+def _untold(invocation: Invocation, params: Sequence[str], found: Sequence[Said]) -> tuple[str, ...]:
+    """The arguments of which prose says no more than a list of dtypes.
+
+    What definitions and types say, the dispatcher has checked before any kernel runs: every crash of one keeps to it.
+    """
+    names = [*params[: len(invocation.args)], *(name for name, _ in invocation.kwargs)]
+    beyond = ["further arguments"] * (len(invocation.args) > len(params))
+    told = {said.constraint.argument for said in found if _tells(said.constraint)}
+    return tuple(name for name in [*names, *beyond] if name not in told)
+
+
+def _tells(constraint: Constraint) -> bool:
+    return constraint.source in PROSE and constraint.kind != "dtypes"
 
 
 def bugs(settings: Settings, console: Console, target: str | None, by_cluster: bool, as_json: bool) -> int:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
 from fuzz_core.triage.bug import Bug
 
@@ -28,8 +27,12 @@ _REFUSAL = re.compile(
     r"[^.\n]{0,80})",
     re.MULTILINE,
 )
-# A condition that the library checks of itself holds whatever the caller passes, so its text speaks of no argument.
-_OWN_CHECK = re.compile(r"^.*?INTERNAL ASSERT FAILED at [^,\n]*,? ?(?:please report a bug to [\w ]+\.?)?", re.MULTILINE)
+# A condition that the library checks of itself holds whatever the caller passes, so its text speaks of no argument;
+# a pointer that must not be null is one of its own too.
+_OWN_CHECK = re.compile(
+    r"^.*?INTERNAL ASSERT FAILED at [^,\n]*,? ?(?:please report a bug to [\w ]+\.?)?|'[^'\n]{0,200}' Must be non NULL",
+    re.MULTILINE,
+)
 
 
 class Validity(NamedTuple):
@@ -40,11 +43,15 @@ class Validity(NamedTuple):
 
 
 class Ruling(NamedTuple):
-    """What documentation says of a test case. `text`: the words, `source`: where they stand."""
+    """What documentation says of a test case.
+
+    text: the words, source: where they stand. untold: arguments of which too little is documented to call them valid.
+    """
 
     holds: bool
     text: str
     source: str = ""
+    untold: tuple[str, ...] = ()
 
 
 Rule = Callable[[TestCase], Ruling | None]
@@ -62,7 +69,7 @@ def validity(bug: Bug, rules: Sequence[Rule] = (), accepted_by: Sequence[str] = 
         _violation(rulings)
         or _origin(bug)
         or _acceptance(bug.kind, accepted_by)
-        or _refusal(bug.outcome)
+        or _refusal(bug)
         or _conformance(rulings)
         or Validity("unknown", "a mutated call that nothing else accepts or rejects")
     )
@@ -74,9 +81,12 @@ def _violation(rulings: Sequence[Ruling]) -> Validity | None:
 
 
 def _conformance(rulings: Sequence[Ruling]) -> Validity | None:
-    """Documentation that holds speaks for an input only where nothing speaks against it: it is seldom complete."""
+    """Documentation that holds speaks for an input only where nothing speaks against it, and it tells of everything."""
     if not rulings:
         return None
+    untold = list(dict.fromkeys(name for ruling in rulings for name in ruling.untold))
+    if untold:
+        return Validity("unknown", f"documented constraints hold, but say too little of {', '.join(untold)}")
     return Validity("valid", f"documented constraints hold: {'; '.join(map(_cited, rulings))}")
 
 
@@ -98,9 +108,13 @@ def _acceptance(kind: str, accepted_by: Sequence[str]) -> Validity | None:
     return Validity("valid", _RETURNED[kind]) if kind in _RETURNED else None
 
 
-def _refusal(outcome: Outcome) -> Validity | None:
-    """Other deaths have no last words: what stands in their output is warnings."""
-    spoken = outcome.kind == "exception" or outcome.name == "SIGABRT"
+def _refusal(bug: Bug) -> Validity | None:
+    """Other deaths have no last words: what stands in their output is warnings.
+
+    Of modes that disagree whether to accept a call, the words are those of the one that is on trial.
+    """
+    outcome = bug.outcome
+    spoken = (outcome.kind == "exception" or outcome.name == "SIGABRT") and bug.kind != "inconsistent"
     found = _REFUSAL.search(_OWN_CHECK.sub("", outcome.text[:4000])) if spoken else None
     if found is None:
         return None
