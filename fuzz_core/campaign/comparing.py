@@ -18,6 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import derive
 from fuzz_core.store.changes import KINDS, Change
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.triage.signature import normalised
 from fuzz_core.worker.plan import Plan
 
 # So many tests of an api at a time, the more the longer nothing else is new.
@@ -137,11 +138,12 @@ def worst_first(changes: Sequence[Change]) -> list[Change]:
 def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
     """Changes by what their signatures say after the api: one message under many apis is one cause.
 
-    Of what the target refuses, only its own message counts: one new check stands before many old ones.
+    Of what the target refuses, only its own message counts, all of it: one new check stands before many old ones.
     """
     found: dict[str, list[Change]] = {}
     for change in changes:
         said = change.signature.partition(": ")[2]
-        cause = said.rpartition(" before, now ")[2] if change.after.kind == "exception" else said
+        after = change.after
+        cause = f"{after.name}: {normalised(after.text)}" if after.kind == "exception" else said
         found.setdefault(f"{change.kind} {cause}", []).append(change)
     return found

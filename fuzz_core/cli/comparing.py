@@ -79,7 +79,7 @@ def print_changes(
     if rows:
         table(console, ["kind", "api", "what differs", "reached from"], rows)
     new, old = (build.key for build in builds)
-    console.print(f"{len(found)} changes from {old} to {new}, {len(rows)} causes", markup=False, soft_wrap=True)
+    console.print(f"changes from {old} to {new}: {len(found)}, causes: {len(rows)}", markup=False, soft_wrap=True)
     if report is not None:
         left = ", ".join(f"{count} {why}" for why, count in sorted(report.dropped.items())) or "none"
         console.print(
