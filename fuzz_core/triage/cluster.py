@@ -74,11 +74,13 @@ def similar(one: Place, other: Place) -> bool:
         return False
     if one.check and other.check:
         return _same_check(one.check, other.check, one.target == other.target)
+    if _same_difference(one, other):
+        return True
     if one.nature != other.nature:
         return False
     if one.words and other.words:
         return _ratio(one.words, other.words) > ALIKE
-    return _same_frames(one, other) or _same_call(one, other) or _same_difference(one, other)
+    return _same_frames(one, other) or _same_call(one, other)
 
 
 def _same_check(one: Check, other: Check, one_build: bool) -> bool:
@@ -106,8 +108,14 @@ def _same_call(one: Place, other: Place) -> bool:
 
 
 def _same_difference(one: Place, other: Place) -> bool:
-    """Functions of one family in which modes disagree about the same: they share their formulas and wrappers."""
-    return bool(one.difference) and one.difference == other.difference and _ratio(one.family, other.family) >= RELATED
+    """Functions of one family in which modes disagree about the same: they share their formulas and wrappers.
+
+    Of whatever family where a long text of documentation is the same.
+    """
+    if not one.difference or one.difference != other.difference:
+        return False
+    copied = bool(one.quoted) and one.quoted == other.quoted
+    return copied or _ratio(one.family, other.family) >= RELATED
 
 
 def _akin(one: Place, other: Place) -> bool:

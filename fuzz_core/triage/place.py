@@ -14,6 +14,9 @@ from fuzz_core.triage.stack import FAULTS
 _CRASHES = ("crash", "internal-error")
 _MEMORY = "memory"
 _DOCUMENTED = "bounds"
+_REFUSED = "inconsistent"
+# In characters; longer documentation that is equal is one text.
+LONG = 40
 _LOCATION = re.compile(
     r"(?P<file>[\w+-]++(?:\.[\w+-]++)*?\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh|inc|mlir))\"?\s?[:(]\s?(?P<line>\d+)"
 )
@@ -52,7 +55,8 @@ class Place(NamedTuple):
     nature: what was wrong (memory, another signal, an exception, a hang, …): bugs of different ones are different.
     names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
     words: the library's; empty where only the language spoke. vague: the death came long after the fault.
-    difference: what two modes disagree about, or what documentation says; empty of crashes.
+    difference: what two modes disagree about, or what documentation says; empty of crashes. quoted: the documentation's
+    own words where they are so many that they stand in several places only because they were copied.
     """
 
     target: str
@@ -65,6 +69,7 @@ class Place(NamedTuple):
     words: str = ""
     vague: bool = False
     difference: str = ""
+    quoted: str = ""
 
 
 def place_of(bug: Bug) -> Place:
@@ -73,7 +78,7 @@ def place_of(bug: Bug) -> Place:
     told = bug.target, bug.api.partition(".")[0], name
     if bug.kind not in _CRASHES:
         nature, difference = _disagreement(bug)
-        return Place(*told, frozenset((name,)), nature, difference=difference)
+        return Place(*told, frozenset((name,)), nature, difference=difference, quoted=_quoted(bug))
     names = frozenset((name, *_qualified(bug.api), *_kernels(outcome.text)))
     vague = corrupts_heap(outcome)
     place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
@@ -108,12 +113,25 @@ def _kernels(text: str) -> list[str]:
 
 
 def _disagreement(bug: Bug) -> tuple[str, str]:
-    """Kind and mode, and how they disagree (`API: KIND: MODE: HOW`); or the argument, and what is documented."""
-    fault = bug.signature_text.removeprefix(f"{bug.api}: ").removeprefix(f"{bug.kind}: ")
+    """Kind and mode, and how they disagree (`API: KIND: MODE: HOW`); or the argument, and what is documented.
+
+    Which mode refuses a call in equal words makes no difference: modes share the code that checks.
+    """
     if bug.kind == _DOCUMENTED:
-        return f"{bug.kind} {bug.outcome.text.partition(' = ')[0]}", normalised(bug.outcome.text)
+        nature = f"{bug.kind} {bug.outcome.text.partition(' = ')[0]}"
+        return nature, normalised(bug.outcome.text)
+    fault = bug.signature_text.removeprefix(f"{bug.api}: ").removeprefix(f"{bug.kind}: ")
     mode, _, how = fault.partition(": ")
-    return (f"{bug.kind} {mode}", how) if how else (bug.kind, "")
+    if not how:
+        return bug.kind, ""
+    nature = f"{bug.kind} {mode}"
+    return nature, f"{bug.kind if bug.kind == _REFUSED else nature}: {how}"
+
+
+def _quoted(bug: Bug) -> str:
+    """The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)` where they are many."""
+    words = " ".join(bug.outcome.text.partition(", documented: ")[2].split())
+    return words if bug.kind == _DOCUMENTED and len(words) > LONG else ""
 
 
 def _nature(outcome: Outcome) -> str:

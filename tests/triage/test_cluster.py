@@ -225,6 +225,37 @@ class DescribeDisagreements:
                 other = raised(2, api, words, "RuledOut")._replace(kind="bounds")
                 assert grouped(one, other) == expected
 
+    def test_in_which_mode_a_call_is_refused_makes_no_difference(self) -> None:
+        one = differs(1, "tf.raw_ops.Fill", "function", "inconsistent")
+        assert grouped(one, differs(2, "tf.raw_ops.Fill", "xla", "inconsistent")) == ONE
+        other = one._replace(id=2, signature_text="tf.raw_ops.Fill: inconsistent: xla: 2 elements")
+        assert grouped(one, other) == TWO
+
+    @pytest.mark.parametrize(
+        ("words", "expected"), [("Must be one of the following types: float32, half.", ONE), ("Float.", TWO)]
+    )
+    def test_with_a_long_text_are_one_in_any_family(self, words: str, expected: set[frozenset[int]]) -> None:
+        said = f'x = `tensor<1,bfloat16>`, documented: "{words}" (docstring)'
+        one = raised(1, "tf.math.cumsum", said, "RuledOut")._replace(kind="bounds")
+        other = raised(2, "tf.math.bincount", said.replace("16", "32"), "RuledOut")._replace(kind="bounds")
+        assert grouped(one, other) == expected
+        elsewhere = raised(2, "tf.math.bincount", said.replace("x =", "y ="), "RuledOut")._replace(kind="bounds")
+        assert grouped(one, elsewhere) == TWO
+        reworded = raised(2, "tf.math.bincount", said.replace("Must", "May"), "RuledOut")._replace(kind="bounds")
+        assert expected == TWO or grouped(one, reworded) == TWO
+
+
+class DescribeGraphs:
+    def test_fail_where_their_node_does(self) -> None:
+        graph = (
+            'Graph execution error:\n\nDetected at node {0} defined at (most recent call last):\n  File "/a/r.py"\n\n'
+            "{1}\n\t [[{{{{node {0}}}}}]] [Op:__inference_f_9]"
+        )
+        eager = raised(1, "tf.a", "{{function_node x}} JPEG encoding failed [Op:Jpeg] name: a/b", "InternalError")
+        assert grouped(eager, raised(2, "tf.b", graph.format("a/J", "JPEG encoding failed"), "InternalError")) == ONE
+        one = raised(1, "tf.c", graph.format("a/J", "JPEG encoding failed"), "InternalError")
+        assert grouped(one, raised(2, "tf.c", graph.format("a/J", "no index of that name"), "InternalError")) == TWO
+
 
 def test_the_simplest_comes_first_and_apis_are_listed_once() -> None:
     rows = [died(1, "torch.add")._replace(arguments=3), died(2, "torch.Tensor.add")._replace(arguments=2)]
