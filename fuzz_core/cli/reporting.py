@@ -80,13 +80,18 @@ def _guarded(store: Store, target: str) -> list[Judged]:
 
 
 def _batch(found: Sequence[Judged]) -> list[Judged]:
-    """One per cluster: its simplest public crash on input that is not known to be valid and that no entry knows."""
+    """One per cluster: its simplest public crash on input that is not known to be valid and that no entry knows.
+
+    A cause that valid input shows has a report of its own.
+    """
+    alone = {each.cluster.first.id for each in found if each.row.status != FIXED and _is_valid(each)}
     fitting = [
         each
         for each in found
         if each.row.kind in CRASHES
         and each.row.status not in (KNOWN, FIXED)
-        and each.severity.validity.status != "valid"
+        and each.cluster.first.id not in alone
+        and not _is_valid(each)
         and not each.severity.private
     ]
     place = {id(member): rank for each in fitting for rank, member in enumerate(each.cluster.members)}
@@ -94,6 +99,10 @@ def _batch(found: Sequence[Judged]) -> list[Judged]:
     for each in sorted(fitting, key=lambda each: place[id(each.row)]):
         simplest.setdefault(each.cluster.first.id, each)
     return list(simplest.values())
+
+
+def _is_valid(each: Judged) -> bool:
+    return each.severity.validity.status == "valid"
 
 
 def _case(store: Store, each: Judged, wanted: Wanted, runs: int) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.store.opening import open_store
 from fuzz_core.targets.collect_env import environment_from_json
 from reports.issues import missing_parts
@@ -84,6 +86,22 @@ def test_an_umbrella_batches_what_is_not_known_to_be_valid(cli: Cli, state: Path
     assert cli("report", 1, "--umbrella", "--state", state).out == done.out
     cli("known", "add", 1, "--issue", "https://example.org/1", "--state", state)
     assert cli("report", "--umbrella", "--state", state).code == 2, "what is known is not batched again"
+
+
+def test_an_umbrella_leaves_out_a_cause_that_valid_input_shows(cli: Cli, state: Path) -> None:
+    """The same fault once more, in a call that no rule had changed."""
+    with sqlite3.connect(state / "state.db") as db:
+        columns = [name for _, name, *_ in db.execute("PRAGMA table_info(bugs)") if name != "id"]
+        [row] = db.execute(f"SELECT {', '.join(columns)} FROM bugs WHERE id = 1")
+        own = dict(zip(columns, row, strict=True))
+        traced = decode_test(json.loads(own["test"]))._replace(rules=())
+        own |= {"test": json.dumps(encode_test(traced)), "signature": "another"}
+        db.execute(f"INSERT INTO bugs ({', '.join(own)}) VALUES ({', '.join('?' * len(own))})", tuple(own.values()))
+    db.close()
+    first, second = sorted(cli("bugs", "--state", state, "--json").json, key=lambda bug: bug["id"])
+    assert [bug["validity"]["status"] for bug in (first, second)] == ["unknown", "valid"]
+    assert first["cluster"] == second["cluster"]
+    assert "no crash on invalid input" in cli("report", "--umbrella", "--state", state).err
 
 
 def test_a_regression_needs_a_build_that_returns(cli: Cli, state: Path, tmp_path: Path) -> None:
