@@ -13,11 +13,12 @@ from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
 from fuzz_core.triage.validity import STATUSES, Validity, validity
 
-GRADES = ("private", "abort", "wrong-result", "hang", "performance", "documentation")
+# A caller can catch an internal error, and notices it; a wrong result passes for a right one.
+GRADES = ("private", "abort", "wrong-result", "internal-error", "hang", "performance", "documentation")
 
 _GRADES = {
     "crash": "abort",
-    "internal-error": "abort",
+    "internal-error": "internal-error",
     "hang": "hang",
     "slow": "performance",
     "leak": "performance",
@@ -58,7 +59,7 @@ def severity(bug: Bug, judged: Validity | None = None, regression: bool = False)
     A regression is what a baseline target does not show. Sort bugs by `order`, which no two of them share.
     """
     suspected = suspicion(bug)
-    grade = "private" if suspected else _GRADES.get(bug.kind, "wrong-result")
+    grade = "private" if suspected else _grade(bug)
     return Severity(grade, suspected, judged or validity(bug), regression or bug.kind == "regression")
 
 
@@ -88,6 +89,11 @@ def suspicion(bug: Bug) -> str:
     if bug.kind not in ("crash", "internal-error") and _FOREIGN.search(f"{bug.kind} {outcome.text}"):
         return "the result holds memory that is not the library's"
     return ""
+
+
+def _grade(bug: Bug) -> str:
+    died = bug.kind == "internal-error" and bug.outcome.kind == "signal"
+    return "abort" if died else _GRADES.get(bug.kind, "wrong-result")
 
 
 def _fault(outcome: Outcome) -> str:

@@ -79,7 +79,7 @@ def test_every_listing_speaks_json(cli: Cli, state: Path) -> None:
     assert cli("show", bug["id"], "--state", state, "--json").json == {**bug, "checks": []}
     assert {"name", "ok", "detail", "remedy"} <= set(cli("doctor", "--json").json[0])
     assert cli("bugs", "--state", state, "--target", "fakelib-1", "--json").json == [bug]
-    assert (bug["severity"]["grade"], bug["validity"]["status"], bug["cluster"]) == ("abort", "unknown", [bug["id"]])
+    assert (bug["severity"]["grade"], bug["validity"]["status"], bug["cluster"]) == ("internal-error", "unknown", [1])
     [cluster] = cli("bugs", "--clusters", "--state", state, "--json").json
     assert (cluster["bugs"], cluster["apis"]) == ([bug["id"]], ["fakelib.scale"])
     assert (cluster["severity"], cluster["validity"]) == (bug["severity"], bug["validity"])
@@ -116,7 +116,12 @@ def test_tables_for_a_person(cli: Cli, state: Path) -> None:
     assert "1 of 1 apis have a valid invocation" in listing
     assert "fakelib.scale" not in cli("apis", "--state", state, "--gaps").out
     shown = cli("show", 1, "--state", state).out
-    parts = ("bug 1: internal-error in fakelib.scale", "severity: abort", "input: unknown", "reproduced 5 of 5 times")
+    parts = (
+        "bug 1: internal-error in fakelib.scale",
+        "severity: internal-error",
+        "input: unknown",
+        "reproduced 5 of 5 times",
+    )
     for part in (*parts, "import fakelib"):
         assert part in shown
 

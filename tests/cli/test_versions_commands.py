@@ -46,7 +46,7 @@ def test_a_fix_and_its_return(cli: Cli, versions: Path) -> None:
     assert "status: fixed (fixed on fakelib-2)" in cli("show", 1, "--state", versions).out
     back = recheck(cli, versions)
     assert (back["target"], back["turn"], back["status"]) == ("fakelib-4", "regression", "open")
-    assert "abort, regression" in cli("bugs", "--state", versions).out
+    assert "internal-error, regression" in cli("bugs", "--state", versions).out
     shown = cli("show", 1, "--state", versions, "--json").json
     assert [turn["kind"] for turn in shown["turns"]] == ["fixed", "regressed"]
     assert [check["target"] for check in shown["checks"]] == ["fakelib-2", "fakelib-1", "fakelib-3", "fakelib-4"]
