@@ -1,4 +1,4 @@
-"""What documentation proves of a call: what is broken always, what holds only where prose tells of every argument."""
+"""What documentation proves of a call: what rules it out, always; what holds, where prose tells of every argument."""
 
 from __future__ import annotations
 
