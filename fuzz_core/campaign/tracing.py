@@ -182,9 +182,7 @@ def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, 
     return ("failed" if failed >= parts else "partly"), reason
 
 
-def _save(
-    session: Session, result: Result, record: SeedRecord, brought: Brought, parts: dict[Invocation, str]
-) -> int:
+def _save(session: Session, result: Result, record: SeedRecord, brought: Brought, parts: dict[Invocation, str]) -> int:
     end = result.messages[-1] if result.complete else {}
     undescribed = {(str(row[0]), str(row[1])): int(row[2]) for row in _rows(end.get("undescribed"), 3)}
     dropped = {(str(row[0]), "more than a seed may bring"): int(row[1]) for row in _rows(end.get("dropped"), 2)}
