@@ -13,6 +13,10 @@ from rich.text import Text
 PLAIN_SECONDS = 10.0
 
 
+# Cells of a table that are never folded.
+SHORT = 16
+
+
 class Live:
     """A bar with figures, redrawn in place; a context manager."""
 
@@ -104,9 +108,10 @@ def watch(console: Console) -> Live | Plain:
 def table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
     """Prints rows; every cell is text from untrusted code."""
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        # Cut off, a key or a number could not be copied.
-        made.add_column(column, overflow="fold")
+    for place, column in enumerate(columns):
+        # Cut off, a key or a number could not be copied; a short word in two is not read.
+        short = max((len(line) for row in rows for line in str(row[place]).splitlines()), default=0) <= SHORT
+        made.add_column(column, overflow="fold", no_wrap=short)
     for row in rows:
         made.add_row(*(Text(printable(cell)) for cell in row))
     console.print(made)

@@ -95,7 +95,7 @@ def history_command(settings: Settings, console: Console, as_json: bool) -> int:
     if as_json:
         console.print_json(json.dumps([build.to_json() for build in builds]))
         return 0
-    head = ["build", "date", "commit", "fuzzed", "apis", "tests", "findings", "opened", "fixed", "regressed"]
+    head = ["build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "fixed", "back"]
     table(console, head, [_line(build) for build in builds])
     return 0
 
