@@ -1,0 +1,256 @@
+"""What one run has to tell, as a document with a published schema: it crosses from the fuzz job to the report job.
+
+The fuzz job runs untrusted code, so a reader takes nothing from it that does not fit these models: `read_result` is the
+only way in. Nothing private is in it: of private bugs it has the number alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from fuzz_core.ir.errors import UserError
+
+SCHEMA = "nightfuzz-results/1"
+MODES = ("nightly", "pr", "bump", "recheck")
+BYTES = 64 << 20
+MANY = 10_000
+
+
+def _is_inside(path: str) -> str:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in path or re.search(r"[\x00-\x1f]", path):
+        raise ValueError("no path relative to the repository")
+    return path
+
+
+Name = Annotated[str, Field(max_length=500)]
+Line = Annotated[str, Field(max_length=2_000)]
+Text = Annotated[str, Field(max_length=100_000)]
+Names = Annotated[tuple[Name, ...], Field(max_length=1_000)]
+Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+Path_ = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_is_inside)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class Part(BaseModel):
+    """Immutable, and without keys that the schema does not have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Build(Part):
+    """A build of a library. day: ISO, and commit, empty where unknown. devices: the hardware it was run on."""
+
+    key: Name
+    library: Name
+    version: Name
+    day: Name = ""
+    commit: Name = ""
+    devices: Names = ("cpu",)
+
+
+class Said(Part):
+    """An outcome: its kind (ok, exception, signal, …), the exception's or signal's name, and its text."""
+
+    kind: Name
+    name: Name = ""
+    text: Text = ""
+
+
+class Site(Part):
+    """A place in the user's own tests. path: relative to the repository; line: from 1; test: `file.py::test`."""
+
+    path: Path_
+    line: Annotated[int, Field(ge=1, le=10_000_000)] = 1
+    test: Name = ""
+
+
+class Bug(Part):
+    """A confirmed public bug. fingerprint: of its signature; cluster: that of the simplest bug with the same cause.
+
+    also: other apis that fail in the same place. new: not on record before this run. regression: fixed before, or clean
+    on the baseline. hits of runs: how often its script showed it in fresh processes. modes: whether each shows it.
+    """
+
+    fingerprint: Fingerprint
+    cluster: Fingerprint
+    number: Count
+    title: Line
+    api: Name
+    also: Names = ()
+    oracle: Name
+    kind: Name
+    grade: Name
+    validity: Name
+    reason: Line = ""
+    status: Literal["open", "fixed", "known"] = "open"
+    new: bool = False
+    regression: bool = False
+    signature: Text
+    script: Text
+    expected: Line = ""
+    observed: Said
+    frames: Names = ()
+    hits: Count
+    runs: Count
+    first_found: Name = ""
+    modes: Annotated[dict[Name, Name], Field(max_length=100)] = {}
+    sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
+
+
+class Change(Part):
+    """What the target does otherwise than the baseline; kind: regression, changed or fixed, worst first."""
+
+    fingerprint: Fingerprint
+    title: Line
+    api: Name
+    kind: Literal["regression", "changed", "fixed"]
+    signature: Text
+    script: Text
+    before: Said
+    after: Said
+    hits: Count
+    runs: Count
+    sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
+
+
+class Dropped(Part):
+    """An api that the user's tests call and that the target has removed or calls deprecated."""
+
+    api: Name
+    kind: Name
+    said: Line = ""
+    sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
+
+
+class Turn(Part):
+    """A bug on record that this run has seen fixed or back. build: the first clean one, or the one that shows it."""
+
+    fingerprint: Fingerprint
+    number: Count
+    api: Name
+    turn: Literal["fixed", "regression", "reopened"]
+    build: Name
+
+
+class Figures(Part):
+    """What was done. seconds: of wall time; pending: findings that wait for their examination."""
+
+    seconds: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    tests: Count = 0
+    apis: Count = 0
+    seeds: Count = 0
+    findings: Count = 0
+    pending: Count = 0
+
+
+class Result(Part):
+    """One run, or several shards of one put together.
+
+    private: how many bugs are withheld. protection: what stood between the code under test and the machine, a line
+    each. problems: what could not be done, a line each. stopped: whether it was cancelled before its time.
+    """
+
+    schema_: Annotated[Literal["nightfuzz-results/1"], Field(alias="schema")] = "nightfuzz-results/1"
+    mode: Literal["nightly", "pr", "bump", "recheck"]
+    target: Build
+    baseline: Build | None = None
+    shard: Annotated[int, Field(ge=0, lt=256)] = 0
+    shards: Annotated[int, Field(ge=1, le=256)] = 1
+    figures: Figures = Figures()
+    bugs: Annotated[tuple[Bug, ...], Field(max_length=MANY)] = ()
+    changes: Annotated[tuple[Change, ...], Field(max_length=MANY)] = ()
+    dropped: Annotated[tuple[Dropped, ...], Field(max_length=MANY)] = ()
+    turns: Annotated[tuple[Turn, ...], Field(max_length=MANY)] = ()
+    private: Count = 0
+    protection: Names = ()
+    problems: Names = ()
+    stopped: bool = False
+
+    def to_json(self) -> str:
+        """The document, its keys as in the schema."""
+        return self.model_dump_json(by_alias=True, indent=1)
+
+    @property
+    def fresh(self) -> tuple[Bug, ...]:
+        """Open bugs that were not on record before."""
+        return tuple(bug for bug in self.bugs if bug.new and bug.status == "open")
+
+    @property
+    def regressions(self) -> int:
+        """Bugs that are back or not on the baseline, and changes for the worse."""
+        return sum(bug.regression and bug.status == "open" for bug in self.bugs) + sum(
+            change.kind == "regression" for change in self.changes
+        )
+
+    @property
+    def fixed(self) -> int:
+        """Bugs that this run has seen fixed."""
+        return sum(turn.turn == "fixed" for turn in self.turns)
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON schema of `Result`."""
+    return {"$id": SCHEMA, **TypeAdapter(Result).json_schema(by_alias=True)}
+
+
+def read_result(path: Path) -> Result:
+    """A document that another job wrote. Raises UserError that names the file and the first thing that does not fit."""
+    remedy = "it has to be a results.json that nightfuzz of this version wrote"
+    try:
+        if path.is_symlink() or path.stat().st_size > BYTES:
+            raise UserError(f"{path.name} is a link, or larger than {BYTES >> 20} MiB", remedy)
+        return Result.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot read {path.name}: {error.strerror}", remedy) from error
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the document"
+        raise UserError(f"{path.name}: {where[:200]}: {first['msg'][:200]}", remedy) from error
+
+
+def merged(results: list[Result]) -> Result:
+    """Shards of one run as one. Their order makes no difference; a bug that several have found is there once.
+
+    Raises UserError where there is none, and where they are not of one run (other mode, target or baseline).
+    """
+    if not results:
+        raise UserError("no results to report", "the fuzz job has left none: see its log")
+    ordered = sorted(results, key=lambda each: (each.shard, each.to_json()))
+    first = ordered[0]
+    if any(
+        (each.mode, each.target.key, each.baseline) != (first.mode, first.target.key, first.baseline)
+        for each in ordered
+    ):
+        raise UserError("the results are of several runs", "report those of one run together, each run on its own")
+    return first.model_copy(
+        update={
+            "shard": 0,
+            "shards": 1,
+            "figures": _summed([each.figures for each in ordered]),
+            "bugs": tuple({bug.fingerprint: bug for each in reversed(ordered) for bug in each.bugs}.values()),
+            "changes": tuple({one.fingerprint: one for each in reversed(ordered) for one in each.changes}.values()),
+            "dropped": tuple({one.api: one for each in reversed(ordered) for one in each.dropped}.values()),
+            "turns": tuple({one.fingerprint: one for each in reversed(ordered) for one in each.turns}.values()),
+            "private": sum(each.private for each in ordered),
+            "protection": _each_once(line for each in ordered for line in each.protection),
+            "problems": _each_once(line for each in ordered for line in each.problems),
+            "stopped": any(each.stopped for each in ordered),
+        }
+    )
+
+
+def _summed(parts: list[Figures]) -> Figures:
+    """Shards run side by side, so the time is that of the longest."""
+    names = [name for name in Figures.model_fields if name != "seconds"]
+    sums = {name: sum(getattr(part, name) for part in parts) for name in names}
+    return Figures(seconds=max(part.seconds for part in parts), **sums)
+
+
+def _each_once(lines: Iterator[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))
