@@ -3,93 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.standing import Standing, standings
+from fuzz_core.campaign.judging import Judged, judged
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.listings import target_key
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.codec import encode_test
-from fuzz_core.ir.constraints import Constraint, Documentation, Said
-from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.checks import CheckRow
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
-from fuzz_core.store.store import Store
-from fuzz_core.triage.cluster import Cluster, clusters
-from fuzz_core.triage.severity import Severity, order, severity
-from fuzz_core.triage.validity import Rule, Ruling, validity
+from fuzz_core.triage.severity import Severity
 
 SHOWN_APIS = 3
 SHORT = 100
-PROSE = ("docstring", "error message")
-
-
-class Judged(NamedTuple):
-    """A bug with what triage says of it, and where it stands. first: the number of the row that it is on record under.
-
-    Rows of one signature on several targets of a library are one bug: that of the first.
-    """
-
-    row: BugRow
-    severity: Severity
-    cluster: Cluster[BugRow]
-    standing: Standing
-    first: int
-
-
-def judged(store: Store, rows: Sequence[BugRow]) -> list[Judged]:
-    """These bugs, the most urgent first; clusters are of one target."""
-    of_target: dict[str, list[BugRow]] = defaultdict(list)
-    for row in rows:
-        of_target[row.target].append(row)
-    turned, later = standings(store), store.later_rows()
-    found = []
-    for target, same in of_target.items():
-        rules = [documented(store, target)]
-        for row, cluster in [(row, each) for each in clusters(same) for row in each.members]:
-            first = later.get(row.id, row.id)
-            standing = turned.get(first, Standing())
-            how = severity(row, validity(row, rules), standing.regression)
-            found.append(Judged(row, how, cluster, standing, first))
-    return sorted(found, key=lambda each: order(each.row, each.severity))
-
-
-def documented(store: Store, target: str) -> Rule:
-    """What the documentation on record says of a test case: what it breaks first."""
-    params = {api.name: api.params for api in store.apis(target)}
-    documentation = Documentation(store.constraints(target), params)
-
-    def ruling(test: TestCase) -> Ruling | None:
-        found = list(documentation.said(test.invocation))
-        said = min(found, key=lambda said: said.holds, default=None)
-        if said is None:
-            return None
-        untold = _untold(test.invocation, params.get(test.invocation.api, ()), found)
-        return Ruling(said.holds, said.constraint.text, said.constraint.source, untold)
-
-    return ruling
-
-
-def _untold(invocation: Invocation, params: Sequence[str], found: Sequence[Said]) -> tuple[str, ...]:
-    """The arguments of which prose says no more than a list of dtypes.
-
-    What definitions and types say, the dispatcher has checked before any kernel runs: every crash of one keeps to it.
-    """
-    names = [*params[: len(invocation.args)], *(name for name, _ in invocation.kwargs)]
-    beyond = ["further arguments"] * (len(invocation.args) > len(params))
-    told = {said.constraint.argument for said in found if _tells(said.constraint)}
-    return tuple(name for name in [*names, *beyond] if name not in told)
-
-
-def _tells(constraint: Constraint) -> bool:
-    return constraint.source in PROSE and constraint.kind != "dtypes"
 
 
 def bugs(settings: Settings, console: Console, target: str | None, by_cluster: bool, as_json: bool) -> int:

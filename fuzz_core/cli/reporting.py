@@ -9,14 +9,13 @@ from typing import NamedTuple
 from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.cli.bugs import Judged, judged
+from fuzz_core.campaign.cases import ENVIRONMENT, batch, case, guarded
+from fuzz_core.campaign.judging import Judged
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
 from fuzz_core.cli.listings import target_key
 from fuzz_core.cli.work import state_file
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.checks import FIXED
-from fuzz_core.store.known import KNOWN
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
@@ -24,12 +23,10 @@ from fuzz_core.targets.collect_env import Environment, collect_env, environment_
 from fuzz_core.triage.confirm import SCRIPT_NAME, run_script
 from fuzz_core.triage.process import checked_python
 from fuzz_core.triage.process import run as run_process
-from reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
+from reports.case import Baseline, Case
 from reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 
 SCRIPT_SECONDS = 60.0
-CRASHES = ("crash", "internal-error")
-KEY = "environment"
 
 
 class Wanted(NamedTuple):
@@ -50,75 +47,26 @@ def report(settings: Settings, console: Console, numbers: Sequence[int], wanted:
         cases = [_case(store, each, wanted, settings.confirm_runs) for each in chosen]
     if cases:
         environment = _environment(settings, cases[0].target)
-        cases = [case._replace(environment=environment) for case in cases]
+        cases = [each._replace(environment=environment) for each in cases]
     _write(_issue(cases, wanted), cases, wanted)
     return 0
 
 
 def _chosen(store: Store, settings: Settings, numbers: Sequence[int], wanted: Wanted) -> list[Judged]:
     if wanted.umbrella and not numbers:
-        return _batch(_guarded(store, target_key(store, settings.target)))
+        return batch(guarded(store, store.bugs(target_key(store, settings.target))))
     if len(numbers) != 1 and not wanted.umbrella:
         raise UserError("a report is about one bug", "name its number, or batch several with --umbrella")
     targets = {store.bug(number).target for number in numbers}
     if len(targets) > 1:
         raise UserError(f"the bugs are of several targets: {', '.join(sorted(targets))}", "batch those of one target")
-    by_number = {each.row.id: each for each in _guarded(store, targets.pop())}
+    by_number = {each.row.id: each for each in guarded(store, store.bugs(targets.pop()))}
     return [by_number[number] for number in numbers]
 
 
-def _guarded(store: Store, target: str) -> list[Judged]:
-    """The target's bugs; what looks like the cause of a private one would give that away, so it is private too."""
-    found = judged(store, store.bugs(target))
-    private = {each.cluster.first.id: each.row.id for each in found if each.severity.private}
-    return [
-        each._replace(severity=each.severity._replace(grade="private", reason=f"looks like the cause of bug {number}"))
-        if (number := private.get(each.cluster.first.id)) is not None and not each.severity.private
-        else each
-        for each in found
-    ]
-
-
-def _batch(found: Sequence[Judged]) -> list[Judged]:
-    """One per cluster: its simplest public crash on input that is not known to be valid and that no entry knows.
-
-    A cause that valid input shows has a report of its own.
-    """
-    alone = {each.cluster.first.id for each in found if each.row.status != FIXED and _is_valid(each)}
-    fitting = [
-        each
-        for each in found
-        if each.row.kind in CRASHES
-        and each.row.status not in (KNOWN, FIXED)
-        and each.cluster.first.id not in alone
-        and not _is_valid(each)
-        and not each.severity.private
-    ]
-    place = {id(member): rank for each in fitting for rank, member in enumerate(each.cluster.members)}
-    simplest: dict[int, Judged] = {}
-    for each in sorted(fitting, key=lambda each: place[id(each.row)]):
-        simplest.setdefault(each.cluster.first.id, each)
-    return list(simplest.values())
-
-
-def _is_valid(each: Judged) -> bool:
-    return each.severity.validity.status == "valid"
-
-
 def _case(store: Store, each: Judged, wanted: Wanted, runs: int) -> Case:
-    target = store.target(each.row.target)
     baseline = _baseline(store, each.row, wanted.baseline, runs) if wanted.regression else None
-    others = [api for api in each.cluster.apis if api != each.row.api]
-    modes = _modes(each.row, target, store.modes_of(each.row.id))
-    output = _output(target, each.row) if wanted.run_now else ""
-    return Case(each.row, target, each.severity, Environment(), modes, output, baseline, also=others)
-
-
-def _modes(bug: BugRow, target: TargetRecord, shown: frozenset[str]) -> dict[str, str]:
-    """The plain call first; of what differs between modes, it is the side that is taken to be right."""
-    plain = DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED
-    known = {"cpu": plain} | dict.fromkeys(dialect_of(target.library).ways, NOT_CHECKED)
-    return known | dict.fromkeys(sorted(shown), SHOWS)
+    return case(store, each, baseline, _output(store.target(each.row.target), each.row) if wanted.run_now else "")
 
 
 def _output(target: TargetRecord, bug: BugRow) -> str:
@@ -146,7 +94,7 @@ def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline
 
 def _environment(settings: Settings, target: TargetRecord) -> Environment:
     """The versions out of the target's record, or gathered and kept there; a failure is in its `problem`."""
-    kept = environment_from_json(target.info.get(KEY))
+    kept = environment_from_json(target.info.get(ENVIRONMENT))
     if kept is not None:
         return kept
     made = collect_env(target.python, target.library)
@@ -158,7 +106,7 @@ def _environment(settings: Settings, target: TargetRecord) -> Environment:
 def _keep(settings: Settings, target: TargetRecord, made: Environment) -> None:
     try:
         with open_store(state_file(settings)) as store:
-            store.save_target(target._replace(info={**target.info, KEY: made.to_json()}))
+            store.save_target(target._replace(info={**target.info, ENVIRONMENT: made.to_json()}))
     except UserError as error:
         Console(stderr=True).print(f"the versions are not kept: {error.problem}", markup=False, soft_wrap=True)
 
@@ -173,7 +121,7 @@ def _issue(cases: Sequence[Case], wanted: Wanted) -> Issue:
 
 def _write(issue: Issue, cases: Sequence[Case], wanted: Wanted) -> None:
     notes = Console(stderr=True)
-    if any(case.severity.private for case in cases):
+    if any(each.severity.private for each in cases):
         notes.print("private: for the library's security contact alone, not for a public place", markup=False)
     missing = [] if wanted.umbrella else missing_parts(str(issue), cases[0].target.library)
     if missing:
