@@ -16,7 +16,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from fuzz_core.ir.errors import UserError
 
 SCHEMA = "nightfuzz-results/1"
-MODES = ("nightly", "pr", "bump", "recheck")
 BYTES = 64 << 20
 MANY = 10_000
 
@@ -32,6 +31,10 @@ Name = Annotated[str, Field(max_length=500)]
 Line = Annotated[str, Field(max_length=2_000)]
 Text = Annotated[str, Field(max_length=100_000)]
 Names = Annotated[tuple[Name, ...], Field(max_length=1_000)]
+Mode = Literal["nightly", "pr", "bump", "recheck"]
+Status = Literal["open", "fixed", "known"]
+Kind = Literal["regression", "changed", "fixed"]
+Way = Literal["fixed", "regression", "reopened"]
 Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Path_ = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_is_inside)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
@@ -88,7 +91,7 @@ class Bug(Part):
     grade: Name
     validity: Name
     reason: Line = ""
-    status: Literal["open", "fixed", "known"] = "open"
+    status: Status = "open"
     new: bool = False
     regression: bool = False
     signature: Text
@@ -109,7 +112,7 @@ class Change(Part):
     fingerprint: Fingerprint
     title: Line
     api: Name
-    kind: Literal["regression", "changed", "fixed"]
+    kind: Kind
     signature: Text
     script: Text
     before: Said
@@ -134,7 +137,7 @@ class Turn(Part):
     fingerprint: Fingerprint
     number: Count
     api: Name
-    turn: Literal["fixed", "regression", "reopened"]
+    turn: Way
     build: Name
 
 
@@ -157,7 +160,7 @@ class Result(Part):
     """
 
     schema_: Annotated[Literal["nightfuzz-results/1"], Field(alias="schema")] = "nightfuzz-results/1"
-    mode: Literal["nightly", "pr", "bump", "recheck"]
+    mode: Mode
     target: Build
     baseline: Build | None = None
     shard: Annotated[int, Field(ge=0, lt=256)] = 0

@@ -79,15 +79,20 @@ def withheld(bugs: Sequence[Bug]) -> frozenset[int]:
 
 def suspicion(bug: Bug) -> str:
     """Why memory that is not the library's may have been touched; empty where nothing says so."""
-    outcome = bug.outcome
+    died = suspected_death(bug.outcome)
+    if not died and bug.kind not in ("crash", "internal-error") and _FOREIGN.search(f"{bug.kind} {bug.outcome.text}"):
+        return "the result holds memory that is not the library's"
+    return died
+
+
+def suspected_death(outcome: Outcome) -> str:
+    """Why a process may have touched memory that is not the library's before it died; empty where nothing says so."""
     if _SANITIZER.search(outcome.text):
         return "a sanitizer's report"
     if corrupts_heap(outcome):
         return "the heap is corrupted"
     if outcome.kind == "signal" and outcome.name in _MEMORY_SIGNALS:
         return _fault(outcome)
-    if bug.kind not in ("crash", "internal-error") and _FOREIGN.search(f"{bug.kind} {outcome.text}"):
-        return "the result holds memory that is not the library's"
     return ""
 
 
