@@ -38,6 +38,7 @@ class FuzzReport:
 
     inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:
     known by now, with what was on record before. growth: (seconds, tests, classes, operators, kept) now and then.
+    spent: seconds of workers and tests by api.
     """
 
     run: int = 0
@@ -54,6 +55,12 @@ class FuzzReport:
     members: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     growth: list[tuple[float, int, int, int, int]] = field(default_factory=list)
+    spent: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def count(self, api: str, seconds: float, tests: int) -> None:
+        """Adds what a lease of an api took."""
+        before = self.spent.get(api, (0.0, 0))
+        self.spent[api] = (before[0] + seconds, before[1] + tests)
 
     @property
     def rate(self) -> float:
@@ -61,7 +68,9 @@ class FuzzReport:
         return self.tests / self.seconds if self.seconds else 0.0
 
     def summary(self) -> dict[str, Any]:
-        """The figures as JSON data."""
-        own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes)}
+        """The figures as JSON data; costs in microseconds per test, by api."""
+        costs = {api: round(seconds / tests * 1e6, 1) for api, (seconds, tests) in sorted(self.spent.items()) if tests}
+        own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
+        del own["spent"]
         rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working")}
         return {**own, **rounded, "rate": round(self.rate, 1)}

@@ -80,6 +80,7 @@ class FuzzWork:
         seconds, inside, longest = (_seconds(message.get(name)) for name in ("seconds", "inside", "longest"))
         self.report.working += seconds
         self.report.inside += min(inside, seconds)
+        self.report.count(lease.api, seconds, executed)
         if self.patience is not None:
             self.patience.learn(lease.api, executed, longest)
         self.schedule.done(lease, following, seconds)

@@ -48,6 +48,8 @@ class Settings(BaseModel):
     tests_count: int | None = Field(None, ge=1)
     seed: int | None = Field(None, ge=0)
     api: list[str] = []
+    shard: str | None = None
+    changed: bool = False
     source: list[str] = ["docs", "tests", "models"]
     docs: list[Path] = []
     tests: list[Path] = []

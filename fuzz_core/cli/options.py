@@ -24,6 +24,12 @@ Time = Annotated[str | None, typer.Option("--time", help="Time-box: 45m, 90s, 1h
 Tests = Annotated[int | None, typer.Option("--tests-count", help="Fixed number of tests instead of a time-box")]
 SeedNumber = Annotated[int | None, typer.Option("--seed", help="Seed of all randomness [default: drawn]")]
 ApiPattern = Annotated[list[str] | None, typer.Option("--api", help="Only apis that match, e.g. 'torch.nn.*'")]
+ShardOption = Annotated[
+    str | None, typer.Option("--shard", help="Share of the apis, e.g. 1/4 for the first of four of equal cost")
+]
+Changed = Annotated[
+    bool | None, typer.Option("--changed", help="Only --tests, --models and --docs, and apis of seeds that changed")
+]
 Source = Annotated[str | None, typer.Option("--source", help="Seed sources: docs,tests,models [default: all]")]
 Docs = Annotated[list[Path] | None, typer.Option("--docs", help="Directory of HTML, RST or Markdown pages")]
 TestsDir = Annotated[list[Path] | None, typer.Option("--tests", help="Directory of pytest or unittest files")]

@@ -13,6 +13,7 @@ from rich.console import Console
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.examining import TriageReport
 from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.retracing import Retraced
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
@@ -144,10 +145,15 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
     shown = None if as_json else console
     with session_of(settings, console, as_json) as session:
         end = began + settings.time
-        report = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE)
+        known = seeds_on_record(session.store, session.target.library) if settings.changed else None
+        report = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE, own=settings.changed)
         if shown is not None:
             _print_trace(shown, report, _covered(session))
         check(session.stopped)
+        narrowed = _narrowed(session, settings, known)
+        if narrowed is None:
+            return _nothing(shown)
+        settings = narrowed
         baseline = None
         if settings.baseline is not None:
             baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
@@ -159,6 +165,23 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
     if as_json:
         console.print_json(json.dumps(told))
     return code
+
+
+def _narrowed(session: Session, settings: Settings, known: set[str] | None) -> Settings | None:
+    """The settings with the apis that the run is about; None where no seed is new or changed."""
+    if known is None and settings.shard is None:
+        return settings
+    shard = None if settings.shard is None else parse_shard(settings.shard)
+    apis = portion(session, settings.api, shard, known)
+    return settings.model_copy(update={"api": apis}) if apis else None
+
+
+def _nothing(console: Console | None) -> int:
+    if console is None:
+        print("{}")
+    else:
+        console.print("no seed is new or changed: nothing to fuzz", markup=False)
+    return 0
 
 
 def _work(
