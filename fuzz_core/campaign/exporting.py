@@ -89,8 +89,8 @@ def result_of(store: Store, ran: Ran) -> results.Result:
 
 def _cut(text: str, limit: int) -> str:
     """Text that fits the schema; the end says that something is left out."""
-    shown = clean(text)
-    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+    shown = clean(text[:limit])
+    return shown if len(text) <= limit else f"{shown[: limit - 1]}…"
 
 
 def _build(target: TargetRecord) -> results.Build:
