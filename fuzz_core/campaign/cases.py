@@ -10,7 +10,7 @@ from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.collect_env import Environment, environment_from_json
+from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json
 from reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 CRASHES = ("crash", "internal-error")
@@ -31,6 +31,17 @@ def _modes(bug: BugRow, target: TargetRecord, shown: frozenset[str]) -> dict[str
     plain = DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED
     known = {"cpu": plain} | dict.fromkeys(dialect_of(target.library).ways, NOT_CHECKED)
     return known | dict.fromkeys(sorted(shown), SHOWS)
+
+
+def keep_environment(store: Store, target: TargetRecord) -> Environment:
+    """The versions out of the target's record, or gathered and kept there; a failure is in its `problem`."""
+    kept = environment_from_json(store.target(target.key).info.get(ENVIRONMENT))
+    if kept is not None:
+        return kept
+    made = collect_env(target.python, target.library)
+    if not made.problem:
+        store.save_target(target._replace(info={**store.target(target.key).info, ENVIRONMENT: made.to_json()}))
+    return made
 
 
 def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.campaign.cases import ENVIRONMENT, batch, case, guarded
+from fuzz_core.campaign.cases import ENVIRONMENT, batch, case, guarded, keep_environment
 from fuzz_core.campaign.judging import Judged
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
@@ -93,22 +93,16 @@ def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline
 
 
 def _environment(settings: Settings, target: TargetRecord) -> Environment:
-    """The versions out of the target's record, or gathered and kept there; a failure is in its `problem`."""
+    """The versions; where they cannot be kept, that is said and they are gathered again the next time."""
     kept = environment_from_json(target.info.get(ENVIRONMENT))
     if kept is not None:
         return kept
-    made = collect_env(target.python, target.library)
-    if not made.problem:
-        _keep(settings, target, made)
-    return made
-
-
-def _keep(settings: Settings, target: TargetRecord, made: Environment) -> None:
     try:
         with open_store(state_file(settings)) as store:
-            store.save_target(target._replace(info={**target.info, ENVIRONMENT: made.to_json()}))
+            return keep_environment(store, target)
     except UserError as error:
         Console(stderr=True).print(f"the versions are not kept: {error.problem}", markup=False, soft_wrap=True)
+        return collect_env(target.python, target.library)
 
 
 def _issue(cases: Sequence[Case], wanted: Wanted) -> Issue:

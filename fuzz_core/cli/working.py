@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examining import TriageReport
 from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
@@ -189,6 +190,9 @@ def _work(
 ) -> tuple[int, dict[str, Any]]:
     """Fuzzes and examines; printed where there is a console. Returns the exit code, and all of it as JSON data."""
     fuzzed, triaged = fuzz_and_triage(session, settings, end)
+    if triaged.bugs and not session.stopped():
+        # Where the bugs were seen, the machine that reports them may be another.
+        keep_environment(session.store, session.target)
     path = write_report(session.state_dir / "report.md", session.store, session.target)
     if console is not None:
         _print_end(console, fuzzed, triaged, path)

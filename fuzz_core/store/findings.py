@@ -145,6 +145,11 @@ class FindingTables(Base):
         known = ", ".join(str(row["id"]) for row in self._rows("SELECT id FROM bugs ORDER BY id LIMIT 20"))
         raise UserError(f"no bug {number} in {self.path}", f"`nightfuzz bugs` lists them: {known or 'none yet'}")
 
+    def last_found(self) -> dict[int, str]:
+        """When each bug was last found, by number: ISO 8601, UTC."""
+        rows = self._rows("SELECT bug, MAX(found_at) AS at FROM findings WHERE bug IS NOT NULL GROUP BY bug")
+        return {int(row["bug"]): row["at"] for row in rows}
+
     def bug_of(self, target: str, signature: str) -> BugRow | None:
         """The bug with this signature text, where it is on record."""
         sql = "SELECT * FROM bugs WHERE target = ? AND signature = ?"
