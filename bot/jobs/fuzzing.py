@@ -1,0 +1,137 @@
+"""`nightfuzz action fuzz`: the job that runs untrusted code. It holds no token, and leaves files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from bot.jobs.steps import Asked, Step, steps
+from bot.jobs.work import Begun, Ended, Work
+from fuzz_core.campaign.exporting import standings_now
+from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+HIDDEN = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_")
+TURN_SECONDS = 0.2
+
+
+class Job:
+    """Runs commands of nightfuzz on a job's state, and notes how they ended.
+
+    quiet: what keeps a log from reading what they print as commands of the runner.
+    """
+
+    def __init__(self, work: Work, stopped: Callable[[], bool], quiet: Callable[[str], Any]) -> None:
+        self.work, self.stopped, self.quiet = work, stopped, quiet
+        self.codes: dict[str, int] = {}
+        self.problems: list[str] = []
+
+    def call(self, step: Step, more: Sequence[str] = ()) -> Any:
+        """Runs a command in the sources' directory and returns what it has said as JSON."""
+        command = [sys.executable, "-m", "fuzz_core.cli", *step.arguments, "--state", str(self.work.state), *more]
+        self.work.root.mkdir(parents=True, exist_ok=True)
+        with self.quiet(f"nightfuzz {step.arguments[0]}"), self.work.told(step.name).open("wb") as told:
+            process = subprocess.Popen(command, cwd=self.work.sources, env=_environment(os.environ), stdout=told)
+            code = self._wait(process)
+        self.codes[step.name] = code
+        if code not in (0, BUGS, INTERRUPTED):
+            self.problems.append(f"`nightfuzz {step.arguments[0]}` ended with exit code {code}: see the log of its job")
+        self.work.note(Ended(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
+        return self.work.answer(step.name)
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int:
+        """Passes on that the job is to stop: once, so that what was found is settled and kept."""
+        asked = False
+        while (code := process.poll()) is None:
+            if self.stopped() and not asked:
+                asked = True
+                process.send_signal(signal.SIGINT)
+            time.sleep(TURN_SECONDS)
+        return code
+
+
+def fuzz_job(
+    asked: Asked, specs: tuple[str, str | None], work: Work, quiet: Callable[[str], Any], now: Callable[[], datetime]
+) -> int:
+    """Makes the targets, notes where all bugs stand, runs the commands. Returns the worst exit code.
+
+    specs: of the target and the baseline. Raises UserError where a target can't be made.
+    """
+    with stopping() as stopped:
+        job = Job(work, stopped, quiet)
+        target = _made(job, specs[0])
+        baseline = None if specs[1] is None else _made(job, specs[1])
+        with open_store(work.state_file) as store:
+            was = standings_now(store)
+        begun = Begun(mode=asked.mode, target=target, baseline=baseline, at=now().isoformat(), was=was)
+        work.note(begun)
+        for step in steps(asked._replace(target=target, baseline=baseline, recheck=bool(was))):
+            if not stopped():
+                job.call(step)
+                _verify(job, step, asked.common)
+        work.note(Ended(codes=job.codes, problems=tuple(job.problems), stopped=stopped()))
+        return INTERRUPTED if stopped() else max((code for code in job.codes.values() if code != BUGS), default=0)
+
+
+def _made(job: Job, spec: str) -> str:
+    """The key of a target, which is made where it is not there."""
+    made = job.call(Step("pull", ("pull", spec, "--json")))
+    if not isinstance(made, list) or not made:
+        raise UserError(f"the target {spec} could not be made", "the lines above say why")
+    return str(made[0]["key"])
+
+
+def _verify(job: Job, step: Step, common: Sequence[str]) -> None:
+    """Bugs that would be closed are run once more where they were found: that build may have to be made again."""
+    if step.name != "recheck" or job.stopped():
+        return
+    waiting = list(_unverified(job.work.answer(step.name)))
+    if not waiting:
+        return
+    with open_store(job.work.state_file, read_only=True) as store:
+        homes = {store.bug(number).target for number in waiting}
+        gone = [target for key in sorted(homes) if not Path((target := store.target(key)).python).exists()]
+    for target in gone:
+        job.call(Step("pull-again", ("pull", pinned(target), "--json")))
+    if gone and not job.stopped():
+        numbers = tuple(map(str, waiting))
+        job.call(Step("recheck-again", ("recheck", *numbers, *step.arguments[1:], *common)))
+
+
+def _unverified(told: Any) -> Iterator[int]:
+    for report in told if isinstance(told, list) else ():
+        yield from (each["bug"] for each in report["checked"] if each["turn"] == "unverified")
+
+
+def pinned(target: TargetRecord) -> str:
+    """A spec that gives this very build again."""
+    try:
+        version = Version(target.version).public
+    except InvalidVersion:
+        return target.spec
+    named = "==" in target.spec or target.spec.startswith(("python:", "/", ".")) or target.spec.endswith(".whl")
+    return target.spec if named else f"{target.spec}=={version}"
+
+
+def _environment(own: Mapping[str, str]) -> dict[str, str]:
+    """What the runner tells its steps is nobody else's business."""
+    return {name: value for name, value in own.items() if not name.startswith(HIDDEN)}
+
+
+@contextmanager
+def loud(title: str) -> Iterator[None]:
+    """For a terminal: prints what is done."""
+    print(title, file=sys.stderr, flush=True)
+    yield
