@@ -1,0 +1,250 @@
+"""State files put together: shards of one run, or what was kept apart. Rows are found by what they say.
+
+Whatever a row says, one of two wins by a total order, or both are put together, so neither the order of files makes a
+difference nor a file that is merged twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any, NamedTuple
+
+from fuzz_core.ir.codec import decode_test
+from fuzz_core.ir.values import TestCase
+from fuzz_core.store.base import to_json
+from fuzz_core.store.content import TABLES, Table
+from fuzz_core.store.faults import user_errors
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.store import Store
+
+# A new row keeps its number where nobody else has it, but no file may use up all numbers.
+GAP = 100_000
+Cost = Callable[[TestCase], Any]
+
+
+class Merged(NamedTuple):
+    """What a merge has brought: bugs that are new, by number, and by table how many rows were added or changed."""
+
+    bugs: tuple[int, ...]
+    rows: Mapping[str, int]
+
+
+def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
+    """Folds other state files into an open store, all of them or nothing.
+
+    Numbers in the store never change. A new row keeps the number that it has where that is free and no other row claims
+    it, so the order of the files makes no difference. cost: the total order on test cases; of two that show one bug the
+    simpler stays. Raises UserError for a file that `open_store` would refuse.
+    """
+    for path in others:
+        open_store(path, read_only=True).close()
+    connection = into._db.conn
+    with user_errors(into.path), _staged(connection, others), into._transaction():
+        done = _Fold(connection, cost).run()
+    into._known_params.clear()
+    return done
+
+
+@contextmanager
+def _staged(connection: Connection, others: Sequence[Path]) -> Iterator[None]:
+    """Copies what the files say and the store does not into temporary tables: SQLite attaches no more than ten."""
+    try:
+        for table in TABLES:
+            columns = ("id", *table.columns) if table.numbered else table.columns
+            connection.execute(f"CREATE TEMP TABLE in_{table.name} ({', '.join(columns)})")
+            connection.execute(f"CREATE TEMP VIEW mine_{table.name} AS {table.select.format(db='main')}")
+        connection.execute("CREATE TEMP TABLE in_targets (key, spec, library, version, python, info, made_at)")
+        connection.execute("CREATE TEMP TABLE in_similarity_of (target, definitions)")
+        connection.execute("CREATE TEMP TABLE in_similarity (target, api, row, definitions)")
+        for path in others:
+            _stage(connection, path)
+        yield
+    finally:
+        _drop(connection)
+
+
+def _drop(connection: Connection) -> None:
+    rows = connection.execute("SELECT type, name FROM sqlite_temp_master WHERE type IN ('table', 'view')").fetchall()
+    for kind, name in sorted(rows, reverse=True):
+        connection.execute(f"DROP {kind} temp.{name}")
+
+
+def _stage(connection: Connection, path: Path) -> None:
+    connection.execute("ATTACH ? AS other", (str(path),))
+    try:
+        for table in TABLES:
+            _stage_table(connection, table)
+        connection.execute("INSERT INTO in_targets SELECT * FROM other.targets EXCEPT SELECT * FROM main.targets")
+        connection.execute("INSERT INTO in_similarity_of SELECT * FROM other.similarity_of")
+        connection.execute(_STAGE_SIMILARITY)
+        connection.commit()
+    finally:
+        connection.rollback()
+        connection.execute("DETACH other")
+
+
+def _stage_table(connection: Connection, table: Table) -> None:
+    same = " AND ".join(
+        [f"mine.{name} = theirs.{name}" for name in table.key]
+        + [f"mine.{name} IS theirs.{name}" for name in table.rest]
+    )
+    connection.execute(
+        f"INSERT INTO in_{table.name} SELECT * FROM ({table.select.format(db='other')}) AS theirs"
+        f" WHERE NOT EXISTS (SELECT 1 FROM ({table.select.format(db='main')}) AS mine WHERE {same})"
+    )
+
+
+# What was computed from the same definitions is the same.
+_STAGE_SIMILARITY = """
+INSERT INTO in_similarity
+SELECT target, api, row, definitions FROM other.similarity JOIN other.similarity_of USING (target)
+WHERE (target, definitions) NOT IN (SELECT target, definitions FROM main.similarity_of)
+    AND (target, definitions) NOT IN (SELECT target, definitions FROM temp.in_similarity)
+"""
+
+
+class _Fold:
+    """What was staged goes into the store, table by table."""
+
+    def __init__(self, connection: Connection, cost: Cost) -> None:
+        self.connection = connection
+        self.cost = cost
+
+    def run(self) -> Merged:
+        rows = {"targets": self._targets(), "similarity": self._similarity()}
+        before = self._bugs()
+        self._order_tests()
+        for table in TABLES:
+            rows[table.name] = self._table(table)
+        self.connection.execute(_COUNT_FINDINGS)
+        return Merged(tuple(sorted(self._bugs() - before)), {name: count for name, count in rows.items() if count})
+
+    def _bugs(self) -> set[int]:
+        return {number for (number,) in self.connection.execute("SELECT id FROM main.bugs")}
+
+    def _order_tests(self) -> None:
+        """Places the tests of bugs, so that SQL can compare them; equal costs share a place."""
+        sql = "SELECT test FROM in_bugs UNION SELECT test FROM mine_bugs"
+        costs = {text: self.cost(decode_test(json.loads(text))) for (text,) in self.connection.execute(sql)}
+        places = {cost: place for place, cost in enumerate(sorted(set(costs.values())))}
+        self.connection.create_function("place_of", 1, lambda text: places[costs[text]], deterministic=True)
+
+    def _table(self, table: Table) -> int:
+        key = ", ".join(table.key)
+        over = f"OVER (PARTITION BY {key})"
+        number = f", MAX(own) {over} AS own" if table.numbered else ""
+        claim = f", MIN(id) {over} AS claim" if table.numbered else ""
+        folded = [f"{table.fold.get(name, name).format(over=over)} AS {name}" for name in table.columns]
+        mine = ", ".join((*table.columns, "id", "id AS own") if table.numbered else table.columns)
+        theirs = ", ".join((*table.columns, "id", "NULL AS own") if table.numbered else table.columns)
+        self.connection.execute(
+            f"CREATE TEMP TABLE best_{table.name} AS SELECT * FROM (SELECT {', '.join(folded)}{number}{claim},"
+            f" ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY {table.order}) AS rank"
+            f" FROM (SELECT {theirs} FROM in_{table.name} UNION ALL SELECT {mine} FROM mine_{table.name}"
+            f" WHERE ({key}) IN (SELECT {key} FROM in_{table.name}))) WHERE rank = 1"
+        )
+        if table.numbered:
+            self._number(table)
+        return self._write(table)
+
+    def _number(self, table: Table) -> None:
+        """Rows that the store does not have get a number: the one they claim, else one behind all that are taken."""
+        best, name = f"best_{table.name}", table.name
+        execute = self.connection.execute
+        (newest,) = execute(f"SELECT COALESCE(MAX(id), 0) FROM main.{name}").fetchone()
+        execute(
+            f"UPDATE {best} SET own = claim WHERE own IS NULL AND claim BETWEEN 1 AND ? AND claim NOT IN"
+            f" (SELECT id FROM main.{name}) AND claim NOT IN"
+            f" (SELECT claim FROM {best} WHERE own IS NULL GROUP BY claim HAVING COUNT(*) > 1)",
+            (newest + GAP,),
+        )
+        (newest,) = execute(f"SELECT MAX(?, COALESCE(MAX(own), 0)) FROM {best}", (newest,)).fetchone()
+        execute(
+            f"UPDATE {best} SET own = ? + place FROM (SELECT rowid AS which, ROW_NUMBER() OVER"
+            f" (ORDER BY claim, {', '.join(table.key)}) AS place FROM {best} WHERE own IS NULL) AS placed"
+            f" WHERE {best}.rowid = which",
+            (newest,),
+        )
+
+    def _write(self, table: Table) -> int:
+        number = {"id": "best.own"} if table.numbered else {}
+        columns = [name for (_, name, *_) in self.connection.execute(f"PRAGMA main.table_info({table.name})")]
+        plain = {name: f"best.{name}" for name in table.columns if name in columns}
+        values = {**plain, **number, **table.write}
+        sql = (
+            f"INSERT INTO main.{table.name} AS mine ({', '.join(values)}) SELECT {', '.join(values.values())}"
+            f" FROM best_{table.name} AS best {table.joins} WHERE true {'ORDER BY best.own' * table.numbered}"
+            f" ON CONFLICT ({self._primary(table.name)}) DO UPDATE"
+            f" SET {', '.join(f'{name} = excluded.{name}' for name in values)}"
+            f" WHERE {' OR '.join(f'mine.{name} IS NOT excluded.{name}' for name in values)}"
+        )
+        return self.connection.execute(sql).rowcount
+
+    def _primary(self, table: str) -> str:
+        keyed = [
+            (place, name) for (_, name, _, _, _, place) in self.connection.execute(f"PRAGMA main.table_info({table})")
+        ]
+        return ", ".join(name for place, name in sorted(keyed) if place)
+
+    def _targets(self) -> int:
+        """The time of making is the first one; of what is told about the build, the longer text stays, key by key."""
+        sql = "SELECT * FROM main.targets UNION ALL SELECT * FROM in_targets"
+        rows: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {}
+        for key, *named, info, made_at in self.connection.execute(sql):
+            found = (tuple(named), json.loads(info), made_at)
+            rows[key] = _together(rows[key], found) if key in rows else found
+        changed = 0
+        for key, (named, info, made_at) in rows.items():
+            row = (key, *named, to_json(info), made_at)
+            changed += self.connection.execute(_WRITE_TARGET, row).rowcount
+        return changed
+
+    def _similarity(self) -> int:
+        """A target's rows belong to one set of definitions, so they are taken as a whole."""
+        execute = self.connection.execute
+        changed = execute(_NEW_SIMILARITY).fetchall()
+        for target, definitions in changed:
+            execute("DELETE FROM main.similarity WHERE target = ?", (target,))
+            execute(
+                "INSERT OR IGNORE INTO main.similarity SELECT target, api, row FROM in_similarity"
+                " WHERE target = ? AND definitions = ?",
+                (target, definitions),
+            )
+            execute("INSERT OR REPLACE INTO main.similarity_of VALUES (?, ?)", (target, definitions))
+        return len(changed)
+
+
+_NEW_SIMILARITY = """
+SELECT target, MAX(definitions) FROM (SELECT * FROM temp.in_similarity_of UNION SELECT * FROM main.similarity_of)
+GROUP BY target EXCEPT SELECT * FROM main.similarity_of
+"""
+_WRITE_TARGET = """
+INSERT INTO main.targets VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET spec = excluded.spec,
+    library = excluded.library, version = excluded.version, python = excluded.python, info = excluded.info,
+    made_at = excluded.made_at
+WHERE (spec, library, version, python, info, made_at) IS NOT (excluded.spec, excluded.library, excluded.version,
+    excluded.python, excluded.info, excluded.made_at)
+"""
+_COUNT_FINDINGS = """
+UPDATE main.bugs SET findings = n FROM (
+    SELECT bugs.id AS which, COUNT(findings.id) AS n FROM main.bugs LEFT JOIN main.findings ON findings.bug = bugs.id
+    GROUP BY bugs.id) AS counted WHERE which = bugs.id AND findings <> n
+"""
+
+
+def _together(
+    one: tuple[tuple[str, ...], dict[str, Any], str], other: tuple[tuple[str, ...], dict[str, Any], str]
+) -> tuple[tuple[str, ...], dict[str, Any], str]:
+    info = dict(one[1])
+    for key, value in other[1].items():
+        info[key] = max((info[key], value), key=_weight) if key in info else value
+    return min(one[0], other[0]), info, min(one[2], other[2])
+
+
+def _weight(value: Any) -> tuple[int, str]:
+    told = to_json(value)
+    return len(told), told

@@ -1,0 +1,210 @@
+"""Random histories of state files, and what a state file says without its numbers."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
+from fuzz_core.store.changes import KINDS, Change
+from fuzz_core.store.checks import NewCheck
+from fuzz_core.store.content import TABLES
+from fuzz_core.store.news import News, Operator
+from fuzz_core.store.probes import Probe
+from fuzz_core.store.similarity import refresh_similarity
+
+OLD, NEW = "lib-1", "lib-2"
+HARMLESS = Outcome("signal", "SIGABRT", "Check failed: a == b", ("lib::check",))
+WRONG = Outcome("ok", "", "other values")
+HEAP = Outcome("signal", "SIGABRT", "free(): invalid pointer", ())
+WILD = Outcome("signal", "SIGSEGV", "", ("lib::kernel",))
+OUTCOMES = (HARMLESS, WRONG, HEAP, WILD)
+CONFIRMED = ("confirmed", "duplicate")
+
+
+def target(key: str, note: str = "") -> TargetRecord:
+    """A build; `note` is what a later command has learnt of it."""
+    info = {"devices": ["cpu"], "note": note} if note else {"devices": ["cpu"]}
+    return TargetRecord(key, f"lib=={key[-1]}", "lib", key[-1], "/env/bin/python", info)
+
+
+def call(number: int) -> Invocation:
+    """An invocation of one of three apis."""
+    return Invocation(f"lib.f{number % 3}", (prim(number), prim("x")))
+
+
+def case(number: int, origin: int = 0, seed: int = 1) -> TestCase:
+    """A test case made from the invocation whose number is `origin`."""
+    return TestCase(call(number), seed, origin, ("Rule",))
+
+
+# One thing that happens to a state: what, on which target, and two small numbers that say which.
+small = st.integers(0, 3)
+what = st.sampled_from(
+    ["trace", "valid", "find", "find", "settle", "settle", "check", "known", "news", "change", "probe", "run", "learn"]
+)
+events = st.tuples(what, st.sampled_from([OLD, NEW]), small, small)
+histories = st.lists(events, max_size=14)
+
+
+def fresh(path: Path) -> Path:
+    """A state with one target, some traces and a run."""
+    with open_store(path, clock=clock(0)) as store:
+        store.save_target(target(OLD))
+        store.save_apis(OLD, [Api(f"lib.f{n}", "function", ("a", "b"), f"f{n}(a, b)", "Doc.") for n in range(3)])
+        store.save_constraints(OLD, [Constraint("lib.f0", "a", "range", (0.0, 1.0), "in [0, 1]", "docstring")])
+        refresh_similarity(store, OLD)
+        trace(store, OLD, 0)
+        store.start_run(OLD, 1, {})
+        store.finish_run(1, "done", {})
+    return path
+
+
+def copied(path: Path, to: Path) -> Path:
+    """A copy of a state that no store has open."""
+    to.write_bytes(path.read_bytes())
+    return to
+
+
+def clock(start: int) -> Any:
+    """A clock that goes on by a second whenever it is read."""
+    now = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=start)]
+
+    def read() -> datetime:
+        now[0] += timedelta(seconds=1)
+        return now[0]
+
+    return read
+
+
+def lived(path: Path, history: Sequence[tuple[str, str, int, int]], shard: int) -> Path:
+    """Has these things happen to a state."""
+    with open_store(path, clock=clock(shard)) as store:
+        for event, key, one, other in history:
+            if key not in {each.key for each in store.targets()}:
+                store.save_target(target(key))
+            globals()[event](store, key, one, other)
+    settled(path)
+    return path
+
+
+def settled(path: Path) -> None:
+    """Folds the log into the file, so that it can be copied."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def trace(store: Store, key: str, one: int, other: int = 0) -> None:
+    found = [(call(n), "exception" if n == other else "ok") for n in range(one, one + 3)]
+    seed = SeedRecord(f"s{one}", "docs", f"seed {one}", "ok", "", 0.5, 3, 0)
+    counts = {("lib.f1", "file"): one + 1}, {("lib.f2", "too large"): other + 1}
+    store.save_trace(key, seed, found, *counts, {call(one): f"test_{other}"})
+
+
+def valid(store: Store, key: str, one: int, other: int) -> None:
+    numbers = [row.id for row in store.invocations(key)]
+    store.set_validity(
+        [(numbers[one], bool(other % 2), "" if other % 2 else "ValueError")] if one < len(numbers) else []
+    )
+
+
+def find(store: Store, key: str, one: int, other: int) -> None:
+    origins = [row.id for row in store.invocations(key)]
+    run = next((row.id for row in store.runs(key)), None) or store.start_run(key, 5, {})
+    test = case(one, origins[other] if other < len(origins) else 0)
+    store.add_finding(key, run, test, Verdict("crash", "crash", "cpu: died"), OUTCOMES[other])
+
+
+def settle(store: Store, key: str, one: int, other: int) -> None:
+    waiting = store.pending_findings(key)
+    if not waiting:
+        return
+    row = waiting[one % len(waiting)]
+    outcome = OUTCOMES[other]
+    kind = "wrong-result" if outcome.kind == "ok" else "crash"
+    script = f"import lib\nlib.f(the script number {one} of {other})\n"
+    bug = NewBug(
+        f"lib.f{other}: fault {other}", f"lib.f{other}", "crash", kind, row.test, script, outcome, 3, 3, one > 1
+    )
+    store.settle_finding(row.id, ("confirmed", "flaky")[one == 3], hits=one, runs=3, bug=None if one == 3 else bug)
+
+
+def _bug(store: Store, key: str, one: int) -> int:
+    rows = store.bugs(key)
+    return rows[one % len(rows)].id if rows else 0
+
+
+def check(store: Store, key: str, one: int, other: int) -> None:
+    if number := _bug(store, key, one):
+        status = ("shown", "clean", "changed", "flaky")[other]
+        store.add_checks(number, [NewCheck(key, status, 1, 2, OUTCOMES[one])])
+        store.set_standing(number, ("open", "fixed")[other == 1])
+
+
+def known(store: Store, key: str, one: int, other: int) -> None:
+    if number := _bug(store, key, one):
+        store.count_known(f"entry-{other}", number, other + 1)
+
+
+def news(store: Store, key: str, one: int, other: int) -> None:
+    origins = [row.id for row in store.invocations(key)]
+    test = json.dumps([["I", f"lib.f{one}", [other], [], None], 7, origins[0] if origins else 0, []])
+    store.save_news(key, [News(f"lib.f{one}", f"ok {other}", test if other else None)], [])
+
+
+def change(store: Store, key: str, one: int, other: int) -> None:
+    origins = [row.id for row in store.invocations(key)]
+    text = f"lib.f{one}: changed {other}"
+    test = case(one, origins[-1] if origins else 0)
+    outcomes = (OUTCOMES[1], OUTCOMES[other])
+    store.save_change(
+        key, OLD, Change(f"lib.f{one}", KINDS[one % 3], text, test, f"# script {text}\n", *outcomes, 3, 3)
+    )
+
+
+def probe(store: Store, key: str, one: int, other: int) -> None:
+    if number := _bug(store, key, one):
+        store.save_probe(number, Probe(f"lib=={other}", ("good", "bad", "broken")[one % 3], one, 3, {"n": other}))
+
+
+def run(store: Store, key: str, one: int, other: int) -> None:
+    number = store.start_run(key, one, {"seconds": other})
+    store.finish_run(number, "done", {"tests": one})
+
+
+def learn(store: Store, key: str, one: int, other: int) -> None:
+    store.save_target(target(key, f"note {one}"))
+    store.save_news(key, [], [Operator(f"op{one}", "float32", f"lib.f{other}")])
+
+
+def said(path: Path, numbered: bool = False) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything that a state file says, by table, without numbers, or with those that tables give their rows."""
+    connection = sqlite3.connect(path)
+    try:
+        found: dict[str, list[tuple[Any, ...]]] = {}
+        for table in TABLES:
+            columns = ["json_set(test, '$[2]', 0)" if name == "test" else name for name in table.columns]
+            columns += ["id"] * (numbered and table.numbered)
+            sql = f"SELECT {', '.join(columns)} FROM ({table.select.format(db='main')})"
+            found[table.name] = sorted(connection.execute(sql).fetchall(), key=repr)
+        for sql in (
+            "SELECT * FROM targets",
+            "SELECT * FROM similarity_of",
+            "SELECT * FROM similarity",
+            "SELECT target, signature, findings FROM bugs",
+        ):
+            found[sql] = sorted(connection.execute(sql).fetchall(), key=repr)
+        return found
+    finally:
+        connection.close()
