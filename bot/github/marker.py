@@ -1,0 +1,83 @@
+"""The marker that says what an issue or a comment of ours is about: one HTML comment on a line of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+BODY = 65_536
+MOST_ALSO = 256
+_KIND = re.compile(r"[a-z][a-z-]{0,31}")
+_ID = re.compile(r"[0-9a-f]{32}")
+_LINE = re.compile(
+    r"<!-- nightfuzz:1 kind=(?P<kind>[a-z][a-z-]{0,31}) id=(?P<id>[0-9a-f]{32})"
+    rf"(?: also=(?P<also>[0-9a-f]{{32}}(?:,[0-9a-f]{{32}}){{0,{MOST_ALSO - 1}}}))? -->"
+)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+class Marker(NamedTuple):
+    """kind: `bug`, `umbrella`, `recurrence`, … id, also: fingerprints of 32 hexadecimal digits, what it is about first.
+
+    It holds nothing private: it is public text.
+    """
+
+    kind: str
+    id: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The line. Raises ValueError for what `parsed` would not read back."""
+        fine = _KIND.fullmatch(self.kind) and len(self.also) <= MOST_ALSO
+        if not (fine and all(_ID.fullmatch(each) for each in (self.id, *self.also))):
+            raise ValueError(f"no marker: {self!r:.200}")
+        also = f" also={','.join(self.also)}" if self.also else ""
+        return f"<!-- nightfuzz:1 kind={self.kind} id={self.id}{also} -->"
+
+    def covers(self, fingerprint: str) -> bool:
+        """Whether what carries this marker is about that fingerprint, too."""
+        return fingerprint == self.id or fingerprint in self.also
+
+
+def marked(body: str, marker: Marker) -> str:
+    """The body with its marker in the first line, cut at its end to what GitHub takes."""
+    line = f"{marker.text}\n"
+    return line + body[: BODY - len(line)]
+
+
+def parsed(body: str | None) -> Marker | None:
+    """The marker of an issue or comment that we wrote ourselves; None where there is none.
+
+    The first line counts, then the last. People write above and below: then the only one that stands outside of code
+    counts. One in a code block, in a quotation or inside a line is somebody's text.
+    """
+    lines = _outside_code(_BREAK.split(body or ""))
+    for line in lines[:1] + lines[-1:]:
+        if found := _read(line):
+            return found
+    others = {found for line in lines if (found := _read(line))}
+    return others.pop() if len(others) == 1 else None
+
+
+def _read(line: str) -> Marker | None:
+    found = _LINE.fullmatch(line)
+    if not found:
+        return None
+    return Marker(found["kind"], found["id"], tuple(found["also"].split(",")) if found["also"] else ())
+
+
+def _outside_code(lines: list[str]) -> list[str]:
+    """The lines that are neither empty nor part of a fenced code block."""
+    kept, fence = [], ""
+    for line in (each.rstrip() for each in lines):
+        found = _FENCE.match(line)
+        if fence:
+            closed = found and found[1].startswith(fence) and not found[2].strip()
+            fence = "" if closed else fence
+        elif found and not (found[1][0] == "`" and "`" in found[2]):
+            fence = found[1]
+        elif line:
+            kept.append(line)
+    return kept

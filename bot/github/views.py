@@ -1,0 +1,155 @@
+"""What the rest of the bot sees of GitHub: plain values, made from the API's answers.
+
+Each `of` raises KeyError, TypeError or ValueError where an answer does not have the published shape.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, cast
+
+Role = Literal["admin", "maintain", "write", "triage", "read", "none"]
+ROLES: tuple[Role, ...] = ("admin", "maintain", "write", "triage", "read", "none")
+GHOST = "ghost"
+
+
+class IssueView(NamedTuple):
+    """An issue (or, in listings, a pull request). body: as written, may be hostile. author: `ghost` where deleted."""
+
+    number: int
+    title: str
+    body: str
+    state: str
+    """`open` or `closed`."""
+    state_reason: str | None
+    """`completed`, `not_planned`, `reopened`, `duplicate` or None."""
+    labels: tuple[str, ...]
+    author: str
+    created_at: datetime
+    updated_at: datetime
+    closed_at: datetime | None
+    url: str
+    """For people."""
+    pull_request: bool
+    closed_by: str | None = None
+    """Only where one issue was asked for, not in listings."""
+
+    @classmethod
+    def of(cls, data: Any) -> IssueView:
+        """From an issue of the REST API."""
+        closed = data.get("closed_at")
+        return cls(
+            int(data["number"]), str(data["title"]), data.get("body") or "", str(data["state"]),
+            data.get("state_reason"), tuple(_label(each) for each in data["labels"]), _login(data.get("user")),
+            moment(data["created_at"]), moment(data["updated_at"]), moment(closed) if closed else None,
+            str(data["html_url"]), "pull_request" in data or "merged_at" in data,
+            _login(data["closed_by"]) if data.get("closed_by") else None,
+        )  # fmt: skip
+
+
+class CommentView(NamedTuple):
+    """A comment on an issue or pull request. body: as written, may be hostile."""
+
+    id: int
+    body: str
+    author: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, data: Any) -> CommentView:
+        """From an issue comment of the REST API."""
+        times = moment(data["created_at"]), moment(data["updated_at"])
+        return cls(int(data["id"]), data.get("body") or "", _login(data.get("user")), *times)
+
+
+class EventView(NamedTuple):
+    """Something that was done to an issue. event: `closed`, `reopened`, `labeled`, `unlabeled`, … label: its name."""
+
+    event: str
+    actor: str
+    created_at: datetime
+    label: str | None
+
+    @classmethod
+    def of(cls, data: Any) -> EventView:
+        """From an issue event of the REST API."""
+        label = data.get("label")
+        return cls(str(data["event"]), _login(data.get("actor")), moment(data["created_at"]), label and label["name"])
+
+
+class PullView(NamedTuple):
+    """A pull request. fork: whether its head is in another repository (its code is a stranger's then)."""
+
+    number: int
+    title: str
+    body: str
+    state: str
+    author: str
+    draft: bool
+    labels: tuple[str, ...]
+    head_sha: str
+    head_ref: str
+    base_sha: str
+    base_ref: str
+    fork: bool
+    url: str
+
+    @classmethod
+    def of(cls, data: Any) -> PullView:
+        """From a pull request of the REST API. A head whose repository is gone counts as a fork."""
+        head, base = data["head"], data["base"]
+        home = (head.get("repo") or {}).get("full_name")
+        return cls(
+            int(data["number"]), str(data["title"]), data.get("body") or "", str(data["state"]),
+            _login(data.get("user")), bool(data.get("draft")), tuple(_label(each) for each in data.get("labels", ())),
+            str(head["sha"]), str(head["ref"]), str(base["sha"]), str(base["ref"]),
+            home != base["repo"]["full_name"], str(data["html_url"]),
+        )  # fmt: skip
+
+
+class RepositoryView(NamedTuple):
+    """permissions: what we ourselves may do, of `admin`, `maintain`, `push`, `triage`, `pull`; empty where unsaid."""
+
+    full_name: str
+    private: bool
+    archived: bool
+    has_issues: bool
+    default_branch: str
+    permissions: frozenset[str]
+
+    @classmethod
+    def of(cls, data: Any) -> RepositoryView:
+        """From a repository of the REST API."""
+        may = frozenset(name for name, yes in (data.get("permissions") or {}).items() if yes)
+        flags = bool(data["private"]), bool(data.get("archived")), bool(data.get("has_issues", True))
+        return cls(str(data["full_name"]), *flags, str(data["default_branch"]), may)
+
+
+class Annotation(NamedTuple):
+    """A note of a check at lines of a file. level: `notice`, `warning` or `failure`."""
+
+    path: str
+    line: int
+    message: str
+    title: str = ""
+    level: str = "warning"
+
+
+def role(data: Any) -> Role:
+    """From a collaborator's permission. A role of an organisation's own making counts as what it is based on."""
+    found = data.get("role_name") if data.get("role_name") in ROLES else data["permission"]
+    return cast(Role, found) if found in ROLES else "none"
+
+
+def moment(text: str) -> datetime:
+    """A point in time of the REST API, which says them in UTC."""
+    return datetime.fromisoformat(text)
+
+
+def _login(user: Any) -> str:
+    return str(user["login"]) if user else GHOST
+
+
+def _label(data: Any) -> str:
+    return str(data if isinstance(data, str) else data["name"])

@@ -1,0 +1,22 @@
+"""Time that passes only where somebody waits."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+
+class FakeTime:
+    """A clock and a sleep that belong together."""
+
+    def __init__(self, start: datetime | None = None) -> None:
+        self.now = start or datetime.now(UTC)
+        self.slept: list[float] = []
+
+    def clock(self) -> datetime:
+        """The time."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Passes at once."""
+        self.slept.append(seconds)
+        self.now += timedelta(seconds=seconds)
