@@ -1,0 +1,131 @@
+"""What is remembered from run to run: read strictly, put together in any order, told as known findings."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from issueworld import ME, REPOSITORY, START, cluster, fingerprint
+from markdown_it import MarkdownIt
+
+from bot.github.marker import parsed
+from bot.issues.filings import Claim, Filed, Filings, Request, merged, read_filings, settled
+from bot.issues.teaching import entries_of
+from bot.issues.texts import back, fixed, recurrence
+from fuzz_core.ir.errors import UserError
+from fuzz_core.triage.known import Registry, Sighting
+
+
+def filed(number: int = 1, **more: Any) -> Filed:
+    usual: dict[str, Any] = {
+        "number": number,
+        "url": f"{REPOSITORY}/issues/{number}",
+        "library": "torch",
+        "signatures": cluster("a").signatures,
+        "created_at": START,
+        "at": START,
+    }
+    return Filed(**{**usual, **more})
+
+
+whens = st.integers(0, 200).map(lambda days: START + timedelta(days=days))
+keys = st.sampled_from([fingerprint(name) for name in "abc"])
+records = st.builds(
+    filed,
+    st.integers(1, 3),
+    at=whens,
+    created_at=whens,
+    signatures=st.dictionaries(keys, st.just("text")),
+    teaching=st.sampled_from(["", "wrong"]),
+)
+requests = st.builds(
+    lambda comment, at, done: Request(
+        kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=comment, by="x", at=at, settled=done
+    ),
+    st.integers(1, 3),
+    whens,
+    st.booleans(),
+)
+
+
+@st.composite
+def filings(draw: st.DrawFn) -> Filings:
+    made = Filings(swept=draw(st.none() | whens))
+    for record in draw(st.lists(records, max_size=3)):
+        made = made.with_issue(record)
+    for request in draw(st.lists(requests, max_size=3)):
+        made = made.with_request(request)
+    return made.with_claims(draw(st.lists(keys)), draw(st.sampled_from("12")), draw(whens))
+
+
+@given(filings(), filings(), filings())
+def test_merging_takes_any_order_and_any_number_of_times(one: Filings, two: Filings, three: Filings) -> None:
+    both = merged(one, two)
+    assert both == merged(two, one)
+    assert merged(both, both) == both and merged(both, one) == both
+    assert merged(merged(one, two), three) == merged(one, merged(two, three))
+
+
+@given(filings())
+def test_a_file_gives_back_what_was_written(tmp_path_factory: pytest.TempPathFactory, made: Filings) -> None:
+    path = tmp_path_factory.mktemp("f") / "filings.json"
+    path.write_text(made.to_json())
+    assert read_filings(path) == made
+
+
+def test_no_file_is_an_empty_memory(tmp_path: Path) -> None:
+    assert read_filings(tmp_path / "filings.json") == Filings()
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"schema": "other"}', '{"issues": {"1": {}}}', '{"more": 1}', "[" * 100_000]
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "filings.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match=r"filings\.json"):
+        read_filings(path)
+
+
+def test_what_people_taught_is_a_known_finding_until_they_take_it_back() -> None:
+    seen = Sighting("torch.a: RuntimeError: no", "torch.a", "crash", "crash", frozenset(), "torch", "2.14")
+    taught = Filings().with_issue(filed(teaching="wrong"))
+    entry = Registry(entries_of(taught)).match(seen)
+    assert entry is not None and entry.issue == f"{REPOSITORY}/issues/1"
+    assert not Registry(entries_of(taught)).match(seen._replace(signature="another"))
+    assert entries_of(taught.amended(1, START, teaching="")) == []
+    assert entries_of(taught.amended(1, START, teaching="gone")) == []
+
+
+def test_a_claim_ends_after_an_hour() -> None:
+    made = Filings(claims={fingerprint("a"): Claim(run="1", at=START)})
+    assert made.claimed(fingerprint("a"), "2", START) and not made.claimed(fingerprint("a"), "1", START)
+    assert not made.claimed(fingerprint("a"), "2", START + timedelta(hours=1))
+    assert made.with_claims([fingerprint("a")], "2", START).claims == made.claims
+
+
+def test_a_request_waits_until_it_is_settled() -> None:
+    request = Request(kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=7, by=ME, at=START)
+    made = Filings().with_request(request)
+    assert made.waiting == (request,) and 7 in made.handled
+    assert settled(made, request.key, "first bad:\n2.13", START).waiting == ()
+
+
+HOSTILE = "`|\n## @everyone <img src=x> <!-- nightfuzz:1 --> ${{ secrets }} \x1b[31m ~~~"
+
+
+def test_texts_escape_what_came_from_a_worker() -> None:
+    wanted = cluster("a", api=HOSTILE, apis=(HOSTILE, "b") * 20, seen=HOSTILE, turned=HOSTILE, since=HOSTILE)
+    reader = MarkdownIt("commonmark", {"html": True}).enable("table")
+    for text in (recurrence(wanted), fixed(wanted), back(wanted._replace(standing="back"))):
+        shown = reader.render(text)
+        assert "\x1b" not in text and parsed(text) is None
+        assert not re.search(r"<(img|h\d|!--)", shown)
+        mentions = re.sub(r"<code>.*?</code>", "", shown)
+        assert not re.search(r"@\w", mentions)
+    assert reader.render(recurrence(wanted)).count("<td>") == 2 * 4

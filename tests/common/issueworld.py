@@ -1,0 +1,116 @@
+"""Clusters as a state wants them, and a repository in memory that does what `bot.issues.doing` asks of a hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+
+from bot.github.errors import RefusedError
+from bot.github.marker import Marker, marked, parsed
+from bot.github.views import CommentView, IssueView
+from bot.issues.wanted import Wanted
+
+ME = "nightfuzz-bot"
+START = datetime(2026, 11, 1, 3, tzinfo=UTC)
+REPOSITORY = "https://github.test/o/r"
+
+
+def fingerprint(name: str) -> str:
+    """32 hexadecimal digits for a name."""
+    return blake2b(name.encode(), digest_size=16).hexdigest()
+
+
+def cluster(*names: str, **more: Any) -> Wanted:
+    """A cluster whose members have these names; anything else can be said by its field's name."""
+    api = f"torch.{names[0]}"
+    usual: dict[str, Any] = {
+        "library": "torch",
+        "signatures": {fingerprint(name): f"torch.{name}: RuntimeError: no" for name in names},
+        "title": f"{api}(): abort",
+        "body": f"### Describe the bug\n\n`{api}` ends the process.\n",
+        "api": api,
+        "kind": "crash",
+        "grade": "abort",
+        "seen": "2.14.0.dev20261101",
+        "seen_at": START,
+        "rank": (1, 1, 0, 1),
+    }
+    return Wanted(**{**usual, **more})
+
+
+class Memory:
+    """A repository. What people do to it is written as calls of `edit_issue`, `label` and the like."""
+
+    def __init__(self, now: datetime = START, url: str = REPOSITORY) -> None:
+        self.now, self.url, self.newest = now, url, 0
+        self.by_number: dict[int, IssueView] = {}
+        self.said: dict[int, dict[Marker, str]] = {}
+        self.writes: list[str] = []
+        self.filed: list[datetime] = []
+        self.refuses: set[str] = set()
+
+    def _write(self, what: str) -> None:
+        self.writes.append(what)
+        if what in self.refuses:
+            raise RefusedError(403, f"{what}: no", "ask")
+
+    def issues(self, label: str | None = None) -> list[IssueView]:
+        return [each for each in self.by_number.values() if label is None or label in each.labels]
+
+    def issue(self, number: int) -> IssueView | None:
+        return self.by_number.get(number)
+
+    def add(self, title: str, body: str, labels: Sequence[str] = (), author: str = ME) -> IssueView:
+        self.newest = number = self.newest + 1
+        url = f"{self.url}/issues/{number}"
+        times = self.now, self.now, None
+        view = IssueView(number, title, body, "open", None, tuple(labels), author, *times, url, False)
+        self.by_number[number] = view
+        return view
+
+    def create_issue(self, marker: Marker, title: str, body: str, labels: Sequence[str] = ()) -> IssueView:
+        self._write("create")
+        for view in self.by_number.values():
+            found = parsed(view.body) if view.author == ME else None
+            if found is not None and found.covers(marker.id):
+                return view
+        self.filed.append(self.now)
+        return self.add(title, marked(body, marker), labels)
+
+    def change(self, number: int, **fields: Any) -> IssueView:
+        self.by_number[number] = self.by_number[number]._replace(**fields, updated_at=self.now)
+        return self.by_number[number]
+
+    def edit_issue(
+        self,
+        number: int,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        state: str | None = None,
+        state_reason: str | None = None,
+    ) -> IssueView:
+        self._write(f"edit #{number}")
+        given = {"title": title, "body": body, "state": state}
+        fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if state is not None:
+            fields |= {"state_reason": state_reason, "closed_at": self.now if state == "closed" else None}
+        return self.change(number, **fields)
+
+    def close(self, number: int, reason: str) -> None:
+        """What a person does."""
+        self.change(number, state="closed", state_reason=reason, closed_at=self.now)
+
+    def add_labels(self, number: int, names: Iterable[str]) -> None:
+        self._write(f"label #{number}")
+        self.change(number, labels=tuple(dict.fromkeys((*self.by_number[number].labels, *names))))
+
+    def ensure_labels(self, wanted: Mapping[str, tuple[str, str]]) -> None:
+        """Labels need no making here."""
+
+    def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
+        self._write(f"comment #{number}")
+        self.said.setdefault(number, {})[marker] = body
+        return CommentView(1, body, ME, self.now, self.now)
