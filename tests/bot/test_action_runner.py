@@ -1,0 +1,134 @@
+"""What is written for the runner: files that it can read back, commands that nothing can break out of."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from runner import parsed
+
+from bot.action.runner import ANNOTATIONS, SUMMARY_BYTES, Annotation, Runner
+
+TEXT = st.text(st.characters(blacklist_categories=["Cs"]))
+HOSTILE = "::error::x\n::stop-commands::pause\r\n::set-output name=a::b\n%0A::add-mask::y, file=z"
+
+
+def made(folder: Path, token: str = "token") -> tuple[Runner, io.StringIO]:
+    stream = io.StringIO()
+    names = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+    return Runner({name: str(folder / name) for name in names}, stream, lambda: token), stream
+
+
+class DescribeOutputs:
+    @given(value=TEXT)
+    def test_is_read_back_as_it_was(self, value: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+        folder = tmp_path_factory.mktemp("output")
+        runner, _stream = made(folder)
+        runner.output("bugs-total", 3)
+        runner.output("report-path", value)
+        read = parsed((folder / "GITHUB_OUTPUT").read_bytes().decode())
+        assert read == {"bugs-total": "3", "report-path": value}
+
+    def test_refuses_a_delimiter_inside_and_names_that_are_none(self, tmp_path: Path) -> None:
+        runner, _stream = made(tmp_path)
+        with pytest.raises(ValueError, match="delimiter"):
+            runner.output("a", "x\nnightfuzz-token\nevil=1")
+        with pytest.raises(ValueError, match="no name"):
+            runner.output("a=b", "x")
+        assert not (tmp_path / "GITHUB_OUTPUT").exists()
+
+    def test_draws_another_delimiter_each_time(self, tmp_path: Path) -> None:
+        runner = Runner({"GITHUB_OUTPUT": str(tmp_path / "out")})
+        runner.output("a", "x")
+        runner.output("b", "y")
+        marks = re.findall(r"<<(nightfuzz-\w{32})$", (tmp_path / "out").read_text(), re.MULTILINE)
+        assert len(set(marks)) == 2
+
+    def test_writes_nothing_outside_a_runner(self) -> None:
+        runner = Runner({}, io.StringIO())
+        runner.output("a", "x")
+        assert runner.summary("text")
+
+
+class DescribeSummary:
+    def test_adds_up_to_the_limit_and_says_what_is_cut(self, tmp_path: Path) -> None:
+        runner, _stream = made(tmp_path)
+        assert runner.summary("# Found\n")
+        assert not runner.summary("\n".join(f"- line {number} ü" for number in range(200_000)))
+        assert not runner.summary("more")
+        data = (tmp_path / "GITHUB_STEP_SUMMARY").read_bytes()
+        assert SUMMARY_BYTES - 200 < len(data) <= SUMMARY_BYTES
+        assert data.decode().startswith("# Found\n- line 0 ü\n")
+        assert "the whole report is in the artifact" in data.decode()
+
+    def test_closes_the_code_block_that_it_cuts(self, tmp_path: Path) -> None:
+        runner, _stream = made(tmp_path)
+        runner.summary("````python\n```\n" + "x = 1\n" * 300_000 + "````\n")
+        text = (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+        assert text.count("````") == 2
+        assert text.index("````\n\n\n…") > 0
+
+    @given(parts=st.lists(TEXT, max_size=4), share=st.integers(0, 60))
+    def test_never_passes_the_limit(self, parts: list[str], share: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+        folder = tmp_path_factory.mktemp("summary")
+        (folder / "GITHUB_STEP_SUMMARY").write_bytes(b"x" * (SUMMARY_BYTES - share))
+        runner, _stream = made(folder)
+        for part in parts:
+            runner.summary(part)
+        assert (folder / "GITHUB_STEP_SUMMARY").stat().st_size <= SUMMARY_BYTES
+
+
+class DescribeCommands:
+    @given(title=TEXT, message=TEXT, file=TEXT)
+    def test_writes_one_line_for_an_annotation_whatever_it_says(self, title: str, message: str, file: str) -> None:
+        stream = io.StringIO()
+        Runner({}, stream).annotate(Annotation("error", title + HOSTILE, message + HOSTILE, file, 3))
+        lines = stream.getvalue().splitlines()
+        assert len(lines) == 1
+        head, _colons, said = lines[0].removeprefix("::").partition("::")
+        assert head.startswith("error title=")
+        assert head.count(",") == (2 if file else 0)
+        assert "::error::x" in said
+        assert "%0A" in said
+
+    def test_says_where(self) -> None:
+        stream = io.StringIO()
+        Runner({}, stream).annotate(Annotation("warning", "torch.add: abort", "100% wrong", "tests/test_a.py", 12))
+        assert stream.getvalue() == "::warning title=torch.add%3A abort,file=tests/test_a.py,line=12::100%25 wrong\n"
+
+    def test_stops_where_github_shows_no_more(self) -> None:
+        stream = io.StringIO()
+        runner = Runner({}, stream)
+        written = [runner.annotate(Annotation("error", "", str(number))) for number in range(30)]
+        assert written.count(True) == ANNOTATIONS == len(stream.getvalue().splitlines())
+        assert runner.annotate(Annotation("notice", "", "x"))
+
+    def test_folds_and_takes_control_signs_out_of_titles(self) -> None:
+        stream = io.StringIO()
+        runner = Runner({}, stream)
+        with runner.group("Fuzzing\n::error::\x1b[31m"):
+            print("inside", file=stream)
+        assert stream.getvalue().splitlines() == ["::group::Fuzzing%0A::error::�[31m", "inside", "::endgroup::"]
+
+    def test_masks_every_line_of_a_secret(self) -> None:
+        stream = io.StringIO()
+        Runner({}, stream).mask("-----BEGIN\nabc%\n\n-----END")
+        assert stream.getvalue().splitlines() == [
+            "::add-mask::-----BEGIN%0Aabc%25%0A%0A-----END",
+            "::add-mask::-----BEGIN",
+            "::add-mask::abc%25",
+            "::add-mask::-----END",
+        ]
+
+    def test_has_the_runner_take_no_commands_from_untrusted_output(self) -> None:
+        stream = io.StringIO()
+        runner = Runner({}, stream, lambda: "mark")
+        with pytest.raises(RuntimeError), runner.untrusted():
+            print("::error::not a command", end="", file=stream)
+            raise RuntimeError
+        lines = stream.getvalue().splitlines()
+        assert lines == ["::stop-commands::mark", "::error::not a command", "::mark::"]
