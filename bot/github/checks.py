@@ -47,16 +47,15 @@ def _made(
     client: Client, sha: str, name: str, body: dict[str, Any], output: dict[str, Any], notes: list[dict[str, Any]]
 ) -> _Run:
     content = {**body, "output": {**output, "annotations": notes[:MOST_AT_ONCE]}}
-    waited = 0.0
-    for attempt in range(10_000):
+    turn = client.turn()
+    while True:
         try:
             made = client.once(f"{client.home}/check-runs", content, _Run.of, "checks: write")
             return made._replace(annotations=len(notes[:MOST_AT_ONCE]))
         except UnsureError as error:
-            waited = client.again(error.settled(client.budget.limits.settled), attempt, waited)
+            turn.again(error.settled(client.budget.limits.settled))
         if (run := _found(client, sha, name, str(body["external_id"]))) is not None:
             return run
-    raise AssertionError("waiting is bounded")
 
 
 def _found(client: Client, sha: str, name: str, identity: str) -> _Run | None:

@@ -8,17 +8,18 @@ Answers to writes come from GitHub's primary store: unlike those to reads, they 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from bot.github.client import Client
-from bot.github.errors import RefusedError, UnsureError
+from bot.github.client import Client, Turn
+from bot.github.errors import GaveUpError, RefusedError, UnsureError
 
 PREFIX = "nightfuzz:filing-"
 COLOUR = "ededed"
 POLL_SECONDS = 5.0
+LONGEST_NAME = 50
 ABANDONED = timedelta(days=1)
 _WORDS = "nightfuzz is writing this very moment"
 
@@ -37,8 +38,7 @@ class Claim:
 
     def confirm(self) -> None:
         """To be called just before writing: raises LostError where it is not ours any more."""
-        limits = self._claims.client.budget.limits
-        if (self._claims.now() - self._since).total_seconds() < limits.lease / 3:
+        if self._is_fresh():
             return
         if not self.is_ours():
             raise LostError(f"{self._name} was taken over by another runner")
@@ -46,6 +46,15 @@ class Claim:
         now = self._claims.now()
         self._claims.describe(self._name, f"{self._nonce}.{self._turn}")
         self._since = now
+
+    def release(self) -> None:
+        """The next one's turn."""
+        if self._is_fresh() or self.is_ours():
+            self._claims.remove(self._name)
+
+    def _is_fresh(self) -> bool:
+        """Whether nobody can have taken it over yet."""
+        return (self._claims.now() - self._since).total_seconds() < self._claims.client.budget.limits.lease / 3
 
     def is_ours(self) -> bool:
         """Whether GitHub says so now."""
@@ -67,13 +76,15 @@ class Claims:
     @contextmanager
     def held(self, key: str, done: Callable[[], bool]) -> Iterator[Claim | None]:
         """Inside, nobody else writes what `key` names. None where another runner wrote it while we waited (`done`)."""
-        name, nonce = f"{PREFIX}{key}"[:50], self._nonces()
+        name, nonce = f"{PREFIX}{key}"[:LONGEST_NAME], self._nonces()
         claim = self._acquired(name, nonce, done)
         try:
             yield claim
         finally:
-            if claim is not None and claim.is_ours():
-                self._remove(name)
+            # What is left of a claim after a failure ends by itself: it is taken over, and swept.
+            if claim is not None:
+                with suppress(GaveUpError, RefusedError):
+                    claim.release()
 
     def describe(self, name: str, holder: str) -> None:
         """Says who holds it."""
@@ -94,47 +105,45 @@ class Claims:
         for name, words in labels:
             since = _since(words)
             if name.startswith(PREFIX) and since is not None and self.now() - since > ABANDONED:
-                self._remove(name)
+                self.remove(name)
 
     def _acquired(self, name: str, nonce: str, done: Callable[[], bool]) -> Claim | None:
-        waiting = _Waiting(None, self.now())
-        for attempt in range(10_000):
-            if self._made(name, nonce, attempt):
+        waiting, turn = _Waiting(None, self.now()), self.client.turn()
+        while True:
+            if self._made(name, nonce, turn):
                 return Claim(self, name, nonce)
             holder = self.holder(name)
             if holder is not None and holder.split(".")[0] == nonce:
                 return Claim(self, name, nonce)
-            if holder is None:
-                continue
             if done():
                 return None
-            waiting = self._waited(name, holder, waiting)
-        raise AssertionError("waiting is bounded")
+            if holder is not None:
+                waiting = self._waited(name, holder, waiting, turn)
 
-    def _made(self, name: str, nonce: str, attempt: int) -> bool:
+    def _made(self, name: str, nonce: str, turn: Turn) -> bool:
         body = {"name": name, "color": COLOUR, "description": self._words(nonce)}
         try:
             self.client.once(f"{self.client.home}/labels", body, _whole)
             return True
         except UnsureError as error:
-            self.client.again(error, attempt, 0.0)
-            return False
+            turn.again(error.settled(self.client.budget.limits.settled))
         except RefusedError as error:
-            if error.status != 422:
+            if error.status != 422 or (error.codes and "already_exists" not in error.codes):
                 raise
-            return False
+        return False
 
-    def _waited(self, name: str, holder: str, before: _Waiting) -> _Waiting:
+    def _waited(self, name: str, holder: str, before: _Waiting, turn: Turn) -> _Waiting:
         now = self.now()
         if holder != before.holder:
             before = _Waiting(holder, now)
         elif (now - before.since).total_seconds() > self.client.budget.limits.lease:
-            self._remove(name)
+            self.remove(name)
             return _Waiting(None, now)
-        self.client.budget.wait(POLL_SECONDS, f"another runner holds {name}")
+        turn.wait(POLL_SECONDS, f"another runner holds {name}")
         return before
 
-    def _remove(self, name: str) -> None:
+    def remove(self, name: str) -> None:
+        """Whoever holds it."""
         try:
             self.client.put("DELETE", self._path(name), None, _whole)
         except RefusedError as error:

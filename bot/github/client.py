@@ -37,6 +37,31 @@ class Answer(NamedTuple):
     data: Any
 
 
+class Turn:
+    """Attempts at one thing: each waits longer than the one before it, and all of them together a limited time."""
+
+    def __init__(self, budget: Budget, rng: random.Random) -> None:
+        self._budget, self._rng = budget, rng
+        self._failed, self._waited = 0, 0.0
+
+    def again(self, error: UnsureError) -> None:
+        """Waits before the next attempt. Raises GaveUpError."""
+        self._failed += 1
+        backoff = min(LONGEST_BACKOFF, 2.0 ** min(self._failed - 1, 10)) * self._rng.uniform(0.5, 1.0)
+        self.wait(max(error.wait, backoff), str(error))
+        self._budget.repeated += 1
+
+    def wait(self, seconds: float, why: str) -> None:
+        """Waits for something else than an attempt."""
+        if self._waited + seconds > self._budget.limits.a_call:
+            raise GaveUpError(
+                f"gave up on GitHub after {self._waited:.0f} s of waiting for one thing: {why}; it would take another "
+                f"{seconds:.0f} s; what was written so far is kept, the rest is done by the next run"
+            )
+        self._waited += seconds
+        self._budget.wait(seconds, why)
+
+
 class Client:
     """Raises RefusedError where GitHub says no, GaveUpError where it does not answer for too long."""
 
@@ -77,7 +102,8 @@ class Client:
 
     def put(self, verb: str, path: str, body: Any, parse: Callable[[Any], T], permission: str = "issues: write") -> T:
         """A write that may be done twice, repeated until it has an answer."""
-        return self._insist(lambda: _understood(parse, self.attempt(verb, path, body, None, permission).data))
+        settled = self.budget.limits.settled
+        return self._insist(lambda: _understood(parse, self.attempt(verb, path, body, None, permission).data), settled)
 
     def once(self, path: str, body: Any, parse: Callable[[Any], T], permission: str = "issues: write") -> T:
         """A POST that makes something, sent once. Raises UnsureError where it may or may not have taken effect."""
@@ -105,17 +131,9 @@ class Client:
             raise refusal(status, headers, data, f"{verb} {path}", self.repository, permission)
         return Answer(status, headers, data)
 
-    def again(self, error: UnsureError, attempt: int, waited: float) -> float:
-        """Waits before the next attempt; how long all of this call has waited then. Raises GaveUpError."""
-        seconds = max(error.wait, self._backoff(attempt))
-        if waited + seconds > self.budget.limits.a_call:
-            raise GaveUpError(
-                f"gave up on GitHub after {waited:.0f} s and {attempt + 1} attempts at one thing: {error}; it would "
-                f"take another {seconds:.0f} s; what was written so far is kept, the rest is done by the next run"
-            ) from None
-        self.budget.repeated += 1
-        self.budget.wait(seconds, str(error))
-        return waited + seconds
+    def turn(self) -> Turn:
+        """The attempts at one thing, from now on."""
+        return Turn(self.budget, self._rng)
 
     def as_app(self, path: str, parse: Callable[[Any], T]) -> T:
         """A GET signed by the app itself, not by where it is installed."""
@@ -126,22 +144,19 @@ class Client:
         finally:
             self._requester = mine
 
-    def _insist(self, work: Callable[[], T]) -> T:
-        waited, renewed = 0.0, False
-        for attempt in range(10_000):
+    def _insist(self, work: Callable[[], T], settled: float = 0.0) -> T:
+        turn, renewed = self.turn(), False
+        while True:
             try:
                 return work()
             except UnsureError as error:
-                waited = self.again(error, attempt, waited)
+                # A write that comes into effect late must not undo a later one.
+                turn.again(error.settled(settled))
             except RefusedError as error:
                 # An installation token may end before its time, once.
                 if renewed or error.status != 401 or not isinstance(self.auth, AppAuth):
                     raise
                 renewed, self._requester = True, None
-        raise AssertionError("waiting is bounded")
-
-    def _backoff(self, attempt: int) -> float:
-        return min(LONGEST_BACKOFF, 2.0 ** min(attempt, 10)) * self._rng.uniform(0.5, 1.0)
 
     def _now(self) -> Any:
         return self.budget.clock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.github.claims import Claim, Claims
+from bot.github.claims import Claim, Claims, LostError
 from bot.github.client import Client
 from bot.github.errors import RefusedError, UnsureError
 from bot.github.marker import Marker, marked, parsed
@@ -26,14 +26,15 @@ class Comments:
     def upsert(self, number: int, marker: Marker, body: str) -> CommentView:
         """Our one comment with this marker, with this text."""
         text = marked(body, marker)
-        if (found := self._found(number, marker)) is None:
-            key = f"{number}-{marker.id[:16]}"
-            with self._claims.held(key, lambda: self._found(number, marker) is not None) as claim:
-                if claim is not None:
-                    found = self._made(claim, number, marker, text)
-            found = found or self._found(number, marker)
-        if found is None:
-            raise UnsureError("another runner's comment is gone again")
+        found = self._found(number, marker)
+        turn = self._client.turn()
+        seen: list[CommentView] = []
+        while found is None:
+            try:
+                with self._claims.held(f"{number}-{marker.id}", lambda: self._sees(number, marker, seen)) as claim:
+                    found = self._made(claim, number, marker, text) if claim else seen[0]
+            except LostError as error:
+                turn.again(error)
         return found if found.body.replace("\r\n", "\n") == text else self._edited(found.id, text)
 
     def delete(self, comment: int) -> None:
@@ -55,6 +56,10 @@ class Comments:
                 self.delete(each.id)
         return found
 
+    def _sees(self, number: int, marker: Marker, seen: list[CommentView]) -> bool:
+        seen.extend(self._ours(self.all(number), marker))
+        return bool(seen)
+
     def _ours(self, comments: list[CommentView], marker: Marker) -> list[CommentView]:
         ours = [each for each in comments if each.author in self._own]
         return [each for each in ours if (read := parsed(each.body)) and read[:2] == marker[:2]]
@@ -64,29 +69,28 @@ class Comments:
         return self._client.put("PATCH", path, {"body": text}, CommentView.of)
 
     def _made(self, claim: Claim, number: int, marker: Marker, text: str) -> CommentView:
-        waited = 0.0
-        for attempt in range(10_000):
+        path = f"{self._client.home}/issues/{number}/comments"
+        turn = self._client.turn()
+        while True:
             if (found := self._surely(number, marker)) is not None:
                 return found
             claim.confirm()
-            path = f"{self._client.home}/issues/{number}/comments"
             try:
                 return self._client.once(path, {"body": text}, CommentView.of)
             except UnsureError as error:
-                waited = self._client.again(error.settled(self._client.budget.limits.settled), attempt, waited)
-        raise AssertionError("waiting is bounded")
+                turn.again(error.settled(self._client.budget.limits.settled))
 
     def _surely(self, number: int, marker: Marker) -> CommentView | None:
         """Reads until the listing is as long as GitHub's primary store says; a few times, as spam is counted too."""
-        waited = 0.0
-        for attempt in range(ROUNDS):
+        turn = self._client.turn()
+        for _ in range(ROUNDS):
             count = self._count(number)
             comments = self.all(number)
             if ours := self._ours(comments, marker):
                 return ours[0]
             if len(comments) >= count:
                 break
-            waited = self._client.again(UnsureError("an old listing of comments"), attempt, waited)
+            turn.again(UnsureError("an old listing of comments"))
         return None
 
     def _count(self, number: int) -> int:
