@@ -8,7 +8,7 @@ if [[ ! -f "$home/from" || "$(cat "$home/from")" != "$from" ]]; then
   echo "::group::Installing nightfuzz"
   # From a copy: other jobs of this runner use the same folder, and a build writes into it.
   source="$(mktemp -d -p "$RUNNER_TEMP")"
-  tar -C "$GITHUB_ACTION_PATH" --exclude=.git --exclude=.venv -c . | tar -C "$source" -x
+  tar -C "$GITHUB_ACTION_PATH" --exclude='./.*' -c . | tar -C "$source" -x
   "$PYTHON" -I -m venv --clear "$home"
   "$home/bin/python" -I -m pip install --quiet --disable-pip-version-check "$source"
   rm -rf "$source"

@@ -73,7 +73,9 @@ class DescribeSummary:
         assert text.index("````\n\n\n…") > 0
 
     @given(parts=st.lists(TEXT, max_size=4), share=st.integers(0, 60))
-    def test_never_passes_the_limit(self, parts: list[str], share: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_never_passes_the_limit(
+        self, parts: list[str], share: int, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         folder = tmp_path_factory.mktemp("summary")
         (folder / "GITHUB_STEP_SUMMARY").write_bytes(b"x" * (SUMMARY_BYTES - share))
         runner, _stream = made(folder)
