@@ -9,7 +9,7 @@ from bot.issues.actions import Action, Create, Extend
 from bot.issues.filings import Filings
 from bot.issues.labels import OURS, UMBRELLA
 from bot.issues.ours import Ours
-from bot.issues.umbrella import chosen, extended, items, marked
+from bot.issues.umbrella import chosen, extended, items
 from bot.issues.wanted import Umbrella, digest
 
 
@@ -41,17 +41,16 @@ class Batches:
         fresh = {key: text for key, text in umbrella.signatures.items() if key not in self.listed}
         if not fresh or any(issue.teaching for issue in mine):
             return []
-        body = marked(umbrella.body, list(umbrella.signatures))
         still = [issue for issue in mine if issue.open]
         if still:
-            return self._extended(still[0], umbrella, fresh, items(body))
+            return self._extended(still[0], umbrella, fresh, items(umbrella.body))
         closed = max((issue.view.closed_at or issue.view.updated_at for issue in mine), default=None)
         if not room or (closed is not None and self.now - closed < self.cooldown):
             self.notes.append(f"{len(fresh)} crashes on corner-case arguments of {umbrella.library} wait to be filed")
             return []
         name = digest("umbrella", umbrella.library, next(iter(fresh)))
         labels = (OURS, UMBRELLA)
-        return [Create("umbrella", name, umbrella.library, fresh, umbrella.title, chosen(body, fresh), labels)]
+        return [Create("umbrella", name, umbrella.library, fresh, umbrella.title, chosen(umbrella.body, fresh), labels)]
 
     def _is_of(self, issue: Ours, umbrella: Umbrella) -> bool:
         if issue.kind != "umbrella":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from bot.github.errors import GaveUpError, RefusedError
+from bot.github.errors import GaveUpError, RefusedError, UnsureError
 from bot.github.marker import MOST_ALSO, Marker
 from bot.github.views import CommentView, IssueView
 from bot.issues.actions import Action, Close, Create, Extend, Recur, Relabel, Reopen, described
@@ -113,6 +113,8 @@ class _Doer:
                 counts[type(action).__name__.lower()] += 1
             except RefusedError as error:
                 problems.append(f"{described(action)}: {error.problem}")
+            except UnsureError as error:
+                problems.append(f"{described(action)}: {error}")
             except GaveUpError as error:
                 problems.append(str(error))
                 left = [described(each) for each in plan.actions[place:]]

@@ -49,6 +49,11 @@ class Filed(Part):
     taught_at: When | None = None
     at: When
 
+    @property
+    def fingerprint(self) -> str:
+        """Of the bug that it was filed about; empty where none is on record."""
+        return next(iter(self.signatures), "")
+
 
 class Claim(Part):
     """A run that is about to file a cluster: for an hour no other does."""
@@ -185,9 +190,9 @@ def merged(first: Filings, second: Filings) -> Filings:
 def _with_all(filed: Filed, *both: Filings) -> Filed:
     """A fingerprint that one run has added to an issue stays, whatever the other wrote there later."""
     records = [filings.issues[filed.number] for filings in both if filed.number in filings.issues]
-    signatures = {key: text for each in records for key, text in each.signatures.items()} | filed.signatures
+    others = {key: text for each in records for key, text in each.signatures.items() if key not in filed.signatures}
     created = min(each.created_at for each in records)
-    return filed.model_copy(update={"signatures": _sorted(signatures), "created_at": created})
+    return filed.model_copy(update={"signatures": {**filed.signatures, **_sorted(others)}, "created_at": created})
 
 
 _Key = TypeVar("_Key", bound=int | str)

@@ -55,9 +55,10 @@ class Wanted(NamedTuple):
 
 
 class Umbrella(NamedTuple):
-    """The crashes on corner-case arguments of one library, one per cluster: `reports.issues.umbrella_report`.
+    """The crashes on corner-case arguments of one library, one per cluster.
 
-    signatures: texts by fingerprint, in the order of the lines in the body's list.
+    signatures: texts by fingerprint, in the order of the lines in the list. body: `reports.issues.umbrella_report`,
+    its items marked by `bot.issues.umbrella.marked`.
     """
 
     library: str

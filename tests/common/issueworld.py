@@ -10,7 +10,8 @@ from typing import Any
 from bot.github.errors import RefusedError
 from bot.github.marker import Marker, marked, parsed
 from bot.github.views import CommentView, IssueView
-from bot.issues.wanted import Wanted
+from bot.issues.umbrella import marked as with_items
+from bot.issues.wanted import Umbrella, Wanted
 
 ME = "nightfuzz-bot"
 START = datetime(2026, 11, 1, 3, tzinfo=UTC)
@@ -38,6 +39,18 @@ def cluster(*names: str, **more: Any) -> Wanted:
         "rank": (1, 1, 0, 1),
     }
     return Wanted(**{**usual, **more})
+
+
+HEAD = "### Describe the bug\n\nFound by fuzzing.\n\n"
+FOOT = "\nNot checked:\n\n- nightly builds\n"
+
+
+def umbrella(*names: str, text: str = "abort") -> Umbrella:
+    """The corner cases of one library, an item for each name."""
+    lines = [f"- [ ] `torch.{name}`: {text} (5 of 5)\n\n      ```python\n      {name}()\n      ```\n" for name in names]
+    signatures = {fingerprint(name): f"torch.{name}: abort" for name in names}
+    body = with_items(HEAD + "\n".join(lines) + FOOT, list(signatures))
+    return Umbrella("torch", signatures, f"{len(names)} calls crash", body)
 
 
 class Memory:

@@ -1,0 +1,1 @@
+"""Commands that people give in comments: `/nightfuzz bisect` and its like."""

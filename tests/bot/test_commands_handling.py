@@ -1,0 +1,144 @@
+"""What people ask for in comments, on a GitHub server."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from clocks import FakeTime
+from githubserver import BOT, Repository, token_of
+from hubs import hub_of, night
+from issueworld import START, cluster, fingerprint, umbrella
+
+from bot.commands.answering import answers
+from bot.commands.handling import Heard, Listener, answer
+from bot.issues.filings import Filed, Filings, Request, settled
+from bot.issues.labels import IGNORE
+from fuzz_core.ir.errors import UserError
+
+
+class Place:
+    """A repository where issue 1 is a bug's and issue 2 an umbrella."""
+
+    def __init__(self, repo: Repository) -> None:
+        self.repo, self.time = repo, FakeTime()
+        self.hub = hub_of(repo, self.time)
+        self.filings = night(self.hub, Filings(), self.time, cluster("a"), umbrellas=(umbrella("x"),)).filings
+        self.drafts: list[int] = []
+
+    def say(self, login: str, text: str, number: int = 1) -> int:
+        made = self.repo.send("POST", f"/issues/{number}/comments", {"body": text}, token_of(login))
+        return int(made["id"])
+
+    def upstream(self, filed: Filed, filings: Filings) -> tuple[Filings, str]:
+        self.drafts.append(filed.number)
+        raise UserError("upstream is off", "set it")
+
+    def sweep(self) -> Heard:
+        heard = Listener(self.hub, self.filings, self.upstream, self.time.now).sweep(self.hub.issues())
+        self.filings = heard.filings
+        return heard
+
+    def answer(self, number: int = 1) -> str:
+        told = [each["body"] for each in self.repo.all(f"/issues/{number}/comments") if "asked for" in each["body"]]
+        assert len(told) <= 1
+        return "".join(told)
+
+
+@pytest.fixture
+def place(github_repo: Repository) -> Place:
+    return Place(github_repo)
+
+
+@pytest.mark.parametrize("login", ["maintainer", "writer", "admin"])
+def test_a_fuzz_job_gets_what_people_with_write_access_ask_for(place: Place, login: str) -> None:
+    token = {"admin": "test_token_admin"}.get(login, token_of(login))
+    place.repo.send("POST", "/issues/1/comments", {"body": "/nightfuzz bisect\n/nightfuzz minimise"}, token)
+    place.sweep()
+    assert [(each.kind, each.fingerprint, each.by) for each in place.filings.waiting] == [
+        ("bisect", fingerprint("a"), login),
+        ("minimize", fingerprint("a"), login),
+    ]
+    assert "`bisect`, asked for by `" + login in place.answer()
+
+
+@pytest.mark.parametrize("login", ["stranger", "reader", "triager"])
+def test_nobody_else_is_heard(place: Place, login: str) -> None:
+    place.say(login, "/nightfuzz ignore\n/nightfuzz bisect")
+    place.sweep()
+    assert (place.filings.waiting, place.answer()) == ((), "")
+    assert len(place.repo.all("/issues/1/comments")) == 1
+    assert IGNORE not in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
+
+
+def test_a_comment_is_handled_once(place: Place) -> None:
+    place.say("writer", "/nightfuzz ignore")
+    place.sweep()
+    assert IGNORE in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
+    place.hub.remove_label(1, IGNORE)
+    place.time.now += timedelta(minutes=1)
+    place.sweep()
+    assert IGNORE not in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
+
+
+def test_the_bots_own_words_are_no_commands(place: Place) -> None:
+    place.repo.send("POST", "/issues/1/comments", {"body": "/nightfuzz bisect"}, place.repo.token)
+    place.sweep()
+    assert place.filings.requests == {}
+
+
+def test_issues_of_others_are_none_of_ours(place: Place) -> None:
+    place.repo.send("POST", "/issues", {"title": "x", "labels": ["nightfuzz"]}, token_of("maintainer"))
+    place.say("writer", "/nightfuzz ignore", 3)
+    place.sweep()
+    assert place.filings.requests == {}
+
+
+def test_help_and_what_there_is_not(place: Place) -> None:
+    place.say("writer", "/nightfuzz dance `@everyone`")
+    place.say("writer", "/nightfuzz bisect at once")
+    place.sweep()
+    assert place.filings.waiting == ()
+    assert "bisect" in place.answer() and "@everyone" not in place.answer()
+
+
+def test_a_list_of_bugs_can_be_ignored_but_not_bisected(place: Place) -> None:
+    place.say("writer", "/nightfuzz bisect\n/nightfuzz upstream\n/nightfuzz ignore", 2)
+    place.sweep()
+    assert (place.filings.waiting, place.drafts) == ((), [])
+    assert "list of several" in place.answer(2)
+    assert IGNORE in {label["name"] for label in place.repo.get("/issues/2")["labels"]}
+
+
+def test_upstream_is_asked_and_its_refusal_told(place: Place) -> None:
+    place.say("writer", "/nightfuzz upstream")
+    place.sweep()
+    assert place.drafts == [1] and "refused: upstream is off" in place.answer()
+
+
+def test_an_event_is_handled_without_a_sweep(place: Place) -> None:
+    number = place.say("writer", "/nightfuzz retry")
+    place.say("writer", "/nightfuzz bisect")
+    heard = Listener(place.hub, place.filings, place.upstream, place.time.now).hear(1, number)
+    assert [each.kind for each in heard.filings.waiting] == ["retry"]
+
+
+def test_the_answer_is_updated_in_place(place: Place) -> None:
+    place.say("writer", "/nightfuzz bisect")
+    place.sweep()
+    (request,) = place.filings.waiting
+    place.filings = settled(place.filings, request.key, "first bad build: <b>2.13</b>", place.time.now)
+    answer(place.hub, place.filings, 1)
+    assert "waits" not in place.answer() and r"\<b\>2.13" in place.answer()
+    assert len({each["id"] for each in place.repo.all("/issues/1/comments") if each["user"]["login"] == BOT}) == 1
+
+
+def test_many_answers_are_cut_to_the_latest() -> None:
+    filings = Filings()
+    for comment in range(1, 200):
+        said = {"settled": True, "said": f"answer {comment}"}
+        filings = filings.with_request(
+            Request(kind="retry", fingerprint=fingerprint("a"), issue=1, comment=comment, by="x", at=START, **said)
+        )
+    assert "answer 199" in answers(filings, 1) and "answer 9 " not in answers(filings, 1)
+    assert answers(filings, 2) == ""

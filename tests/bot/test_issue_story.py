@@ -1,0 +1,82 @@
+"""The life of two bugs in a repository, night by night, on a GitHub server."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from clocks import FakeTime
+from githubserver import BOT, Repository, token_of
+from hubs import hub_of, night
+from issueworld import cluster
+
+from bot.issues.doing import Done
+from bot.issues.filings import Filings
+from bot.issues.teaching import entries_of
+from bot.issues.wanted import Wanted
+
+
+class Bot:
+    """The report job of one night after the other. What is remembered between them is its filings alone."""
+
+    def __init__(self, repo: Repository) -> None:
+        self.repo, self.time, self.filings = repo, FakeTime(), Filings()
+
+    def night(self, *wanted: Wanted) -> Done:
+        done = night(hub_of(self.repo, self.time), self.filings, self.time, *wanted)
+        assert done.problems == ()
+        self.filings = done.filings
+        self.time.now += timedelta(days=1)
+        return done
+
+    def shown_by(self, what: Wanted, build: str, **more: object) -> Wanted:
+        """The bug, seen tonight on a build."""
+        return what._replace(seen=build, seen_at=self.time.now, findings=what.findings + 1, **more)
+
+
+def test_the_life_of_two_bugs(github_repo: Repository) -> None:
+    bot, repo = Bot(github_repo), github_repo
+    fold, norm = cluster("fold"), cluster("norm")
+
+    # Night 1: each gets an issue.
+    assert bot.night(fold, norm).counts == {"create": 2}
+    issues = repo.all("/issues?state=all")
+    assert {issue["title"] for issue in issues} == {"torch.fold(): abort", "torch.norm(): abort"}
+    assert {label["name"] for issue in issues for label in issue["labels"]} == {"nightfuzz"}
+    first, second = (next(i["number"] for i in issues if name in i["title"]) for name in ("fold", "norm"))
+
+    # Night 2: a newer build shows both. No issue is added; each has one comment that says so.
+    build = "2.14.0.dev20261102"
+    assert bot.night(bot.shown_by(fold, build), bot.shown_by(norm, build)).counts == {"recur": 2}
+    assert len(repo.all("/issues?state=all")) == 2
+    assert [build in comment["body"] for comment in repo.all(f"/issues/{first}/comments")] == [True]
+
+    # The same again changes nothing, and nothing is written.
+    bot.time.now -= timedelta(days=1)
+    assert bot.night(bot.shown_by(fold, build), bot.shown_by(norm, build)).counts == {}
+
+    # A person says that the second one is no bug.
+    repo.send("POST", f"/issues/{second}/labels", {"labels": ["nightfuzz:wrong"]}, token_of("maintainer"))
+    build = "2.14.0.dev20261103"
+    assert bot.night(bot.shown_by(fold, build), bot.shown_by(norm, build)).counts == {"recur": 1}
+    assert [entry.signature for entry in entries_of(bot.filings)] == ["torch.norm: RuntimeError: no"]
+    assert len(repo.all(f"/issues/{second}/comments")) == 1
+
+    # The first one is fixed: its issue is closed, with the build that fixed it.
+    fixed = fold._replace(standing="fixed", turned="2.14.0.dev20261104")
+    assert bot.night(fixed, norm).counts == {"close": 1}
+    closed = repo.get(f"/issues/{first}")
+    assert (closed["state"], closed["state_reason"]) == ("closed", "completed")
+    assert "2.14.0.dev20261104" in repo.all(f"/issues/{first}/comments")[-1]["body"]
+    assert bot.night(fixed, norm).counts == {}
+
+    # It is back: the same issue is open again, as a regression.
+    build = "2.14.0.dev20261106"
+    back = bot.shown_by(fold, build, standing="back", turned=build)
+    assert bot.night(back, norm).counts == {"reopen": 1, "recur": 1}
+    again = repo.get(f"/issues/{first}")
+    assert again["state"] == "open" and "nightfuzz:regression" in {label["name"] for label in again["labels"]}
+
+    # In the end there are two issues, and three comments under the one that is spoken of.
+    assert len(repo.all("/issues?state=all")) == 2
+    comments = repo.all(f"/issues/{first}/comments")
+    assert [comment["user"]["login"] for comment in comments] == [BOT] * 3

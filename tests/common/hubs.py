@@ -1,0 +1,34 @@
+"""A hub on a repository of the test server; time passes only where it waits."""
+
+from __future__ import annotations
+
+import random
+
+from clocks import FakeTime
+from githubserver import Repository
+
+from bot.github.auth import TokenAuth
+from bot.github.budget import Limits
+from bot.github.hub import Hub
+from bot.github.redaction import Secret
+from bot.issues.doing import Done, carry_out, look
+from bot.issues.filings import Filings
+from bot.issues.planning import Rules, plan
+from bot.issues.wanted import Umbrella, Wanted
+
+
+def hub_of(repo: Repository, time: FakeTime | None = None, token: str | None = None, name: str = "") -> Hub:
+    """The bot's, or that of whom the token belongs to. name: of another repository on the same server."""
+    time = time or FakeTime()
+    auth = TokenAuth(Secret(token or repo.token))
+    return Hub.open(
+        auth, name or repo.name, repo.server.url, clock=time.clock, sleep=time.sleep, limits=Limits(in_all=1e9),
+        rng=random.Random(1),
+    )  # fmt: skip
+
+
+def night(hub: Hub, filings: Filings, time: FakeTime, *wanted: Wanted, umbrellas: tuple[Umbrella, ...] = ()) -> Done:
+    """What the report job of one night does about issues."""
+    existing, gone = look(hub, filings)
+    rules = Rules(authors=frozenset({hub.login()}))
+    return carry_out(hub, plan(wanted, existing, filings, rules, time.now, umbrellas, gone), filings, time.clock)
