@@ -62,7 +62,7 @@ def fresh(path: Path) -> Path:
     with open_store(path, clock=clock(0)) as store:
         store.save_target(target(OLD))
         store.save_apis(OLD, [Api(f"lib.f{n}", "function", ("a", "b"), f"f{n}(a, b)", "Doc.") for n in range(3)])
-        store.save_constraints(OLD, [Constraint("lib.f0", "a", "range", (0.0, 1.0), "in [0, 1]", "docstring")])
+        store.save_constraints(OLD, [Constraint("lib.f0", "a", "minimum", (0,), "at least 0", "docstring")])
         refresh_similarity(store, OLD)
         trace(store, OLD, 0)
         store.start_run(OLD, 1, {})

@@ -1,0 +1,192 @@
+"""State files from jobs that ran untrusted code: checked as data, and copied row by row into a fresh file.
+
+Nothing opens the file in earnest: it is read once, by a connection that trusts nothing in it, within bounds of size and
+time. What goes on from there is a file that this program has made.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlite_utils import Database
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.schema import APPLICATION_ID, MIGRATIONS
+from fuzz_core.store.vetting import Refused, Vetting, cell
+
+MAGIC = b"SQLite format 3\0"
+MAX_BYTES = 2 << 30
+MAX_VALUE = 16 << 20
+# Steps of SQLite's machine by byte of the file: reading every row takes less than one.
+STEPS, EVERY = 20, 100_000
+BATCH = 1000
+REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
+_PARENTS = {"targets": "key", "invocations": "id", "runs": "id", "bugs": "id"}
+
+
+class Taken(NamedTuple):
+    """Rows that were taken, by table, and rows that were dropped, by reason (`table: column: reason`)."""
+
+    rows: Mapping[str, int]
+    dropped: Mapping[str, int]
+
+
+def take_in(path: Path, clean: Path, vetting: Vetting | None = None, max_bytes: int = MAX_BYTES) -> Taken:
+    """Copies what is sound of an untrusted state file into `clean`, a new state file.
+
+    vetting: the same for several files spares decoding again what they share. Raises UserError for a file that is none
+    of ours as a whole: a link, too large, damaged, of another program, or with any table, column, index, trigger or
+    view that the schema does not have. Rows that no store would have written are left out and counted.
+    """
+    size = _looked_at(path, max_bytes)
+    with _reading(path, size) as connection:
+        order = _known_schema(connection, path)
+        fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if fault != "ok":
+            raise UserError(f"the state file {path.name} is damaged ({str(fault)[:200]})", REMEDY)
+        clean.unlink(missing_ok=True)
+        return _Copy(connection, vetting or Vetting()).into(clean, order)
+
+
+def _looked_at(path: Path, max_bytes: int) -> int:
+    try:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            raise UserError(f"{path.name} is a link or a directory, not a state file", REMEDY)
+        with path.open("rb") as file:
+            head = file.read(100)
+    except OSError as error:
+        raise UserError(f"cannot read {path.name}: {error.strerror}", REMEDY) from error
+    if found.st_size > max_bytes:
+        raise UserError(f"the state file {path.name} is larger than {max_bytes >> 20} MiB", REMEDY)
+    if not head.startswith(MAGIC) or int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+        raise UserError(f"{path.name} is no state file of nightfuzz", REMEDY)
+    return found.st_size
+
+
+@contextmanager
+def _reading(path: Path, size: int) -> Iterator[sqlite3.Connection]:
+    """`immutable`: neither a log nor a lock beside the file is looked at."""
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        _distrust(connection, size)
+        yield connection
+    except sqlite3.Error as error:
+        why = "it takes too long to read" if "interrupted" in str(error) else str(error)[:200]
+        raise UserError(f"the state file {path.name} is damaged ({why})", REMEDY) from error
+    finally:
+        connection.close()
+
+
+def _distrust(connection: sqlite3.Connection, size: int) -> None:
+    left = [1 + STEPS * size // EVERY + 200]
+
+    def tick() -> bool:
+        left[0] -= 1
+        return left[0] < 0
+
+    connection.set_progress_handler(tick, EVERY)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.text_factory = _decoded
+    for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "query_only = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _decoded(raw: bytes) -> str | bytes:
+    """Text that is none stays bytes, which no column of text takes."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _known_schema(connection: sqlite3.Connection, path: Path) -> list[str]:
+    """The names of the tables of the schema that the file has, parents first."""
+    found = _schema(connection)
+    for version in range(len(_versions()), 0, -1):
+        if sorted(found) == sorted(_versions()[version - 1]):
+            return [name for kind, name, _ in _versions()[version - 1] if kind == "table"]
+    strange = sorted({name for _, name, _ in found} - {name for _, name, _ in _versions()[-1]})
+    what = f": it has {', '.join(strange)[:200]!r}" if strange else ""
+    raise UserError(f"the state file {path.name} has a schema that nightfuzz does not know{what}", REMEDY)
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid LIMIT 1000").fetchall()
+    return [(str(kind), str(name), " ".join(str(sql).split())) for kind, name, sql in rows]
+
+
+def _versions() -> list[list[tuple[str, str, str]]]:
+    """The schema after every migration: a file from before an upgrade has an earlier one."""
+    if not _MADE:
+        names = [migration.name for migration in MIGRATIONS.pending(Database(memory=True))]
+        for stop in [*names[1:], None]:
+            db = Database(memory=True)
+            MIGRATIONS.apply(db, stop_before=stop)
+            _MADE.append(_schema(db.conn))
+            db.close()
+    return _MADE
+
+
+_MADE: list[list[tuple[str, str, str]]] = []
+
+
+class _Copy:
+    """Rows of an untrusted file on their way into one of ours."""
+
+    def __init__(self, connection: sqlite3.Connection, vetting: Vetting) -> None:
+        self.connection = connection
+        self.vetting = vetting
+        self.rows: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+        self.there: dict[str, set[Any]] = {}
+
+    def into(self, clean: Path, tables: list[str]) -> Taken:
+        with open_store(clean) as store, store._transaction():
+            for table in tables:
+                if not table.startswith(("sqlite_", "_sqlite_")):
+                    self._table(store._db.conn, table)
+        return Taken(dict(self.rows), dict(self.dropped))
+
+    def _table(self, into: sqlite3.Connection, table: str) -> None:
+        had = [name for _, name, *_ in self.connection.execute(f"PRAGMA table_info({table})")]
+        sql = f"INSERT OR IGNORE INTO {table} ({', '.join(had)}) VALUES ({', '.join('?' * len(had))})"
+        judge = self._judge(into, table, had)
+        cursor = self.connection.execute(f"SELECT {', '.join(had)} FROM {table}")
+        while rows := cursor.fetchmany(BATCH):
+            kept = [row for row in rows if judge(row)]
+            taken = into.executemany(sql, kept).rowcount
+            self.rows[table] += taken
+            if len(kept) > taken:
+                self.dropped[f"{table}: breaks a rule of the table"] += len(kept) - taken
+        if table in _PARENTS:
+            self.there[table] = {key for (key,) in into.execute(f"SELECT {_PARENTS[table]} FROM {table}")}
+
+    def _judge(self, into: sqlite3.Connection, table: str, had: list[str]) -> Callable[[tuple[Any, ...]], bool]:
+        kinds = {name: (kind, bool(need)) for _, name, kind, need, *_ in into.execute(f"PRAGMA table_info({table})")}
+        cells = [cell(name, *kinds[name]) for name in had]
+        references = into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
+        parents = [(had.index(column), column, self.there[parent]) for _, _, parent, column, *_ in references]
+
+        def fits(row: tuple[Any, ...]) -> bool:
+            try:
+                for check, value in zip(cells, row, strict=True):
+                    check(value)
+                for place, column, there in parents:
+                    if row[place] is not None and row[place] not in there:
+                        raise Refused(f"{column}: refers to nothing")
+                self.vetting.row(table, dict(zip(had, row, strict=True)))
+            except Refused as reason:
+                self.dropped[f"{table}: {reason}"] += 1
+                return False
+            return True
+
+        return fits

@@ -1,0 +1,304 @@
+"""Whether a row of an untrusted state file says something that the store could have written itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fuzz_core.ir import codec
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
+from fuzz_core.store.base import text
+from fuzz_core.store.changes import KINDS as CHANGES
+from fuzz_core.store.checks import FIXED
+from fuzz_core.store.findings import finding_key, signature_digest
+from fuzz_core.store.known import KNOWN, OPEN
+from fuzz_core.store.opening import open_store
+
+Row = Mapping[str, Any]
+SHORT, LONG = 8_000, 1 << 20
+MAX_COUNT = 2**53
+MAX_DEPTH = 20
+MAX_ELEMENTS = 1 << 22
+_LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary"}
+_TIMES = {"made_at", "traced_at", "started", "finished", "found_at", "first_found"}
+_TIMES |= {"last_seen", "checked_at", "probed_at"}
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\+00:00")
+_DIGEST = re.compile(r"[0-9a-f]{32}")
+
+
+class Refused(Exception):  # noqa: N818 - named for what became of the row
+    """A row says something that no store would have written; the text names the column and what is wrong with it."""
+
+
+class Vetting:
+    """Judges rows one by one. What was found sound once is not decoded again: files of one run are mostly alike."""
+
+    def __init__(self) -> None:
+        self._sound: set[bytes] = set()
+
+    def knows(self, path: Path) -> None:
+        """What this state file says is sound: it is one of ours."""
+        with open_store(path, read_only=True) as store:
+            for sql, what in _KNOWN:
+                for row in store._db.conn.execute(sql):
+                    self._sound.add(_digest(what, *row))
+
+    def row(self, table: str, row: Row) -> None:
+        """Raises Refused for a row whose cells are sound and that is not fit for its table."""
+        if table not in _ROWS:
+            return
+        try:
+            _ROWS[table](self, row)
+        except CodecError as error:
+            raise Refused("describes no value") from error
+
+    def once(self, check: Callable[[], None], *parts: str) -> None:
+        """Checks what these parts say, unless the same was found sound before."""
+        key = _digest(*parts)
+        if key not in self._sound:
+            check()
+            self._sound.add(key)
+
+
+_KNOWN = (
+    ("SELECT digest, api, body FROM invocations", "invocation"),
+    ("SELECT digest, value FROM argument_values", "value"),
+    ("SELECT api, test FROM news WHERE test IS NOT NULL", "news"),
+)
+
+
+def _digest(*parts: str) -> bytes:
+    return blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
+
+
+def cell(name: str, kind: str, required: bool) -> Callable[[Any], None]:
+    """The check of a column of this name and type: it raises Refused for what it may not hold."""
+    check = _TYPES[kind]
+    length = LONG if name in _LONG else SHORT
+
+    def checked(value: Any) -> None:
+        if value is None:
+            if required:
+                raise Refused(f"{name}: missing")
+        else:
+            check(name, value, length)
+
+    return checked
+
+
+def _text_cell(name: str, value: Any, length: int) -> None:
+    if not isinstance(value, str) or len(value) > length:
+        raise Refused(f"{name}: no text, or too long")
+    if name in _TIMES and not _TIME.fullmatch(value):
+        raise Refused(f"{name}: no time")
+
+
+def _integer_cell(name: str, value: Any, length: int) -> None:
+    if not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
+        raise Refused(f"{name}: no count")
+
+
+def _real_cell(name: str, value: Any, length: int) -> None:
+    if not isinstance(value, int | float) or not 0 <= value <= MAX_COUNT:
+        raise Refused(f"{name}: no count")
+
+
+def _blob_cell(name: str, value: Any, length: int) -> None:
+    if not isinstance(value, bytes) or len(value) > LONG:
+        raise Refused(f"{name}: no bytes, or too many")
+
+
+_TYPES = {"TEXT": _text_cell, "INTEGER": _integer_cell, "REAL": _real_cell, "BLOB": _blob_cell}
+
+
+def parsed(name: str, body: str) -> Any:
+    """JSON as every reader understands it. Raises Refused: not JSON, `NaN`, nested too deeply, too long an integer."""
+    try:
+        data = json.loads(body, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{name}: no JSON") from error
+    return data
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _shallow(name: str, data: Any, depth: int = 0) -> Any:
+    if depth > MAX_DEPTH:
+        raise Refused(f"{name}: too deep")
+    if isinstance(data, list | dict):
+        for part in data.values() if isinstance(data, dict) else data:
+            _shallow(name, part, depth + 1)
+    return data
+
+
+def _mapping(name: str, body: str) -> dict[str, Any]:
+    data = _shallow(name, parsed(name, body))
+    if not isinstance(data, dict):
+        raise Refused(f"{name}: no object")
+    return data
+
+
+def _names(name: str, body: str) -> None:
+    data = parsed(name, body)
+    if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
+        raise Refused(f"{name}: no list of names")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise Refused(f"{name}: none of {', '.join(allowed)}")
+
+
+def _outcome(name: str, body: str) -> None:
+    Outcome.from_json(_shallow(name, parsed(name, body)))
+
+
+def _test(body: str) -> TestCase:
+    test = codec.decode_test(parsed("test", body))
+    if not (0 <= test.origin <= MAX_COUNT and 0 <= test.seed < 2**64):
+        raise Refused("test: no number of an invocation, or no seed")
+    for tensor in _tensors(test.invocation):
+        _drawable(tensor)
+    return test
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple) and not isinstance(value, Prim | Ref):
+        for part in value:
+            yield from _tensors(part)
+
+
+def _drawable(tensor: Tensor) -> None:
+    """Triage looks at the elements that are given, in this process."""
+    if tensor.fill.kind != "values":
+        return
+    storage = DTYPES[tensor.dtype].storage
+    width = 1 if storage == "object" else np.dtype(storage).itemsize
+    if tensor.size > MAX_ELEMENTS or len(tensor.fill.data) % width or (tensor.size and not tensor.fill.data):
+        raise Refused("test: no elements of its tensor")
+
+
+def _target(vetting: Vetting, row: Row) -> None:
+    _mapping("info", row["info"])
+
+
+def _api(vetting: Vetting, row: Row) -> None:
+    _names("params", row["params"])
+    _names("aliases", row["aliases"])
+
+
+def _invocation(vetting: Vetting, row: Row) -> None:
+    def check() -> None:
+        found = codec.decode_invocation(parsed("body", row["body"]))
+        if codec.digest(found) != row["digest"] or text(found.api) != row["api"]:
+            raise Refused("digest: not that of the body")
+
+    vetting.once(check, "invocation", row["digest"], row["api"], row["body"])
+
+
+def _argument(vetting: Vetting, row: Row) -> None:
+    def check() -> None:
+        if codec.digest(codec.decode(parsed("value", row["value"]))) != row["digest"]:
+            raise Refused("digest: not that of the value")
+
+    vetting.once(check, "value", row["digest"], row["value"])
+
+
+def _constraint(vetting: Vetting, row: Row) -> None:
+    bounds = _shallow("bounds", parsed("bounds", row["bounds"]))
+    told = [row["api"], row["argument"], row["kind"], bounds, row["text"], row["source"]]
+    if Constraint.from_json(told).to_json() != told:
+        raise Refused("bounds: no constraint")
+
+
+def _run(vetting: Vetting, row: Row) -> None:
+    _mapping("options", row["options"])
+    _mapping("summary", row["summary"])
+    if not re.fullmatch(r"-?\d{1,40}", row["seed"]):
+        raise Refused("seed: no number")
+
+
+def _bug(vetting: Vetting, row: Row) -> None:
+    _test(row["test"])
+    _outcome("outcome", row["outcome"])
+    _one_of("status", row["status"], (OPEN, KNOWN, FIXED))
+    if signature_digest(row["signature_text"]) != row["signature"]:
+        raise Refused("signature: not that of its text")
+
+
+def _finding(vetting: Vetting, row: Row) -> None:
+    test = _test(row["test"])
+    _outcome("outcome", row["outcome"])
+    match parsed("verdict", row["verdict"]):
+        case [str(oracle), str(), str()]:
+            pass
+        case _:
+            raise Refused("verdict: none")
+    if finding_key(test, oracle) != row["key"] or text(test.invocation.api) != row["api"]:
+        raise Refused("key: not that of the test")
+
+
+def _check(vetting: Vetting, row: Row) -> None:
+    _outcome("outcome", row["outcome"])
+
+
+def _change(vetting: Vetting, row: Row) -> None:
+    _test(row["test"])
+    _outcome("before", row["before"])
+    _outcome("after", row["after"])
+    _one_of("kind", row["kind"], CHANGES)
+
+
+def _probe(vetting: Vetting, row: Row) -> None:
+    _mapping("info", row["info"])
+
+
+def _news(vetting: Vetting, row: Row) -> None:
+    def check() -> None:
+        if text(_test(row["test"]).invocation.api) != row["api"]:
+            raise Refused("test: of another api")
+
+    if row["test"] is not None:
+        vetting.once(check, "news", row["api"], row["test"])
+
+
+def _similarity(vetting: Vetting, row: Row) -> None:
+    if len(row["row"]) % 2:
+        raise Refused("row: no similarities")
+
+
+def _definitions(vetting: Vetting, row: Row) -> None:
+    if not _DIGEST.fullmatch(row["definitions"]):
+        raise Refused("definitions: no digest")
+
+
+_ROWS: dict[str, Callable[[Vetting, Row], None]] = {
+    "targets": _target,
+    "apis": _api,
+    "invocations": _invocation,
+    "argument_values": _argument,
+    "constraints": _constraint,
+    "runs": _run,
+    "bugs": _bug,
+    "findings": _finding,
+    "checks": _check,
+    "changes": _change,
+    "probes": _probe,
+    "news": _news,
+    "similarity": _similarity,
+    "similarity_of": _definitions,
+}

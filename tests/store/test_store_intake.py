@@ -1,0 +1,211 @@
+"""State files from untrusted jobs: what is none of ours is refused, rows that no store would write are dropped."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from statecases import OLD, copied, fresh, histories, lived, said
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store import intake, open_store
+from fuzz_core.store.intake import take_in
+from fuzz_core.store.vetting import Vetting
+
+Damage = Callable[[sqlite3.Connection], object]
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state that has a row in every table."""
+    path = fresh(tmp_path_factory.mktemp("full") / "state.db")
+    history = [(what, OLD, one, 1) for one in (0, 1) for what in ("trace", "find", "news", "run", "learn", "change")]
+    history += [(what, OLD, 0, 1) for what in ("settle", "check", "known", "probe", "settle")]
+    return lived(path, history, 1)
+
+
+@pytest.fixture
+def path(full: Path, tmp_path: Path) -> Path:
+    return copied(full, tmp_path / "shard.db")
+
+
+def changed(path: Path, *statements: str) -> Path:
+    connection = sqlite3.connect(path)
+    for sql in statements:
+        connection.executescript(sql)
+    connection.close()
+    return path
+
+
+class DescribeTakeIn:
+    @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(history=histories)
+    def test_what_a_store_has_written_is_taken_whole(self, tmp_path: Path, full: Path, history: list) -> None:
+        path = lived(copied(full, tmp_path / "shard.db"), history, 2)
+        taken = take_in(path, tmp_path / "clean.db")
+        assert taken.dropped == {}
+        assert said(tmp_path / "clean.db", numbered=True) == said(path, numbered=True)
+
+    def test_what_is_known_to_be_sound_is_taken_as_well(self, path: Path, tmp_path: Path) -> None:
+        vetting = Vetting()
+        vetting.knows(path)
+        assert take_in(path, tmp_path / "clean.db", vetting) == take_in(path, tmp_path / "again.db")
+
+    def test_an_older_schema_is_brought_up_to_date(self, tmp_path: Path) -> None:
+        connection = sqlite3.connect(tmp_path / "old.db")
+        connection.executescript((Path(__file__).parent / "version_1.sql").read_text())
+        connection.execute(f"PRAGMA application_id = {intake.APPLICATION_ID}")
+        connection.close()
+        take_in(tmp_path / "old.db", tmp_path / "clean.db")
+        with open_store(tmp_path / "clean.db", read_only=True) as store:
+            assert store.targets()
+
+
+class DescribeForeignFiles:
+    @pytest.mark.parametrize(
+        "sql",
+        [
+            "CREATE TRIGGER t AFTER INSERT ON bugs BEGIN DELETE FROM bugs; END",
+            "CREATE VIEW v AS SELECT * FROM bugs",
+            "CREATE VIRTUAL TABLE f USING fts5(x)",
+            "CREATE INDEX i ON bugs (api)",
+            "CREATE TABLE more (x)",
+            "ALTER TABLE bugs ADD COLUMN more TEXT DEFAULT 'x'",
+            "ALTER TABLE bugs ADD COLUMN made TEXT GENERATED ALWAYS AS (api || 'x') VIRTUAL",
+            "DROP TABLE probes",
+            "DROP TABLE bugs; CREATE VIEW bugs AS SELECT 1 AS id",
+            "PRAGMA application_id = 7",
+            "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, 'TEXT NOT NULL', 'TEXT')",
+        ],
+    )
+    def test_another_schema_is_refused(self, path: Path, tmp_path: Path, sql: str) -> None:
+        with pytest.raises(UserError, match=r"shard\.db"):
+            take_in(changed(path, sql), tmp_path / "clean.db")
+        assert not (tmp_path / "clean.db").exists()
+
+    @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"SQLite format 3\0" + b"x" * 5000, b"PK\3\4" * 99])
+    def test_other_files_are_refused(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "shard.db").write_bytes(content)
+        with pytest.raises(UserError):
+            take_in(tmp_path / "shard.db", tmp_path / "clean.db")
+
+    def test_links_directories_and_nothing_are_refused(self, path: Path, tmp_path: Path) -> None:
+        (tmp_path / "link.db").symlink_to(path)
+        for name in ("link.db", ".", "missing.db"):
+            with pytest.raises(UserError):
+                take_in(tmp_path / name, tmp_path / "clean.db")
+
+    def test_one_that_is_too_large_or_takes_too_long_is_refused(
+        self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with pytest.raises(UserError, match="larger than"):
+            take_in(path, tmp_path / "clean.db", max_bytes=1000)
+        monkeypatch.setattr(intake, "EVERY", 1)
+        monkeypatch.setattr(intake, "STEPS", 0)
+        with pytest.raises(UserError, match="too long"):
+            take_in(path, tmp_path / "clean.db")
+
+    def test_a_log_beside_the_file_is_not_looked_at(self, path: Path, tmp_path: Path) -> None:
+        expected = said(path)
+        with open_store(copied(path, tmp_path / "other.db")) as store:
+            store.add_findings(OLD, 1, [])
+            store.start_run(OLD, 77, {})
+            (tmp_path / "shard.db-wal").write_bytes((tmp_path / "other.db-wal").read_bytes())
+        take_in(path, tmp_path / "clean.db")
+        assert said(tmp_path / "clean.db") == expected
+
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=40))
+    def test_a_damaged_file_is_refused_or_gives_a_sound_one(
+        self, full: Path, tmp_path: Path, flips: list[tuple[float, int]]
+    ) -> None:
+        damaged = bytearray(full.read_bytes())
+        for where, what in flips:
+            damaged[int(where * len(damaged))] ^= what
+        (tmp_path / "shard.db").write_bytes(damaged)
+        try:
+            take_in(tmp_path / "shard.db", tmp_path / "clean.db")
+        except UserError:
+            return
+        with open_store(tmp_path / "clean.db", read_only=True) as store:
+            assert [store.bug(row.id) for row in store.bugs()] == store.bugs()
+            for target in store.targets():
+                store.findings(target.key)
+                list(store.invocations(target.key))
+
+
+def _test(**parts: object) -> str:
+    tensor = ["T", "float32", [2], ["values", "0.0", "1.0", 0, "AAAAAAAAAAA=", None], "tensor", None, False]
+    return json.dumps([["I", "lib.f1", [parts.get("value", tensor)], [], None], parts.get("seed", 1), 0, []])
+
+
+_HUGE = ["T", "float32", [10**9, 10**9], ["values", "0.0", "1.0", 0, "AAAAAA==", None], "tensor", None, False]
+_ODD = ["T", "float32", [2], ["values", "0.0", "1.0", 0, "AAA=", None], "tensor", None, False]
+_DEEP = "[" * 50_000 + "]" * 50_000
+
+
+class DescribeRows:
+    @pytest.mark.parametrize(
+        "sql, reason",
+        [
+            ("UPDATE bugs SET test = 'no json'", "bugs: test: no JSON"),
+            ("UPDATE bugs SET test = '[]'", "bugs: describes no value"),
+            (f"UPDATE bugs SET test = '{_test(seed=-1)}'", "bugs: test: no number"),
+            (f"UPDATE bugs SET test = '{_test(value=_HUGE)}'", "bugs: test: no elements"),
+            (f"UPDATE bugs SET test = '{_test(value=_ODD)}'", "bugs: test: no elements"),
+            ('UPDATE bugs SET outcome = \'["ok", "", "", [], NaN]\'', "bugs: outcome: no JSON"),
+            ('UPDATE bugs SET outcome = \'["won", "", "", [], 1]\'', "bugs: describes no value"),
+            (f"UPDATE bugs SET outcome = '{_DEEP}'", "bugs: outcome: no JSON"),
+            ("UPDATE bugs SET status = 'won'", "bugs: status: none of"),
+            ("UPDATE bugs SET signature_text = 'another'", "bugs: signature: not that of its text"),
+            ("UPDATE bugs SET script = CAST(x'00ff' AS BLOB)", "bugs: script: no text"),
+            ("UPDATE bugs SET script = CAST(x'c3ff' AS TEXT)", "bugs: script: no text"),
+            ("UPDATE bugs SET script = printf('%.*c', 2000000, 'x')", "bugs: script: no text, or too long"),
+            ("UPDATE bugs SET first_found = 'yesterday'", "bugs: first_found: no time"),
+            ("UPDATE bugs SET hits = -5", "bugs: hits: no count"),
+            ("UPDATE bugs SET hits = 9e30", "bugs: hits: no count"),
+            ("UPDATE findings SET key = id", "findings: key: not that of the test"),
+            ("UPDATE findings SET api = '@everyone'", "findings: key: not that of the test"),
+            ("UPDATE findings SET verdict = '{}'", "findings: verdict: none"),
+            ("UPDATE findings SET run = 99", "findings: run: refers to nothing"),
+            ("UPDATE findings SET bug = 99", "findings: bug: refers to nothing"),
+            ('UPDATE invocations SET body = \'["I", "x", [], [], null]\'', "invocations: digest: not that of the body"),
+            ("UPDATE argument_values SET value = '7'", "argument_values: digest: not that of the value"),
+            ("UPDATE news SET test = '[1, 2'", "news: test: no JSON"),
+            ("UPDATE targets SET info = '[]'", "targets: info: no object"),
+            (f"UPDATE targets SET info = '{{\"a\":{'[' * 30}{']' * 30}}}'", "targets: info: too deep"),
+            ("UPDATE apis SET params = '{}'", "apis: params: no list of names"),
+            ("UPDATE runs SET seed = '1; DROP TABLE bugs'", "runs: seed: no number"),
+            ("UPDATE runs SET tests = 1e300", "runs: tests: no count"),
+            ("UPDATE changes SET kind = 'better'", "changes: kind: none of"),
+            ("UPDATE probes SET info = '\"x\"'", "probes: info: no object"),
+            ("UPDATE checks SET outcome = '7'", "checks: describes no value"),
+            ("UPDATE constraints SET source = 'my word'", "constraints: describes no value"),
+            ("UPDATE similarity SET row = x'00'", "similarity: row: no similarities"),
+            ("UPDATE similarity_of SET definitions = 'x'", "similarity_of: definitions: no digest"),
+            (
+                "PRAGMA ignore_check_constraints = ON; UPDATE seeds SET status = 'won'",
+                "seeds: breaks a rule of the table",
+            ),
+        ],
+    )
+    def test_what_no_store_would_have_written_is_dropped_and_counted(
+        self, path: Path, tmp_path: Path, sql: str, reason: str
+    ) -> None:
+        whole = take_in(path, tmp_path / "whole.db")
+        taken = take_in(changed(path, sql), tmp_path / "clean.db")
+        table = reason.partition(":")[0]
+        assert [why for why in taken.dropped if why.startswith(reason)], taken.dropped
+        assert taken.rows.get(table, 0) < whole.rows[table]
+        with open_store(tmp_path / "clean.db") as store:
+            store.bugs()
+
+    def test_a_value_larger_than_any_is_refused_with_its_file(self, path: Path, tmp_path: Path) -> None:
+        changed(path, "UPDATE bugs SET script = printf('%.*c', 20000000, 'x')")
+        with pytest.raises(UserError, match="too big"):
+            take_in(path, tmp_path / "clean.db")
