@@ -9,6 +9,7 @@ import typer
 from fuzz_core.campaign.bisecting import BisectOptions
 from fuzz_core.cli import bisecting, bumping, comparing, options, versions
 from fuzz_core.cli.command import Work, perform
+from fuzz_core.cli.sandboxing import sandboxed
 
 app = typer.Typer()
 
@@ -28,6 +29,7 @@ def changes(
 
 @app.command()
 def bump(
+    context: typer.Context,
     old: Annotated[str, typer.Option("--from", help="Build in use now, as for `pull`")],
     new: Annotated[str, typer.Option("--to", help="Build to change to, as for `pull`")],
     config: options.Config = None,
@@ -40,6 +42,7 @@ def bump(
     tests_count: options.Tests = None,
     seed: options.SeedNumber = None,
     fail_on_bugs: options.FailOnBugs = None,
+    sandbox: options.Sandbox = None,
     as_json: options.Json = False,
 ) -> None:
     """Say what another build of a dependency does otherwise around the calls that your own tests make."""
@@ -53,11 +56,12 @@ def bump(
         "time": time,
         "seed": seed,
     }
-    perform(work, config, state=state, fail_on_bugs=fail_on_bugs, **flags)
+    perform(sandboxed(context, work), config, state=state, fail_on_bugs=fail_on_bugs, sandbox=sandbox, **flags)
 
 
 @app.command()
 def recheck(
+    context: typer.Context,
     bugs: Annotated[
         list[int] | None, typer.Argument(help="Numbers of bugs [default: all that are open or fixed]")
     ] = None,
@@ -76,12 +80,15 @@ def recheck(
     fail_on_bugs: Annotated[
         bool | None, typer.Option("--fail-on-bugs", help="Exit with 1 when a fixed bug is back")
     ] = None,
+    sandbox: options.Sandbox = None,
     as_json: options.Json = False,
 ) -> None:
     """Run bugs again on another build: still there, changed, fixed, or back."""
+    work: Work = lambda settings, console: versions.recheck_command(settings, console, bugs or [], runs, as_json)  # noqa: E731
     perform(
-        lambda settings, console: versions.recheck_command(settings, console, bugs or [], runs, as_json),
+        sandboxed(context, work),
         config,
+        sandbox=sandbox,
         state=state,
         target=target,
         flavour=flavour,

@@ -63,6 +63,11 @@ class Settings(BaseModel):
     grow: bool = True
     fail_on_bugs: bool = False
     known: Path = Path(KNOWN_FILE)
+    sandbox: str = Field("none", pattern="^(none|auto|docker)$")
+    sandbox_image: str | None = None
+    sandbox_memory: float | None = Field(None, gt=0, allow_inf_nan=False)
+    sandbox_cpus: float | None = Field(None, gt=0, allow_inf_nan=False)
+    sandbox_processes: int | None = Field(None, ge=64)
 
 
 def load(path: Path | None, flags: dict[str, Any]) -> Settings:

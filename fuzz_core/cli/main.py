@@ -13,6 +13,7 @@ from fuzz_core.cli import builds, known, listings, options, reporting, working
 from fuzz_core.cli import oracles as judging
 from fuzz_core.cli.command import Work, perform
 from fuzz_core.cli.config import Settings
+from fuzz_core.cli.sandboxing import sandboxed
 
 app = typer.Typer(
     help="A continuous fuzzing bot for deep-learning libraries.", no_args_is_help=True, add_completion=False
@@ -53,6 +54,7 @@ def pull(
 
 @app.command()
 def trace(
+    context: typer.Context,
     config: options.Config = None,
     state: options.State = None,
     target: options.TargetOption = None,
@@ -68,12 +70,15 @@ def trace(
     since: Annotated[
         str | None, typer.Option("--since", help="Key of the build to take over from [default: newest]")
     ] = None,
+    sandbox: options.Sandbox = None,
     as_json: options.Json = False,
 ) -> None:
     """Collect seeds and trace the new and changed ones."""
+    work: Work = lambda settings, console: working.trace_command(settings, console, import_freefuzz, since, as_json)  # noqa: E731
     perform(
-        lambda settings, console: working.trace_command(settings, console, import_freefuzz, since, as_json),
+        sandboxed(context, work),
         config,
+        sandbox=sandbox,
         state=state,
         target=target,
         flavour=flavour,
@@ -125,6 +130,7 @@ def oracles(
 
 @app.command()
 def fuzz(
+    context: typer.Context,
     config: options.Config = None,
     state: options.State = None,
     target: options.TargetOption = None,
@@ -142,12 +148,15 @@ def fuzz(
     schedule: options.ScheduleName = None,
     grow: options.Grow = None,
     fail_on_bugs: options.FailOnBugs = None,
+    sandbox: options.Sandbox = None,
     as_json: options.Json = False,
 ) -> None:
     """Fuzz traced apis in a time-box, then confirm and minimise what was found."""
+    work: Work = lambda settings, console: working.fuzz_command(settings, console, as_json)  # noqa: E731
     perform(
-        lambda settings, console: working.fuzz_command(settings, console, as_json),
+        sandboxed(context, work),
         config,
+        sandbox=sandbox,
         state=state,
         target=target,
         flavour=flavour,
@@ -166,6 +175,7 @@ def fuzz(
 
 @app.command()
 def run(
+    context: typer.Context,
     config: options.Config = None,
     state: options.State = None,
     target: options.TargetOption = None,
@@ -189,12 +199,15 @@ def run(
     schedule: options.ScheduleName = None,
     grow: options.Grow = None,
     fail_on_bugs: options.FailOnBugs = None,
+    sandbox: options.Sandbox = None,
     as_json: options.Json = False,
 ) -> None:
     """Do all of it in one time-box: target, tracing, fuzzing, triage, report."""
+    work: Work = lambda settings, console: working.run_command(settings, console, as_json)  # noqa: E731
     perform(
-        lambda settings, console: working.run_command(settings, console, as_json),
+        sandboxed(context, work),
         config,
+        sandbox=sandbox,
         state=state,
         target=target,
         baseline=baseline,

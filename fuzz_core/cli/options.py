@@ -47,6 +47,9 @@ ScheduleName = Annotated[
 ]
 Grow = Annotated[bool | None, typer.Option("--grow/--no-grow", help="Mutate what showed something new [default: on]")]
 FailOnBugs = Annotated[bool | None, typer.Option("--fail-on-bugs", help="Exit with 1 when new bugs were found")]
+Sandbox = Annotated[
+    str | None, typer.Option("--sandbox", help="none, auto or docker: work in a container [default: none]")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table")]
 
 

@@ -1,0 +1,296 @@
+"""A container for untrusted code: no network, nothing of the machine but what it is shown, results as files."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import docker  # type: ignore[import-untyped]
+import docker.errors  # type: ignore[import-untyped]
+import requests.exceptions
+from docker.types import DeviceRequest, LogConfig, Mount, Ulimit  # type: ignore[import-untyped]
+
+from fuzz_core.execution.relay import Write, relay
+from fuzz_core.ir.errors import UserError
+
+LABEL = "nightfuzz.owner"
+SHARED_MEMORY_BYTES = 1 << 30
+TEMPORARY_SHARE = 0.25
+HIDDEN_BYTES = 4096
+# A request to the engine; a build says nothing for minutes.
+ENGINE_SECONDS = 600
+RELAY_SECONDS = 30.0
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_PATIENCE = 2
+
+
+class NoEngine(UserError):  # noqa: N818 - named for what is wrong
+    """No Docker engine answers here."""
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """What a container is given. Paths are absolute, and the same inside as outside.
+
+    kept: the one folder that can be written and stays. shown: can be read. placed: files and folders of the machine
+    that stand in the place of others. hidden: empty, though they lie in something shown. user: `UID:GID`.
+    memory: bytes, the temporary directory included, no swap. processes: threads count as such. cpus: of all where None.
+    gpus: those with these numbers or names, all where empty, none where None.
+    """
+
+    image: str
+    kept: Path
+    user: str
+    memory: int
+    processes: int
+    shown: tuple[Path, ...] = ()
+    placed: Mapping[Path, Path] = field(default_factory=dict)
+    hidden: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: Path = Path("/tmp")
+    cpus: float | None = None
+    gpus: tuple[str, ...] | None = None
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns what the engine refuses into UserError."""
+    try:
+        yield
+    except docker.errors.APIError as error:
+        raise UserError(f"the Docker engine refuses: {error.explanation or error}", "see docs/sandbox.md") from error
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
+        raise NoEngine(f"the Docker engine does not answer: {error}", "start it, or use --sandbox none") from error
+
+
+def reach() -> Engine:
+    """The engine that DOCKER_HOST names, else that of this machine.
+
+    Raises NoEngine where none answers, and UserError for one of another machine: it cannot be shown files of this one.
+    """
+    with explained():
+        client = docker.from_env(timeout=ENGINE_SECONDS)
+        if not client.api.base_url.startswith(("http+docker://", "http+unix://")):
+            raise UserError(
+                f"the Docker engine {client.api.base_url} is on another machine, which does not see the files of this",
+                "use the engine of this machine: unset DOCKER_HOST",
+            )
+        return Engine(client, client.info())
+
+
+class Engine:
+    """An engine that answers. `info`: what it says of itself."""
+
+    def __init__(self, client: Any, info: Mapping[str, Any]) -> None:
+        self.client = client
+        self.info = info
+
+    @property
+    def version(self) -> str:
+        """`20.10.24`."""
+        return str(self.info.get("ServerVersion", ""))
+
+    @property
+    def memory(self) -> int:
+        """All memory of the machine, in bytes."""
+        return int(self.info.get("MemTotal", 0))
+
+    @property
+    def rootless(self) -> bool:
+        """Whether root inside is the caller outside."""
+        return any("rootless" in str(option) for option in self.info.get("SecurityOptions") or ())
+
+    @property
+    def seccomp(self) -> str:
+        """The profile that filters system calls: `default`, say; empty where there is no filter."""
+        for option in self.info.get("SecurityOptions") or ():
+            fields = dict(part.partition("=")[::2] for part in str(option).split(","))
+            if fields.get("name") == "seccomp":
+                profile = fields.get("profile", "default")
+                return "" if profile == "unconfined" else profile
+        return ""
+
+    def sweep(self) -> int:
+        """Removes what killed controllers have left, and returns how many there were."""
+        with explained():
+            found = self.client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+            left = [each for each in found if _is_over(str(each.labels.get(LABEL, "")))]
+            for each in left:
+                with contextlib.suppress(docker.errors.NotFound):
+                    each.remove(force=True)
+        return len(left)
+
+    def run(self, sandbox: Sandbox, command: Sequence[str], write: Write) -> int:
+        """Runs a command in a container of its own and returns its exit code; signals to this process go there.
+
+        write: gets each line it prints, and whether that was an error. Nothing but `sandbox.kept` outlives it. Raises
+        UserError where the engine refuses, and where the container ran out of memory.
+        """
+        with explained():
+            container = self.client.api.create_container(**_creation(self.client.api, sandbox, command))["Id"]
+            try:
+                code = _Running(self.client.api, container).through(write)
+                state = self.client.api.inspect_container(container)["State"]
+            finally:
+                with contextlib.suppress(docker.errors.NotFound):
+                    self.client.api.remove_container(container, force=True)
+        if code == 128 + signal.SIGKILL and state.get("OOMKilled"):
+            raise UserError(
+                f"the container needed more than its {sandbox.memory / 2**30:.1f} GiB of memory",
+                "use fewer workers, or set sandbox_memory",
+            )
+        return code
+
+
+class _Running:
+    """A container from its start to its end."""
+
+    def __init__(self, api: Any, container: str) -> None:
+        self.api = api
+        self.container = container
+        # Signal handlers may put into this kind of queue.
+        self.events: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
+
+    def through(self, write: Write) -> int:
+        with _heard(self.events):
+            stream = self.api.attach(self.container, stdout=True, stderr=True, stream=True, demux=True)
+            relaying = threading.Thread(target=relay, args=(stream, write), daemon=True)
+            relaying.start()
+            self.api.start(self.container)
+            threading.Thread(target=self._wait, daemon=True).start()
+            code = self._until_over()
+            relaying.join(RELAY_SECONDS)
+        return code
+
+    def _wait(self) -> None:
+        try:
+            self.events.put(("over", int(self.api.wait(self.container, timeout=None)["StatusCode"])))
+        except (docker.errors.DockerException, requests.exceptions.RequestException):
+            # The engine is gone, and the next question to it says so.
+            self.events.put(("over", 128 + signal.SIGKILL))
+
+    def _until_over(self) -> int:
+        heard = 0
+        while True:
+            what, number = self.events.get()
+            if what == "over":
+                return number
+            heard += 1
+            # It may be over just now.
+            with contextlib.suppress(docker.errors.APIError):
+                self.api.kill(self.container, number if heard <= _PATIENCE else signal.SIGKILL)
+
+
+@contextmanager
+def _heard(events: queue.SimpleQueue[tuple[str, int]]) -> Iterator[None]:
+    """While inside, signals that ask to stop are events."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        events.put(("signal", number))
+
+    before = {number: signal.signal(number, hear) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, Any]:
+    return {
+        "image": sandbox.image,
+        "command": list(command),
+        "entrypoint": [],
+        "user": sandbox.user,
+        "working_dir": str(sandbox.folder),
+        "hostname": "sandbox",
+        "environment": dict(sandbox.environment),
+        "labels": {LABEL: _owner()},
+        "host_config": api.create_host_config(**_limits(sandbox), **_confinement(sandbox)),
+    }
+
+
+def _limits(sandbox: Sandbox) -> dict[str, Any]:
+    return {
+        "mem_limit": sandbox.memory,
+        "memswap_limit": sandbox.memory,
+        "pids_limit": sandbox.processes,
+        "nano_cpus": None if sandbox.cpus is None else round(sandbox.cpus * 1e9),
+        "shm_size": SHARED_MEMORY_BYTES,
+        "ulimits": [Ulimit(name="core", soft=0, hard=0)],
+        "log_config": LogConfig(type=LogConfig.types.NONE),
+    }
+
+
+def _confinement(sandbox: Sandbox) -> dict[str, Any]:
+    """Seccomp and AppArmor are on by default, and stay so by not being named."""
+    # What libraries compile at run time is loaded from there.
+    temporary = f"rw,exec,nosuid,nodev,mode=1777,size={math.ceil(sandbox.memory * TEMPORARY_SHARE)}"
+    return {
+        "network_mode": "none",
+        "ipc_mode": "private",
+        "read_only": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "init": True,
+        "tmpfs": {"/tmp": temporary},
+        "mounts": _mounts(sandbox),
+        "device_requests": _devices(sandbox.gpus),
+    }
+
+
+def _mounts(sandbox: Sandbox) -> list[Mount]:
+    """Sources that are missing are refused by the engine, not made."""
+    placed = {**{path: path for path in sandbox.shown}, **sandbox.placed}
+    mounts = [Mount(str(target), str(source), type="bind", read_only=True) for target, source in placed.items()]
+    for path in sandbox.hidden:
+        if path.is_dir():
+            mounts.append(Mount(str(path), None, type="tmpfs", read_only=True, tmpfs_size=HIDDEN_BYTES))
+        else:
+            mounts.append(Mount(str(path), os.devnull, type="bind", read_only=True))
+    return [*mounts, Mount(str(sandbox.kept), str(sandbox.kept), type="bind")]
+
+
+def _devices(gpus: tuple[str, ...] | None) -> list[DeviceRequest] | None:
+    if gpus is None:
+        return None
+    which: dict[str, Any] = {"device_ids": list(gpus)} if gpus else {"count": -1}
+    return [DeviceRequest(capabilities=[["gpu", "compute", "utility"]], **which)]
+
+
+def _owner() -> str:
+    """This process, in words that no later process and none of another machine shares."""
+    return f"{_namespace()} {os.getpid()} {_started(os.getpid())}"
+
+
+def _is_over(owner: str) -> bool:
+    """Whether the owner has ended; one that cannot be seen from here is left to its own."""
+    namespace, _, rest = owner.partition(" ")
+    pid, _, started = rest.partition(" ")
+    return namespace == _namespace() and pid.isdigit() and _started(int(pid)) != started
+
+
+def _namespace() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{boot}/{os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 - no path but a name
+
+
+def _started(pid: int) -> str:
+    """When a process began, in ticks of the kernel; empty where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    except OSError:
+        return ""

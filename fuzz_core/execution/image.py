@@ -1,0 +1,85 @@
+"""The sandbox's image: it must hold the very code that starts it, so its name says which that is."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import docker  # type: ignore[import-untyped]
+import docker.errors  # type: ignore[import-untyped]
+
+import fuzz_core
+from fuzz_core.ir.errors import UserError
+
+ROOT = Path(fuzz_core.__file__).parents[1]
+PACKAGES = ("fuzz_core", "reports")
+SUFFIXES = (".py", ".j2", ".toml")
+REPOSITORY = "nightfuzz-sandbox"
+STAGE = "sandbox"
+ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
+SHOWN_LINES = 5
+
+
+@functools.cache
+def identity() -> str:
+    """Which code this is: the version, and a hash of the source files that an image holds: `0.1.0-3f2a41d09c77`."""
+    digest = hashlib.sha256()
+    paths = [path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in SUFFIXES]
+    for path in sorted(paths):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+    return f"{fuzz_core.__version__}-{digest.hexdigest()[:12]}"
+
+
+def own_name() -> str:
+    """The name of the image of this code."""
+    return f"{REPOSITORY}:{identity()}"
+
+
+def find_image(client: Any, name: str | None, say: Callable[[str], object]) -> str:
+    """The image that was named, or the one of this code, which is built where it is missing and there is a checkout.
+
+    Raises UserError where there is none. An image that was named is never pulled: who names it has it there.
+    """
+    wanted = name or own_name()
+    try:
+        client.images.get(wanted)
+        return wanted
+    except docker.errors.ImageNotFound:
+        if name is not None:
+            raise UserError(f"the engine has no image {name}", f"docker pull {name}, or leave the name out") from None
+    if not (ROOT / "Dockerfile").exists():
+        raise UserError(
+            f"the engine has no image {wanted}, and this installation of nightfuzz no Dockerfile to build it from",
+            f"in a checkout of the same version: docker build --target {STAGE} --tag {wanted} .",
+        )
+    say(f"building the image {wanted}: some minutes the first time")
+    return _built(client, wanted)
+
+
+def _built(client: Any, wanted: str) -> str:
+    try:
+        client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=_addresses(os.environ), rm=True)
+    except (docker.errors.BuildError, docker.errors.APIError) as error:
+        raise UserError(
+            f"the image {wanted} cannot be built: {_why(error)}",
+            f"see docs/sandbox.md, and try in {ROOT}: docker build --target {STAGE} --tag {wanted} .",
+        ) from error
+    return wanted
+
+
+def _addresses(environ: Mapping[str, str]) -> dict[str, str]:
+    """Where pip finds packages. The engine keeps build arguments, so an address with a password is not among them."""
+    return {name: environ[name] for name in ADDRESSES if "@" not in environ.get(name, "@")}
+
+
+def _why(error: Exception) -> str:
+    lines = [
+        str(part["stream"]) for part in getattr(error, "build_log", ()) if isinstance(part, dict) and "stream" in part
+    ]
+    said = "".join(lines).strip().splitlines()[-SHOWN_LINES:]
+    return "\n".join([*said, str(error)])

@@ -1,0 +1,162 @@
+"""What of the machine a container is shown: the interpreters of its targets and the user's tests, no more than that."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzz_core.ir.errors import UserError
+
+# What lies there belongs to the system, and the image has its own.
+SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
+ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "requirements.txt")
+HOPS = 40
+
+
+@dataclass
+class Interpreter:
+    """What makes a Python start elsewhere. folders: to be shown. links: to be there, by the folder that they lie in."""
+
+    folders: list[Path] = field(default_factory=list)
+    links: dict[Path, dict[str, str]] = field(default_factory=dict)
+
+
+def interpreter(python: str) -> Interpreter:
+    """What the interpreter of an environment needs: the environment, what its `.pth` files name, its base installation.
+
+    Only files are read: code of the target does not run for it. A base installation that is the system's own is left
+    out. Raises UserError where the environment itself is the system's.
+    """
+    home = Path(python).absolute().parent.parent
+    if home in SYSTEM or _is_home(home):
+        raise UserError(
+            f"{python} belongs to no environment of its own, and the sandbox cannot be shown all of {home}",
+            f"make one: {python} -m venv --system-site-packages DIR, and take python:DIR/bin/python",
+        )
+    needed = Interpreter([home, *_named_by_pth(home)])
+    hops = list(_hops(Path(python).absolute()))
+    base = hops[-1].parent.parent
+    if base not in SYSTEM:
+        needed.folders += [base, base.resolve()]
+    for hop in hops[:-1]:
+        if not any(hop.is_relative_to(folder) for folder in (*needed.folders, *SYSTEM[1:])):
+            needed.links.setdefault(hop.parent, {})[hop.name] = os.readlink(hop)  # noqa: PTH115 - as it is written
+    needed.folders = outermost(needed.folders)
+    return needed
+
+
+def _hops(python: Path) -> Iterator[Path]:
+    """From link to link, up to the file itself."""
+    for _ in range(HOPS):
+        yield python
+        if not python.is_symlink():
+            return
+        python = Path(os.path.normpath(python.parent / python.readlink()))
+
+
+def _named_by_pth(home: Path) -> Iterator[Path]:
+    """Folders that the environment's files add to its path: packages that are developed elsewhere, say."""
+    for packages in sorted(home.glob("lib/python*/site-packages")):
+        for file in sorted(packages.glob("*.pth")):
+            for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+                folder = packages / line.strip()
+                if line.strip() and not line.startswith(("import ", "import\t", "#")) and folder.is_dir():
+                    yield Path(os.path.normpath(folder))
+
+
+def project(path: Path) -> Path:
+    """The folder that tests may import from: the repository that a path lies in, else the project, else the folder."""
+    path = path.absolute()
+    folder = path if path.is_dir() else path.parent
+    inside = [each for each in (folder, *folder.parents) if each not in SYSTEM and not _is_home(each)]
+    for marks in ((".git",), ROOT_MARKS):
+        for each in inside:
+            if any((each / mark).exists() for mark in marks):
+                return each
+    return folder
+
+
+def _is_home(folder: Path) -> bool:
+    return folder == Path.home() or folder in Path.home().parents
+
+
+def hidden(root: Path) -> list[Path]:
+    """What in a project is nobody's business: what is hidden at its top, and every repository's own folder.
+
+    Credentials lie there: in `.git/config`, `.env`, `.netrc`, `.pypirc`.
+    """
+    found = []
+    for folder, children, names in os.walk(root):
+        top = Path(folder) == root
+        concealed = [name for name in (*children, *names) if name == ".git" or (top and name.startswith("."))]
+        paths = [Path(folder) / name for name in concealed]
+        # The engine would follow a link; in the container it leads nowhere, or to what is shown anyway.
+        found += [path for path in paths if not path.is_symlink()]
+        children[:] = [name for name in children if name not in concealed]
+    return found
+
+
+def outermost(paths: Iterable[Path]) -> list[Path]:
+    """Each once, without those that lie in another."""
+    found: list[Path] = []
+    for path in sorted(set(paths)):
+        if not any(path.is_relative_to(each) for each in found):
+            found.append(path)
+    return found
+
+
+@contextmanager
+def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
+    """The folder in the hands of another user (uid, gid) for a while, if this one is root.
+
+    What untrusted code can leave there is harmless afterwards: links and special files are removed, since whoever opens
+    them may have more rights, and nothing is set-user-id. Raises UserError where there is such a thing beforehand.
+    """
+    for path, _ in _odd(folder):
+        raise UserError(
+            f"{path} is neither a plain file nor a folder, and a sandbox cannot keep it",
+            "put the thing itself there, or choose another state directory with --state",
+        )
+    owner = (folder.stat().st_uid, folder.stat().st_gid)
+    _hand(folder, user)
+    try:
+        yield
+    finally:
+        for path, _ in list(_odd(folder)):
+            path.unlink()
+        _hand(folder, owner)
+
+
+def _odd(folder: Path) -> Iterator[tuple[Path, int]]:
+    for here, children, names, descriptor in os.fwalk(folder):
+        for name in (*children, *names):
+            mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                yield Path(here, name), mode
+
+
+def _hand(folder: Path, user: tuple[int, int]) -> None:
+    """Depth first, so that a folder closed to its owner is opened on the way back only."""
+    for _, children, names, descriptor in os.fwalk(folder):
+        for name in (".", *children, *names):
+            state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            if os.geteuid() == 0:
+                os.chown(name, *user, dir_fd=descriptor, follow_symlinks=False)
+            plain = (state.st_mode & 0o777) | (0o700 if stat.S_ISDIR(state.st_mode) else 0o600)
+            if plain != stat.S_IMODE(state.st_mode):
+                os.chmod(name, plain, dir_fd=descriptor)
+
+
+def open_to(folder: Path, group: int) -> None:
+    """Lets a group read an environment of this user's that only this user can read; nobody else can afterwards."""
+    for _, children, names, descriptor in os.fwalk(folder):
+        for name in (".", *children, *names):
+            state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            needed = 0o5 if stat.S_ISDIR(state.st_mode) or state.st_mode & 0o100 else 0o4
+            if not stat.S_ISLNK(state.st_mode) and state.st_mode & needed != needed:
+                os.chown(name, -1, group, dir_fd=descriptor, follow_symlinks=False)
+                os.chmod(name, stat.S_IMODE(state.st_mode) | needed << 3, dir_fd=descriptor)

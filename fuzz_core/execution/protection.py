@@ -1,0 +1,63 @@
+"""What stands between the code under test and the machine, in words: a report says it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fuzz_core.execution.docker import Engine, Sandbox
+
+FILE = "protection.txt"
+LINES = 20
+LINE = 500
+_ASKED = "from fuzz_core.worker.limits import cut_network; print(cut_network())"
+_NETWORKS = {
+    "namespace": "no network: each worker has a network namespace of its own",
+    "python": "network: refused in Python alone, as this user may make no network namespace; native code can connect",
+}
+
+
+def process_protection(reason: str = "") -> tuple[str, ...]:
+    """The lines for workers that are plain processes. reason: why they are not in a container."""
+    ran = subprocess.run([sys.executable, "-c", _ASKED], capture_output=True, text=True, check=False, cwd=_project())
+    why = f" ({reason})" if reason else ""
+    return (
+        f"no container{why}: workers are processes of this user, who can read and write what the user can",
+        "limits on memory, size of files, open files and processes; an environment without tokens; an empty directory",
+        _NETWORKS.get(ran.stdout.strip(), "network: as for any other process"),
+    )
+
+
+def _project() -> Path:
+    return Path(__file__).parents[2]
+
+
+def container_protection(engine: Engine, sandbox: Sandbox) -> tuple[str, ...]:
+    """The lines for a container."""
+    gpus = "no GPU" if sandbox.gpus is None else f"GPUs: {', '.join(sandbox.gpus) or 'all'}"
+    cpus = "" if sandbox.cpus is None else f", {sandbox.cpus:g} CPUs"
+    seccomp = f"seccomp profile `{engine.seccomp}`" if engine.seccomp else "no seccomp filter: this engine has none on"
+    return (
+        f"Docker {engine.version}: one container without network, read-only but for the state directory and /tmp",
+        f"user {sandbox.user}, no capabilities, no new privileges, {seccomp}",
+        f"at most {sandbox.memory / 2**30:.1f} GiB of memory without swap, {sandbox.processes} processes{cpus}, {gpus}",
+        f"read-only inside: {len(sandbox.shown)} folders or files of the machine; {len(sandbox.hidden)} hidden in them",
+    )
+
+
+def write_protection(state: Path, lines: Sequence[str]) -> None:
+    """Keeps the lines with the state, for the report of the run; none where workers were plain processes."""
+    state.joinpath(FILE).unlink(missing_ok=True)
+    if lines:
+        state.joinpath(FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def read_protection(state: Path) -> tuple[str, ...]:
+    """What was on in the last run on this state."""
+    try:
+        text = state.joinpath(FILE).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return process_protection()
+    return tuple(line[:LINE] for line in text.splitlines()[:LINES])
