@@ -12,25 +12,26 @@ from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.severity import withheld
-from reports.text import clean, span
+from reports.text import clean, fence_for, span
 
 MAX_TEXT = 1500
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~&])")
-_LIST_MARK = re.compile(r"^(\d*)([-.])(?=[\s-]|$)")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~&$])")
+_LINE_MARK = re.compile(r"^(\d*)([-.=:])(?=[\s=:-]|$)")
+# GitHub looks for these in the rendered text, where a backslash is gone: only a sign in between keeps them text.
+_REFERENCE = re.compile(r"(?<=[@#])(?=\S)|(?<=\bGH-)(?=\d)|(?<=:)(?=//)|(?<=\bwww)(?=\.)", re.IGNORECASE)
+ZERO_WIDTH = "\N{ZERO WIDTH SPACE}"
 
 
 def escaped(text: object) -> str:
-    """Text that stays text in Markdown and in a table cell: one line, bounded."""
+    """Text that stays text in Markdown and in a table cell, and that mentions and links nothing: one line, bounded."""
     line = clean(" ".join(str(text)[: MAX_TEXT * 10].split())[:MAX_TEXT])
-    return _LIST_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", line))
+    return _LINE_MARK.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", _REFERENCE.sub(ZERO_WIDTH, line)))
 
 
 def fenced(text: str, language: str) -> str:
     """A code block whose fence is longer than any run of backticks inside."""
-    text = clean(text).strip()
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
+    shown, fence = fence_for(clean(text).strip(), 3)
+    return f"{fence}{language}\n{shown}\n{fence}"
 
 
 def headline(text: str) -> str:

@@ -12,6 +12,9 @@ BODY = 65_536
 TITLE = 200
 CALL = 120
 SPAN = 400
+# GitHub's renderer takes no code span with a fence of more than 80, and counts the fence of a block up to 255.
+BACKTICKS = 40
+_RUN = re.compile(f"`{{{BACKTICKS + 1},}}")
 LONGEST = 20_000
 # How long an argument in a title may be: all of it first, then ever less.
 ARGUMENTS = (CALL, 50, 35, 20, 10)
@@ -19,7 +22,17 @@ _LEFT_OUT = ast.Name("…", ast.Load())
 # Untrusted text can grow when it is escaped and fenced: then all of it is cut shorter.
 SHARES = (1.0, 0.5, 0.2, 0.05)
 _SOURCE_PLACE = re.compile(r'\s+at "[^"\n]*".*|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?', re.DOTALL)
-_CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|\] .*)")
+# What a dying process says of its reason, the surest form first.
+_CHECKS = [
+    re.compile(pattern)
+    for pattern in (
+        r"(Check failed: .*)",
+        r"(what\(\): .*)",
+        r"(Assertion .* failed.*)",
+        r": F [^\n]*?\] (.*)",
+        r"\] (.*)",
+    )
+]
 _SIGNALS = {
     "SIGSEGV": "segmentation fault", "SIGFPE": "floating point exception", "SIGABRT": "abort", "SIGBUS": "bus error",
     "SIGILL": "illegal instruction",
@@ -51,16 +64,27 @@ def clipped(text: str, limit: int) -> str:
     return f"{head}\n… {len(text) - len(head) - len(tail)} characters left out …\n{tail}"
 
 
-def fitting(render: Callable[[float], str]) -> str:
+def fitting(render: Callable[[float], str], limit: int = BODY, size: Callable[[str], int] = len) -> str:
     """The longest rendering that GitHub takes; `render` is given the share of its limits to use."""
     bodies = (render(share) for share in SHARES)
-    return next((body for body in bodies if len(body) <= BODY), None) or clipped(render(SHARES[-1]), BODY - 100)
+    return next((body for body in bodies if size(body) <= limit), None) or clipped(render(SHARES[-1]), limit - 100)
+
+
+def utf8(text: str) -> int:
+    """How many bytes a text takes."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def fence_for(text: str, shortest: int) -> tuple[str, str]:
+    """The text, and backticks that hold it: more than any run inside. A run of very many is cut."""
+    shown = _RUN.sub(f"{'`' * BACKTICKS}…", text)
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    return shown, "`" * max(shortest, longest + 1)
 
 
 def span(text: str) -> str:
     """A code span of one bounded line, whatever backticks are inside."""
-    line = bounded(text, SPAN)
-    fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
+    line, fence = fence_for(bounded(text, SPAN), 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
 
@@ -75,11 +99,18 @@ def happened(kind: str, outcome: Outcome) -> str:
     if kind in _WORDS:
         return _WORDS[kind]
     if outcome.kind == "signal":
-        check = _CHECK.search(outcome.text[: TITLE * 20])
         name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
-        return f"{name}: {check.group(1).removeprefix('] ')}" if check else name
+        return ": ".join(part for part in (name, _check(outcome.text)) if part)
     first = _SOURCE_PLACE.sub(" ", outcome.text.strip()[: TITLE * 10].partition("\n")[0]).strip(" .")
-    return f"{outcome.name}: {first}" if first else outcome.name
+    # Of modes that disagree the text says it all; the name is that of one mode's exception.
+    name = "" if kind == "inconsistent" else outcome.name
+    return ": ".join(part for part in (name, first) if part)
+
+
+def _check(text: str) -> str:
+    """The failed check among a process's last words, without the place in the source."""
+    words = f"{text[: TITLE * 20]}\n{text[TITLE * 20 :][-TITLE * 20 :]}"
+    return next((match.group(1) for match in (check.search(words) for check in _CHECKS) if match), "")
 
 
 def said(script: str, label: str) -> str:
@@ -90,20 +121,33 @@ def said(script: str, label: str) -> str:
 
 def call_of(script: str, api: str) -> str:
     """The call that a script is about, its arguments written in place where that is short enough."""
+    try:
+        return _call_of(script, api)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # A script from another job can be nested as deep as it likes.
+        return f"{api}(…)"
+
+
+def _call_of(script: str, api: str) -> str:
     if len(script) > LONGEST:
         return f"{api}(…)"
-    try:
-        tree = ast.parse(script)
-    except (SyntaxError, ValueError):
-        return f"{api}(…)"
+    tree = ast.parse(script)
     body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom | ast.Assert)]
     names: dict[str, ast.expr] = {}
     last = _walk(body, names)
     if last is None:
         return f"{api}(…)"
-    inlined = _Inline(names).visit(last)
+    inlined = _printed(_Inline(names).visit(last))
     shorter = (ast.unparse(_shortened(inlined, limit)) for limit in ARGUMENTS)
     return next((call for call in shorter if len(call) <= CALL), f"{api}(…)")
+
+
+def _printed(call: ast.expr) -> ast.expr:
+    """What a script prints, where that is all that its last line does."""
+    match call:
+        case ast.Call(func=ast.Name(id="print"), args=[shown]):
+            return shown
+    return call
 
 
 def _shortened(call: ast.expr, limit: int) -> ast.expr:

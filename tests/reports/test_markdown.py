@@ -15,7 +15,7 @@ from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
-from reports.markdown import escaped, fenced, headline, tail, write_report
+from reports.markdown import ZERO_WIDTH, escaped, fenced, headline, tail, write_report
 
 TARGET = TargetRecord("lib-1", "lib==1.0", "lib", "1.0", "/env/bin/python", {"summary": "lib 1.0, CPU build"})
 HOSTILE = [
@@ -120,7 +120,7 @@ def test_escaped_text_is_one_line_without_bare_signs(text: str) -> None:
     made = escaped(text)
     assert len(re.split(r"\r\n|\r|\n", made)) == 1
     assert not re.search(r"(?<!\\)(?:\\\\)*[|`<@\[]", made)
-    assert re.sub(r"\\([\\`*_{}\[\]<>()#+!|@~&.-])", r"\1", made).split() == made_plain(text)
+    assert re.sub(r"\\([\\`*_{}\[\]<>()#+!|@~&$.=:-])", r"\1", made.replace(ZERO_WIDTH, "")).split() == made_plain(text)
 
 
 def made_plain(text: str) -> list[str]:

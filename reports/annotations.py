@@ -1,0 +1,107 @@
+"""Marks at lines of the user's tests: as workflow commands for a job's log, and for a check through GitHub's API.
+
+A runner obeys every line of a log that looks like a command, so what is not ours goes through `logged` and `command`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reports import telling
+from reports.results import Bug, Change, Dropped, Result, Site
+from reports.telling import Level
+from reports.text import bounded, clean
+
+# GitHub shows ten errors and ten warnings of a step, and takes fifty annotations of a check in one request.
+STEP, REQUEST = 10, 50
+TITLE, MESSAGE = 200, 1_000
+COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+LEVELS = {"error": "failure", "warning": "warning", "note": "notice"}
+
+
+class Note(NamedTuple):
+    """What is said at a place, plain text; site: None where no line of the user's is known."""
+
+    level: Level
+    title: str
+    message: str
+    site: Site | None
+
+
+def notes(result: Result) -> list[Note]:
+    """What this run brings, the worst first: changes, bugs (one for each cause), apis that are gone."""
+    return sorted(_notes(result), key=lambda note: (list(COMMANDS).index(note.level), note.site is None))
+
+
+def _notes(result: Result) -> Iterator[Note]:
+    for change in telling.changes(result, "regression", "changed"):
+        yield _note(change, telling.change_level(change), telling.call(change), _compared(result, change))
+    for cause in telling.causes(telling.brought(result)):
+        shown = f"{cause.bug.hits} of {cause.bug.runs} fresh processes show it"
+        yield _note(cause.bug, telling.level(cause.bug), cause.bug.title, f"{telling.named(result.target)}: {shown}.")
+    for gone in telling.dropped(result):
+        said = f"{gone.kind} in {telling.named(result.target)}. {gone.said}"
+        yield _note(gone, telling.change_level(gone), gone.api, said)
+
+
+def _compared(result: Result, change: Change) -> str:
+    was, now = telling.named(result.baseline, result.target), telling.named(result.target, result.baseline)
+    return f"{was} {telling.told(change.before)}\n{now} {telling.told(change.after)}"
+
+
+def _note(one: Bug | Change | Dropped, level: Level, title: str, message: str) -> Note:
+    lines = [bounded(line, MESSAGE) for line in message.split("\n")[:2]]
+    return Note(level, bounded(title, TITLE), "\n".join(lines), one.sites[0] if one.sites else None)
+
+
+def commands(result: Result, most: int = STEP) -> list[str]:
+    """The worst as workflow commands, a line each: `::error file=…,line=…,title=…::message`."""
+    return [
+        command(COMMANDS[note.level], note.message, title=note.title, **_place(note.site))
+        for note in notes(result)[:most]
+    ]
+
+
+def _place(site: Site | None) -> dict[str, str]:
+    return {} if site is None else {"file": site.path, "line": str(site.line)}
+
+
+def check_annotations(result: Result, most: int = REQUEST) -> list[dict[str, str | int]]:
+    """The worst that have a line, as GitHub's API for check runs takes them."""
+    placed = ((note, note.site) for note in notes(result) if note.site is not None)
+    return [
+        {
+            "path": site.path,
+            "start_line": site.line,
+            "end_line": site.line,
+            "annotation_level": LEVELS[note.level],
+            "title": note.title,
+            "message": note.message,
+        }
+        for note, site in list(placed)[:most]
+    ]
+
+
+def command(name: str, message: str, **properties: str) -> str:
+    """One workflow command as one line, whatever its texts are."""
+    told = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in properties.items())
+    return f"::{name}{' ' if told else ''}{told}::{_escaped(message)}"
+
+
+def group(title: str, text: str) -> str:
+    """Lines of a log that fold under a title."""
+    return f"{command('group', bounded(title, TITLE))}\n{logged(text)}\n::endgroup::"
+
+
+def logged(text: str) -> str:
+    """Text for a log in which no line is a command: neither `::name::` at a line's start nor `##[name]` anywhere."""
+    lines = clean(text).replace("##[", "## [").split("\n")
+    return "\n".join(f"| {line}" for line in lines)
+
+
+def _escaped(text: str, more: str = "") -> str:
+    shown = clean(text)
+    for sign in f"%\r\n{more}":
+        shown = shown.replace(sign, f"%{ord(sign):02X}")
+    return shown

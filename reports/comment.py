@@ -1,0 +1,113 @@
+"""What a pull request is told: one comment that is written anew with each run, and a check with its conclusion."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from fuzz_core.ir.errors import UserError
+from reports import telling
+from reports.pages import address, counted, listed, page
+from reports.results import Result
+from reports.text import bounded, fitting
+
+FailOn = Literal["never", "regression", "new", "any"]
+Conclusion = Literal["success", "failure", "neutral"]
+FAIL_ON = ("never", "regression", "new", "any")
+OUTPUT = 65_535
+TITLE = 120
+# At most: entries with a script in each section, entries of one line, characters of a script.
+FULL, LINES, SCRIPT = 10, 50, 2_500
+
+
+class Check(NamedTuple):
+    """A check run's output: title and summary (Markdown) within GitHub's limits."""
+
+    title: str
+    summary: str
+    conclusion: Conclusion
+
+
+def worth_telling(result: Result) -> bool:
+    """Whether a pull request gets a comment: something differs, is new, gone, fixed or back."""
+    return bool(telling.brought(result) or result.changes or result.dropped or result.turns)
+
+
+def comment(result: Result, marker: str, blob_url: str = "", report_url: str = "") -> str:
+    """The body of the comment, at most 65,536 characters; `marker` is its first line.
+
+    Where nothing is worth telling it says so, for the place of an earlier comment. blob_url: the address of the
+    repository's files at a commit (`https://github.com/o/r/blob/SHA`), for links to tests. report_url: of the rest.
+    """
+    return fitting(lambda share: _page(result, share, marker, blob_url, report_url))
+
+
+def check(result: Result, fail_on: FailOn, blob_url: str = "", report_url: str = "") -> Check:
+    """The output of a check run. Raises UserError for a `fail_on` that there is not."""
+    found = conclusion(result, fail_on)
+    body = fitting(lambda share: _page(result, share, "", blob_url, report_url), OUTPUT)
+    return Check(bounded(headline(result), TITLE), body, found)
+
+
+def conclusion(result: Result, fail_on: FailOn) -> Conclusion:
+    """What a check ends with. Neutral: there is something to read but nothing to fail on, or the run tells too little.
+
+    Raises UserError for a `fail_on` that there is not.
+    """
+    if fail_on not in FAIL_ON:
+        raise UserError(f"fail-on has no value {fail_on!r}", f"give one of {', '.join(FAIL_ON)}")
+    reasons = {
+        "regression": result.regressions > 0 or any(one.kind == "removed" for one in result.dropped),
+        "new": bool(telling.brought(result)),
+        "any": bool(telling.opened(result) or telling.changes(result, "changed") or result.dropped or result.private),
+    }
+    names = list(reasons)
+    reached = names[: names.index(fail_on) + 1] if fail_on in reasons else []
+    if any(reasons[name] for name in reached):
+        return "failure"
+    complete = result.figures.tests > 0 and not result.stopped
+    return "success" if complete and not worth_telling(result) else "neutral"
+
+
+def headline(result: Result) -> str:
+    """What there is, in a few words of our own."""
+    brought = telling.brought(result)
+    counts = {
+        "regression": result.regressions,
+        "new bug": sum(not bug.regression for bug in brought),
+        "removed api": sum(one.kind == "removed" for one in result.dropped),
+        "changed call": len(telling.changes(result, "changed")),
+        "deprecated api": sum(one.kind != "removed" for one in result.dropped),
+        "fixed bug": len(telling.changes(result, "fixed")) + result.fixed,
+    }
+    counts_told = [counted(number, noun) for noun, number in counts.items() if number]
+    return listed(counts_told) or _nothing(result)[0]
+
+
+def _nothing(result: Result) -> tuple[str, str]:
+    """The headline and the sentence of a run without anything to tell."""
+    if result.stopped or not result.figures.tests:
+        why = "It was cancelled before its time" if result.stopped else "No test was run"
+        return "nothing to tell yet", f"{why}, so this says little."
+    if result.baseline is None:
+        return "nothing new", "No new bug was found, and none is back."
+    return "nothing changes", "What was run does the same on both builds."
+
+
+def _page(result: Result, share: float, marker: str, blob_url: str, report_url: str) -> str:
+    names: dict[str, Any] = {
+        "marker": marker,
+        "headline": headline(result),
+        "nothing": "" if worth_telling(result) else _nothing(result)[1],
+        "worse": telling.changes(result, "regression"),
+        "new": telling.causes(telling.brought(result)),
+        "changed": telling.changes(result, "changed"),
+        "fixed": telling.changes(result, "fixed"),
+        "turned": [turn for turn in result.turns if turn.turn == "fixed"],
+        "back": {turn.fingerprint for turn in result.turns if turn.turn != "fixed"},
+        "dropped": telling.dropped(result),
+        "old": telling.causes(telling.standing(result)),
+        "gaps": telling.gaps(result),
+        "report_url": address(report_url),
+        "whole": f"[the report]({address(report_url)})" if report_url else "the run's artifact",
+    }
+    return page("comment.md.j2", share, result, blob_url, FULL=FULL, LINES=LINES, SCRIPT=SCRIPT, **names)

@@ -1,0 +1,100 @@
+"""JUnit XML of a result: a test case for each bug and change, so that a CI server shows what is new in red.
+
+Anchor: the schema of Jenkins' xUnit plug-in (junit-10.xsd), which is that of Maven Surefire too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+from reports import telling
+from reports.results import Result
+from reports.text import bounded, clean, clipped
+
+NAME, MESSAGE, SCRIPT = 300, 1_000, 20_000
+VERSIONS = "versions"
+
+
+class _TestCase(NamedTuple):
+    """suite: the oracle. failed, skipped: why; both empty for what passes."""
+
+    suite: str
+    api: str
+    name: str
+    failed: str = ""
+    skipped: str = ""
+    kind: str = ""
+    script: str = ""
+
+
+def junit(result: Result) -> str:
+    """The file's text. Failures are what this run brings; what is older, known or fixed is skipped, with the reason."""
+    suites: dict[str, list[_TestCase]] = {}
+    for case in (*_bugs(result), *_changes(result)):
+        suites.setdefault(case.suite, []).append(case)
+    root = ET.Element("testsuites", name=_line(f"nightfuzz {telling.named(result.target)}"))
+    root.set("time", f"{result.figures.seconds:.3f}")
+    for name in sorted(suites):
+        root.append(_suite(name, suites[name], result))
+    _count(root, [case for cases in suites.values() for case in cases])
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _bugs(result: Result) -> Iterator[_TestCase]:
+    brought = {bug.fingerprint for bug in telling.brought(result)}
+    for bug in telling.worst_first(result.bugs):
+        case = _TestCase(bug.oracle, bug.api, f"{bug.title} [{bug.fingerprint[:8]}]", kind=bug.kind, script=bug.script)
+        if bug.fingerprint in brought:
+            state = "a regression" if bug.regression else "new"
+            yield case._replace(failed=f"{state}, shown by {bug.hits} of {bug.runs} fresh processes: {bug.title}")
+        else:
+            yield case._replace(skipped=bug.status if bug.status != "open" else "open, and not new")
+
+
+def _changes(result: Result) -> Iterator[_TestCase]:
+    was = telling.named(result.baseline, result.target)
+    for change in telling.changes(result, "regression", "changed", "fixed"):
+        said = f"{telling.told(change.after)}; {was} {telling.told(change.before)}"
+        name = f"{telling.call(change)} [{change.fingerprint[:8]}]"
+        case = _TestCase(VERSIONS, change.api, name, kind=change.kind, script=change.script)
+        yield case._replace(skipped=f"fixed: {said}") if change.kind == "fixed" else case._replace(failed=said)
+    for gone in telling.dropped(result):
+        yield _TestCase(VERSIONS, gone.api, f"{gone.kind}: {gone.api}", f"{gone.kind}. {gone.said}", kind=gone.kind)
+
+
+def _suite(name: str, cases: list[_TestCase], result: Result) -> ET.Element:
+    suite = ET.Element("testsuite", name=_line(f"nightfuzz.{name}"))
+    _count(suite, cases)
+    suite.set("skipped", str(sum(bool(case.skipped) for case in cases)))
+    properties = ET.SubElement(suite, "properties")
+    for key, build in (("target", result.target), ("baseline", result.baseline)):
+        if build is not None:
+            ET.SubElement(properties, "property", name=key, value=_line(build.key))
+    for case in cases:
+        suite.append(_case(case))
+    return suite
+
+
+def _count(element: ET.Element, cases: list[_TestCase]) -> None:
+    element.set("tests", str(len(cases)))
+    element.set("failures", str(sum(bool(case.failed) for case in cases)))
+    element.set("errors", "0")
+
+
+def _case(case: _TestCase) -> ET.Element:
+    element = ET.Element("testcase", classname=_line(case.api), name=_line(case.name))
+    if case.failed:
+        said = bounded(case.failed, MESSAGE)
+        ET.SubElement(element, "failure", type=_line(case.kind), message=said).text = said
+    if case.skipped:
+        ET.SubElement(element, "skipped", message=bounded(case.skipped, MESSAGE))
+    if case.script:
+        ET.SubElement(element, "system-out").text = clean(clipped(case.script, SCRIPT))
+    return element
+
+
+def _line(text: str) -> str:
+    return bounded(text, NAME)

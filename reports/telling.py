@@ -1,0 +1,155 @@
+"""What of a result is told first, in which words, and how bad it is: everything that is rendered from one asks here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.triage.severity import GRADES
+from fuzz_core.triage.validity import STATUSES
+from reports.case import SHOWS
+from reports.results import Bug, Build, Change, Dropped, Result, Said
+from reports.text import call_of, happened
+
+Level = Literal["error", "warning", "note"]
+GRAVE = ("abort", "wrong-result")
+UNPLEASANT = ("internal-error", "hang")
+# Where a baseline is there to compare with, these ask what a change of the build brings, and nothing else.
+COMPARING = ("pr", "bump")
+
+
+class Cause(NamedTuple):
+    """Bugs that look like one root cause: the one to show, and the others."""
+
+    bug: Bug
+    others: Sequence[Bug] = ()
+
+
+def worst_first(bugs: Iterable[Bug]) -> list[Bug]:
+    """Regressions, then valid input before invalid, then by grade; the lowest number first among equals."""
+    return sorted(bugs, key=_rank)
+
+
+def _rank(bug: Bug) -> tuple[bool, int, int, int, str]:
+    return (
+        not bug.regression,
+        _place(STATUSES, bug.validity),
+        _place(GRADES, bug.grade),
+        bug.number,
+        bug.fingerprint,
+    )
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    return names.index(name) if name in names else len(names)
+
+
+def causes(bugs: Iterable[Bug]) -> list[Cause]:
+    """The bugs by cause, the worst cause first. Shown is the one that the cause is named after, else the worst."""
+    found: dict[str, list[Bug]] = {}
+    for bug in worst_first(bugs):
+        found.setdefault(bug.cluster, []).append(bug)
+    shown = [next((bug for bug in group if bug.fingerprint == name), group[0]) for name, group in found.items()]
+    return [
+        Cause(first, [bug for bug in group if bug is not first])
+        for first, group in zip(shown, found.values(), strict=True)
+    ]
+
+
+def opened(result: Result) -> list[Bug]:
+    """Bugs that are neither fixed nor known."""
+    return [bug for bug in result.bugs if bug.status == "open"]
+
+
+def brought(result: Result) -> list[Bug]:
+    """Open bugs that are there since this run: regressions, and new ones.
+
+    Where a build is compared with another one, a bug that is new on record may be as old as both: it does not count.
+    """
+    compares = result.mode in COMPARING and result.baseline is not None
+    return [bug for bug in opened(result) if bug.regression or (bug.new and not compares)]
+
+
+def standing(result: Result) -> list[Bug]:
+    """The other open bugs."""
+    told = {bug.fingerprint for bug in brought(result)}
+    return [bug for bug in opened(result) if bug.fingerprint not in told]
+
+
+def changes(result: Result, *kinds: str) -> list[Change]:
+    """Changes of these kinds, those that the user's tests reach first."""
+    found = [change for change in result.changes if change.kind in kinds]
+    return sorted(found, key=lambda change: (kinds.index(change.kind), not change.sites))
+
+
+def dropped(result: Result) -> list[Dropped]:
+    """Apis that are gone, then those that are deprecated."""
+    return sorted(result.dropped, key=lambda one: one.kind != "removed")
+
+
+def level(bug: Bug) -> Level:
+    """How bad a bug is. What only invalid input shows is no error."""
+    if bug.regression or (bug.grade in GRAVE and bug.validity != "invalid"):
+        return "error"
+    return "warning" if bug.grade in (*GRAVE, *UNPLEASANT) else "note"
+
+
+def change_level(change: Change | Dropped) -> Level:
+    """How bad a change is: a regression and an api that is gone break what worked."""
+    if change.kind in ("regression", "removed"):
+        return "error"
+    return "note" if change.kind == "fixed" else "warning"
+
+
+def shows(bug: Bug) -> list[str]:
+    """The modes that show a bug."""
+    return [mode for mode, seen in bug.modes.items() if seen == SHOWS]
+
+
+def call(one: Change | Bug) -> str:
+    """The call that a script is about."""
+    return call_of(one.script, one.api)
+
+
+def did(said: Said) -> tuple[str, str]:
+    """What a call did: our words, and what it said itself."""
+    shown = happened("", Outcome(said.kind, said.name, said.text))
+    words = {
+        "ok": "returns",
+        "exception": "raises",
+        "signal": "dies:",
+        "timeout": "does not return in time",
+        "oom": "runs out of memory",
+        "exit": "ends the process",
+    }
+    return words.get(said.kind, "ends otherwise:"), shown
+
+
+def told(said: Said) -> str:
+    """The same in one line of plain text."""
+    return " ".join(did(said)).strip()
+
+
+def named(build: Build | None, other: Build | None = None) -> str:
+    """A build by library and version; by its key too where another one is called the same."""
+    if build is None:
+        return "no baseline"
+    name = f"{build.library} {build.version}"
+    same = other is not None and (other.library, other.version) == (build.library, build.version)
+    return f"{name} ({build.key})" if same else name
+
+
+def gaps(result: Result) -> list[str]:
+    """What a reader might take for checked and was not. Plain text, a line each; parts of it come from the run."""
+    compared = {"bump": "calls that your tests make", "pr": "apis that the changed seeds call"}.get(result.mode)
+    devices = ", ".join(result.target.devices)
+    lines = {
+        "all that it had time for: it was cancelled before": result.stopped,
+        f"{result.figures.pending:,} findings that wait for their examination": result.figures.pending > 0,
+        "anything: no test was run": result.figures.tests == 0,
+        f"anything but {compared}, and variations of them": compared is not None,
+        f"other hardware than {devices}, other operating systems, other versions of Python": True,
+        "that there are no more: fuzzing finds bugs, it proves nothing": True,
+    }
+    return [line for line, there in lines.items() if there]
