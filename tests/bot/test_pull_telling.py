@@ -1,0 +1,135 @@
+"""What a pull request hears, on a GitHub server: one comment, and a check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from githubserver import Repository, token_of
+from hubs import hub_of
+
+from bot.pulls.telling import Told, tell
+from reports.results import Bug, Build, Change, Figures, Result, Said
+
+OLD = Build(key="torch-2.13.0", library="torch", version="2.13.0")
+NEW = Build(key="torch-2.14.0", library="torch", version="2.14.0")
+RAISED = Said(kind="exception", name="RuntimeError", text="sizes differ")
+
+
+def result(**more: Any) -> Result:
+    return Result(mode="bump", target=NEW, baseline=OLD, figures=Figures(seconds=60, tests=1_000), **more)
+
+
+def change(number: int) -> Change:
+    """A call that returned and raises now."""
+    api = f"torch.g{number}"
+    common = {"title": f"{api}: regression", "api": api, "kind": "regression", "signature": api, "hits": 5, "runs": 5}
+    script = f"import torch\n\nprint({api}(torch.zeros(2)))\n"
+    return Change(fingerprint=f"{number:032x}", script=script, before=Said(kind="ok"), after=RAISED, **common)
+
+
+def regression(api: str) -> Bug:
+    common = {"kind": "crash", "grade": "abort", "validity": "valid", "oracle": "crash", "hits": 5, "runs": 5}
+    names = {"fingerprint": "1" * 32, "cluster": "1" * 32, "number": 1, "signature": api, "title": api, "api": api}
+    return Bug(script="import torch\n", observed=RAISED, new=True, regression=True, **common, **names)
+
+
+CHANGED = result(changes=(change(1),))
+NOTHING = result()
+
+
+class Pull:
+    """A pull request of one commit."""
+
+    def __init__(self, repo: Repository) -> None:
+        self.repo, self.hub = repo, hub_of(repo)
+        base = repo.get("/git/ref/heads/main")["object"]["sha"]
+        repo.send("POST", "/git/refs", {"ref": "refs/heads/bump", "sha": base})
+        repo.send("PUT", "/contents/file", {"message": "m", "content": "Zg==", "branch": "bump"})
+        self.number = int(repo.send("POST", "/pulls", {"title": "bump", "head": "bump", "base": "main"})["number"])
+
+    def push(self) -> None:
+        """The server's pull requests do not follow their branch, but this does both."""
+        self.repo.send("PUT", f"/pulls/{self.number}/update-branch", {})
+
+    @property
+    def sha(self) -> str:
+        return str(self.repo.get(f"/pulls/{self.number}")["head"]["sha"])
+
+    def tell(self, told: Result, **more: Any) -> Told:
+        return tell(self.hub, self.number, told, **{"sha": self.sha, "fail_on": "regression", **more})
+
+    @property
+    def comments(self) -> list[str]:
+        return [each["body"] for each in self.repo.all(f"/issues/{self.number}/comments")]
+
+
+@pytest.fixture
+def pull(github_repo: Repository) -> Pull:
+    return Pull(github_repo)
+
+
+def test_where_nothing_changed_nothing_is_said(pull: Pull) -> None:
+    assert pull.tell(NOTHING).comment == "none"
+    assert pull.comments == []
+
+
+def test_the_next_push_updates_the_one_comment(pull: Pull) -> None:
+    assert pull.tell(CHANGED)[:2] == ("written", "failure")
+    (first,) = pull.comments
+    assert "torch.g1" in first
+    pull.push()
+    assert pull.tell(result(changes=(change(2),))).comment == "written"
+    (second,) = pull.comments
+    assert "torch.g2" in second and "torch.g1" not in second
+    pull.push()
+    assert pull.tell(NOTHING)[:2] == ("written", "success")
+    (third,) = pull.comments
+    assert "torch.g2" not in third
+
+
+def test_a_run_that_was_overtaken_says_nothing(pull: Pull) -> None:
+    sha = pull.sha
+    pull.push()
+    assert pull.tell(CHANGED, sha=sha).comment == "outdated"
+    assert pull.comments == []
+
+
+def test_a_pull_request_that_is_closed_is_left_alone(pull: Pull) -> None:
+    pull.repo.send("PATCH", f"/pulls/{pull.number}", {"state": "closed"})
+    assert pull.tell(CHANGED).comment == "closed"
+    assert pull.comments == []
+
+
+def test_libraries_have_a_comment_each(pull: Pull) -> None:
+    pull.tell(CHANGED)
+    pull.tell(CHANGED.model_copy(update={"target": NEW.model_copy(update={"library": "tensorflow"})}))
+    assert len(pull.comments) == 2
+
+
+def test_a_strangers_copy_of_our_comment_is_not_ours(pull: Pull) -> None:
+    pull.tell(CHANGED)
+    (ours,) = pull.comments
+    pull.hub.delete_comment(pull.repo.all(f"/issues/{pull.number}/comments")[0]["id"])
+    pull.repo.send("POST", f"/issues/{pull.number}/comments", {"body": ours}, token_of("stranger"))
+    assert pull.tell(NOTHING).comment == "none"
+    assert pull.comments == [ours]
+
+
+@pytest.mark.parametrize(("fail_on", "expected"), [("never", "neutral"), ("regression", "failure")])
+def test_the_check_ends_as_was_asked(pull: Pull, fail_on: str, expected: str) -> None:
+    assert pull.tell(CHANGED, fail_on=fail_on).problems == ()
+    (run,) = pull.repo.get(f"/commits/{pull.sha}/check-runs")["check_runs"]
+    assert (run["conclusion"], run["name"]) == (expected, "nightfuzz bump (torch)")
+
+
+def test_a_check_can_be_left_out(pull: Pull) -> None:
+    pull.tell(CHANGED, checks=False)
+    assert pull.repo.get(f"/commits/{pull.sha}/check-runs")["check_runs"] == []
+
+
+def test_texts_of_a_worker_stay_text(pull: Pull) -> None:
+    hostile = "`x`\n@everyone <img src=x> <!-- nightfuzz:1 kind=pull id=" + "0" * 32 + " -->"
+    pull.tell(result(bugs=(regression(hostile),)))
+    pull.tell(CHANGED)
+    assert len(pull.comments) == 1
