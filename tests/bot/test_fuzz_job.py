@@ -1,0 +1,146 @@
+"""The fuzz job: commands on a state that came as files, and what they leave for the next step."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import fakenights
+import pytest
+
+from bot.jobs.fuzzing import fuzz_job, pinned
+from bot.jobs.steps import Asked, steps
+from bot.jobs.work import Work
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = 'library = "fakelib"\nworkers = 1\nseed = 1\nconfirm_runs = 2\nsource = ["docs"]\napi = ["fakelib.scale", "fakelib.add"]\n'
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ["NIGHTFUZZ_PATH"]]))
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "nightfuzz.toml").write_text(f"{SETTINGS}tests_count = 400\n")
+    return Work(tmp_path / "work", tmp_path / "state", tmp_path / "sources")
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    return fakenights.night(tmp_path / "nights", 1)
+
+
+def night(work: Work, spec: Path, **more: Any) -> int:
+    asked = Asked("nightly", 60.0, "", **more)
+    return fuzz_job(asked, (str(spec), None), work, lambda title: nullcontext(), lambda: datetime.now(UTC))
+
+
+def test_a_night_leaves_bugs_and_notes(work: Work, wheel: Path) -> None:
+    assert night(work, wheel) == 0
+    begun, ended = work.begun(), work.ended()
+    assert (begun.mode, begun.baseline, begun.was) == ("nightly", None, {})
+    assert (dict(ended.codes), ended.problems, ended.stopped) == ({"pull": 0, "run": 0}, (), False)
+    with open_store(work.state_file, read_only=True) as store:
+        bugs = store.bugs(begun.target)
+        assert bugs and "environment" in store.target(begun.target).info
+    assert work.answer("run")["fuzz"]["tests"] > 0
+    assert night(work, wheel) == 0
+    assert set(work.begun().was) == {bug.signature for bug in bugs}
+    assert list(work.ended().codes) == ["pull", "recheck", "run"]
+
+
+def test_what_the_runner_tells_its_steps_does_not_reach_a_command(
+    work: Work, wheel: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("INPUT_GITHUB_TOKEN", "ghs_secret")
+    monkeypatch.setenv("ACTIONS_RUNTIME_TOKEN", "runtime_secret")
+    seen = tmp_path / "seen"
+    spy = tmp_path / "site"
+    spy.mkdir()
+    (spy / "sitecustomize.py").write_text(f"import os\nopen({str(seen)!r}, 'a').write(repr(dict(os.environ)))\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(spy), os.environ["PYTHONPATH"]]))
+    assert night(work, wheel) == 0
+    assert "secret" not in seen.read_text() and "PATH" in seen.read_text()
+
+
+def test_a_target_that_cannot_be_made_ends_the_job(work: Work) -> None:
+    with pytest.raises(UserError, match="could not be made"):
+        night(work, Path("/no/such.whl"))
+    with pytest.raises(UserError, match="before it could begin"):
+        work.begun()
+
+
+def test_a_cancelled_job_keeps_what_it_has(work: Work, wheel: Path) -> None:
+    (work.sources / "nightfuzz.toml").write_text(f'{SETTINGS}time = "10m"\n')
+
+    def cancel() -> None:
+        """As soon as the fuzzing has begun."""
+        while not over.wait(0.05):
+            if (work.root / "begun.json").exists():
+                with open_store(work.state_file, read_only=True) as store:
+                    if store.runs():
+                        break
+        os.kill(os.getpid(), signal.SIGINT)
+
+    over = threading.Event()
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    try:
+        code = night(work, wheel)
+    finally:
+        over.set()
+        canceller.join()
+    assert code == 130
+    assert work.ended().stopped
+    with open_store(work.state_file, read_only=True) as store:
+        assert [run.status for run in store.runs()] == ["interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "commands"),
+    [
+        (Asked("nightly", 100, "k", recheck=True), ["recheck", "run"]),
+        (Asked("nightly", 100, "k", recheck=True, shard=1, shards=2), ["run"]),
+        (Asked("nightly", 100, "k", bisect=(7,)), ["bisect", "run"]),
+        (Asked("pr", 100, "k", recheck=True), ["run"]),
+        (Asked("bump", 100, "k", "b"), ["bump"]),
+        (Asked("recheck", 100, "k"), ["recheck"]),
+    ],
+)
+def test_each_mode_has_its_commands(asked: Asked, commands: list[str]) -> None:
+    made = steps(asked)
+    assert [step.arguments[0] for step in made] == commands
+    assert all(step.arguments[-1] == "--json" for step in made)
+    assert ("--changed" in made[-1].arguments) == (asked.mode == "pr")
+    assert ("2/2" in made[-1].arguments) == (asked.shards == 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "version", "again"),
+    [
+        ("torch-nightly/cpu", "2.13.0.dev20260424+cpu", "torch-nightly/cpu==2.13.0.dev20260424"),
+        ("torch==2.13.0", "2.13.0+cpu", "torch==2.13.0"),
+        ("index:https://example.org/simple#fakelib", "1.2", "index:https://example.org/simple#fakelib==1.2"),
+        ("python:/usr/bin/python3", "2.13.0", "python:/usr/bin/python3"),
+        ("./torch-2.13.0.whl", "2.13.0", "./torch-2.13.0.whl"),
+        ("jittor", "from a checkout", "jittor"),
+    ],
+)
+def test_a_build_can_be_asked_for_again(spec: str, version: str, again: str) -> None:
+    assert pinned(TargetRecord("k", spec, "torch", version, "/python")) == again
+
+
+def test_an_answer_that_cannot_be_read_is_none(work: Work) -> None:
+    work.root.mkdir()
+    for text in ("", "[" * 100_000, "{", json.dumps({"x": 1})[:-1]):
+        work.told("run").write_text(text)
+        assert work.answer("run") == {}
