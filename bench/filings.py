@@ -14,14 +14,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common"))
 
-import faultproxy
-import githubserver
-from clocks import FakeTime
+# They are parts of the tests.
+import faultproxy  # type: ignore[import-not-found]
+import githubserver  # type: ignore[import-not-found]
+from clocks import FakeTime  # type: ignore[import-not-found]
 
 from bot.github.auth import TokenAuth
 from bot.github.budget import Limits
@@ -46,94 +49,91 @@ class Result(NamedTuple):
     injected: dict[str, int]
     requests: int
     raised: dict[str, int]
-    waited: float
+    waited: int
     seconds: float
 
 
-def faults_of(count: int, rng: random.Random) -> dict[str, int]:
-    """So many faults, of every kind about as often."""
-    return dict(Counter(rng.choice(faultproxy.ALL) for _ in range(count)))
+class _Scene(NamedTuple):
+    proxy: faultproxy.Proxy
+    repository: str
+    clock: FakeTime
+    rng: random.Random
+    raised: Counter[str]
+    tokens: list[str]
 
 
-def measured(server: githubserver.Server, filings: int, faults: int, seed: int, comments: bool = True) -> Result:
-    """Files `filings` findings while `faults` faults happen, then all of them again as another run would."""
+def measured(server: githubserver.Server, filings: int, faults: int, seed: int) -> Result:
+    """Files `filings` findings, each with a comment, while `faults` faults happen, a run of the bot for every 25.
+
+    Runs are repeated, as the next night would, until all the faults have happened.
+    """
     began, rng, clock = time.perf_counter(), random.Random(seed), FakeTime()
     repo = server.repository()
-    plan = faultproxy.Plan(seed, faults_of(faults, rng), density=min(0.4, faults / (filings * 12)))
-    log, raised = _logging(), Counter[str]()
-    tokens: list[str] = []
-    with faultproxy.fault_proxy(server.url, plan, clock.clock) as proxy:
+    counts = Counter(rng.choice(faultproxy.ALL) for _ in range(faults))
+    plan = faultproxy.Plan(seed, counts, density=min(0.4, faults / (filings * 12)))
+    with _logged() as log, faultproxy.fault_proxy(server.url, plan, clock.clock) as proxy:
+        scene = _Scene(proxy, repo.name, clock, rng, Counter(), [])
         nights = [range(at, min(at + A_NIGHT, filings)) for at in range(0, filings, A_NIGHT)]
         while nights:
             night = nights.pop(0)
-            tokens.append(githubserver.new_token())
-            done = _night(proxy, repo.name, tokens[-1], night, clock, rng, comments, raised)
-            if not done or (not nights and sum(plan.left.values())):
+            if not _night(scene, night) or (not nights and sum(plan.left.values())):
                 nights.append(night)
-        texts = [log.getvalue(), *raised]
-    leaks = proxy.leaks(*tokens) + [f"log or error {at}" for at, text in enumerate(texts) for t in tokens if t in text]
-    issues, claims = repo.all("/issues?state=all"), repo.all("/labels")
+        texts = [log.getvalue(), *scene.raised]
+    said = [f"log or error {at}" for at, text in enumerate(texts) if any(token in text for token in scene.tokens)]
+    return _counted(repo, scene, filings)._replace(
+        leaks=[*proxy.leaks(*scene.tokens), *said], seconds=round(time.perf_counter() - began, 1)
+    )
+
+
+def _counted(repo: githubserver.Repository, scene: _Scene, filings: int) -> Result:
+    issues = repo.all("/issues?state=all")
     ids = Counter(marker.id for issue in issues if (marker := parsed(issue["body"])))
-    notes = [_comments_of(repo, issue["number"]) for issue in issues] if comments else []
+    notes = [len(repo.all(f"/issues/{issue['number']}/comments")) for issue in issues]
     return Result(
         filed=len(ids),
         duplicates=sum(ids.values()) - len(ids),
         lost=filings - len(ids),
         comment_duplicates=sum(max(0, each - 1) for each in notes),
-        comments_lost=sum(each == 0 for each in notes),
-        leaks=leaks,
-        left_claims=sum(label["name"].startswith("nightfuzz:filing-") for label in claims),
-        injected=dict(sorted(proxy.injected.items())),
-        requests=len(proxy.seen),
-        raised=dict(raised),
-        waited=sum(clock.slept),
-        seconds=time.perf_counter() - began,
+        comments_lost=notes.count(0),
+        leaks=[],
+        left_claims=sum(label["name"].startswith("nightfuzz:filing-") for label in repo.all("/labels")),
+        injected=dict(sorted(scene.proxy.injected.items())),
+        requests=len(scene.proxy.seen),
+        raised=dict(scene.raised),
+        waited=round(sum(scene.clock.slept)),
+        seconds=0.0,
     )
 
 
-def _night(
-    proxy: faultproxy.Proxy,
-    repository: str,
-    token: str,
-    night: range,
-    clock: FakeTime,
-    rng: random.Random,
-    comments: bool,
-    raised: Counter[str],
-) -> bool:
-    """One run of the bot: a Hub of its own. Whether it got through."""
+def _night(scene: _Scene, night: range) -> bool:
+    """One run of the bot, with a token of its own. Whether it got through."""
+    scene.tokens.append(githubserver.new_token())
+    auth, limits, clock = TokenAuth(Secret(scene.tokens[-1])), Limits(in_all=1e9), scene.clock
+    more = {"clock": clock.clock, "sleep": clock.sleep, "rng": random.Random(scene.rng.random())}
     try:
-        auth, limits = TokenAuth(Secret(token)), Limits(in_all=1e9)
-        hub = Hub.open(
-            auth,
-            repository,
-            proxy.url,
-            clock=clock.clock,
-            sleep=clock.sleep,
-            limits=limits,
-            rng=random.Random(rng.random()),
-        )
+        hub = Hub.open(auth, scene.repository, scene.proxy.url, limits=limits, **more)
         for at in night:
-            made = hub.create_issue(
-                Marker("bug", f"{at:032x}"), f"finding {at}", f"what it is about: {at}", ["nightfuzz"]
-            )
-            if comments:
-                hub.upsert_comment(made.number, Marker("recurrence", f"{at:032x}"), f"seen again: {rng.random()}")
+            about = f"{at:032x}"
+            made = hub.create_issue(Marker("bug", about), f"finding {at}", f"what it is about: {at}", ["nightfuzz"])
+            hub.upsert_comment(made.number, Marker("recurrence", about), f"seen again: {scene.rng.random()}")
     except NightfuzzError as error:
-        raised[f"{type(error).__name__}: {error}"] += 1
+        scene.raised[f"{type(error).__name__}: {error}"] += 1
         return False
     return True
 
 
-def _comments_of(repo: githubserver.Repository, number: int) -> int:
-    return len(repo.all(f"/issues/{number}/comments"))
-
-
-def _logging() -> io.StringIO:
-    """Everything that is logged from now on, with all details."""
-    text = io.StringIO()
-    logging.basicConfig(stream=text, level=logging.DEBUG, force=True)
-    return text
+@contextmanager
+def _logged() -> Iterator[io.StringIO]:
+    """Everything that is logged meanwhile, with all details."""
+    text, root = io.StringIO(), logging.getLogger()
+    handler, before = logging.StreamHandler(text), root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield text
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(before)
 
 
 def main() -> int:
@@ -147,9 +147,8 @@ def main() -> int:
         result = measured(server, asked.filings, asked.faults, asked.seed)
     for name, value in result._asdict().items():
         print(f"{name}: {value}")
-    return int(
-        bool(result.duplicates or result.lost or result.comment_duplicates or result.comments_lost or result.leaks)
-    )
+    bad = result.duplicates, result.lost, result.comment_duplicates, result.comments_lost, len(result.leaks)
+    return int(any(bad))
 
 
 if __name__ == "__main__":

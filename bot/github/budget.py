@@ -19,6 +19,7 @@ class Limits(NamedTuple):
     between_writes: what GitHub asks of programs. a_minute, an_hour: things created. a_call, in_all: how long one call
     and all of them may wait. settled: when a request without an answer has taken effect or never will (GitHub ends its
     requests after ten). lease: when a runner that claimed something and is not heard of any more is taken for dead.
+    poll: how often we look whether another runner is done.
     """
 
     between_writes: float = 1.0
@@ -28,6 +29,7 @@ class Limits(NamedTuple):
     in_all: float = 3600.0
     settled: float = 10.0
     lease: float = 120.0
+    poll: float = 5.0
 
 
 class Budget:

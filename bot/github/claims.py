@@ -18,7 +18,6 @@ from bot.github.errors import GaveUpError, RefusedError, UnsureError
 
 PREFIX = "nightfuzz:filing-"
 COLOUR = "ededed"
-POLL_SECONDS = 5.0
 LONGEST_NAME = 50
 ABANDONED = timedelta(days=1)
 _WORDS = "nightfuzz is writing this very moment"
@@ -139,7 +138,7 @@ class Claims:
         elif (now - before.since).total_seconds() > self.client.budget.limits.lease:
             self.remove(name)
             return _Waiting(None, now)
-        turn.wait(POLL_SECONDS, f"another runner holds {name}")
+        turn.wait(self.client.budget.limits.poll, f"another runner holds {name}")
         return before
 
     def remove(self, name: str) -> None:

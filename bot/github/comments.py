@@ -10,7 +10,7 @@ from bot.github.errors import RefusedError, UnsureError
 from bot.github.marker import Marker, marked, parsed
 from bot.github.views import CommentView
 
-ROUNDS = 4
+ROUNDS = 6
 
 
 class Comments:
@@ -70,9 +70,10 @@ class Comments:
 
     def _made(self, claim: Claim, number: int, marker: Marker, text: str) -> CommentView:
         path = f"{self._client.home}/issues/{number}/comments"
-        turn = self._client.turn()
+        turn, hidden = self._client.turn(), None
         while True:
-            if (found := self._surely(number, marker)) is not None:
+            found, hidden = self._surely(number, marker, hidden)
+            if found is not None:
                 return found
             claim.confirm()
             try:
@@ -80,18 +81,21 @@ class Comments:
             except UnsureError as error:
                 turn.again(error.settled(self._client.budget.limits.settled))
 
-    def _surely(self, number: int, marker: Marker) -> CommentView | None:
-        """Reads until the listing is as long as GitHub's primary store says; a few times, as spam is counted too."""
-        turn = self._client.turn()
-        for _ in range(ROUNDS):
-            count = self._count(number)
-            comments = self.all(number)
+    def _surely(self, number: int, marker: Marker, hidden: int | None) -> tuple[CommentView | None, int]:
+        """Ours, by a listing that is as long as GitHub's primary store says; and how many comments are never listed.
+
+        Those (spam) are counted, too: how many there are, we learn before we write.
+        """
+        turn, failed = self._client.turn(), 0
+        while True:
+            count, comments = self._count(number), self.all(number)
             if ours := self._ours(comments, marker):
-                return ours[0]
-            if len(comments) >= count:
-                break
+                return ours[0], hidden or 0
+            missing = count - len(comments)
+            if missing <= (hidden or 0) or (hidden is None and failed == ROUNDS):
+                return None, max(missing, 0) if hidden is None else hidden
+            failed += 1
             turn.again(UnsureError("an old listing of comments"))
-        return None
 
     def _count(self, number: int) -> int:
         """How many comments there are, asked by a write that changes nothing."""

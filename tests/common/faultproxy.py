@@ -44,7 +44,7 @@ class Plan:
         self._density = density
 
     def draw(self, fitting: tuple[str, ...]) -> str | None:
-        """The fault for the next request; `choice` gives those that are the most frequent first their turn."""
+        """The fault for the next request, of those that fit it; None where it has none."""
         if self._rng.random() >= self._density:
             return None
         names = [name for name in fitting if self.left[name] > 0]
@@ -57,13 +57,16 @@ class Plan:
         self.left[name] -= 1
 
     def any_of(self, count: int) -> int:
-        """A number below `count`."""
+        """A number below that."""
         return self._rng.randrange(count)
 
 
 @dataclass
 class Proxy:
-    """url: where it listens. rewrite: changes an answer's body on its way, by path. paused: lets everything through."""
+    """url: where it listens. paused: no faults. rewrite: changes an answer's body on its way, by path.
+
+    forwarded: is called when the server has answered and nobody knows yet; True cuts the connection.
+    """
 
     upstream: str
     plan: Plan
@@ -71,8 +74,10 @@ class Proxy:
     url: str = ""
     paused: bool = False
     rewrite: Callable[[str, bytes], bytes] = lambda path, body: body
+    forwarded: Callable[[str, str], bool] = lambda verb, path: False
     injected: Counter[str] = field(default_factory=Counter)
     seen: list[Seen] = field(default_factory=list)
+    asked_to_wait: list[float] = field(default_factory=list)
     _history: dict[str, list[web.Response]] = field(default_factory=lambda: defaultdict(list))
     _late: list[tuple[datetime, web.Request, bytes]] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -113,7 +118,8 @@ class Proxy:
                 return _error(500 + self.plan.any_of(5))
             case "secondary":
                 message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
-                return _json(403, message, {"Retry-After": str(1 + self.plan.any_of(60))})
+                self.asked_to_wait.append(float(1 + self.plan.any_of(60)))
+                return _json(403, message, {"Retry-After": f"{self.asked_to_wait[-1]:.0f}"})
             case "primary":
                 reset = int(self.clock().astimezone(UTC).timestamp()) + self.plan.any_of(120)
                 head = {"x-ratelimit-limit": "1000", "x-ratelimit-remaining": "0", "x-ratelimit-reset": str(reset)}
@@ -131,7 +137,10 @@ class Proxy:
                 # It takes effect when the client has long given up, but before GitHub would end it.
                 self._late.append((self.clock(), request, body))
                 return _error(504)
-        return await self._spoiled(request, await self._forwarded(request, body), fault)
+        answer = await self._forwarded(request, body)
+        if self.forwarded(request.method, request.path):
+            return _cut(request)
+        return await self._spoiled(request, answer, fault)
 
     async def _spoiled(self, request: web.Request, answer: web.Response, fault: str | None) -> web.StreamResponse:
         content = answer.body if isinstance(answer.body, bytes) else b""

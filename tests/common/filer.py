@@ -1,0 +1,26 @@
+"""A bot in a process of its own: `python filer.py API REPOSITORY TOKEN COUNT` files so many findings and comments."""
+
+from __future__ import annotations
+
+import sys
+
+from bot.github.auth import TokenAuth
+from bot.github.budget import Limits
+from bot.github.hub import Hub
+from bot.github.marker import Marker
+from bot.github.redaction import Secret
+
+QUICK = Limits(between_writes=0.0, settled=0.2, lease=30.0, poll=0.02)
+
+
+def main(api: str, repository: str, token: str, count: str) -> None:
+    """Prints the numbers of the issues."""
+    hub = Hub.open(TokenAuth(Secret(token)), repository, api, limits=QUICK)
+    for at in range(int(count)):
+        made = hub.create_issue(Marker("bug", f"{at:032x}"), f"finding {at}", "what it is about")
+        hub.upsert_comment(made.number, Marker("recurrence", f"{at:032x}"), "seen again")
+        print(made.number, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
