@@ -24,6 +24,11 @@ from fuzz_core.store.store import Store
 # A new row keeps its number where nobody else has it, but no file may use up all numbers.
 GAP = 100_000
 Cost = Callable[[TestCase], Any]
+COUNT_FINDINGS = """
+UPDATE main.bugs SET findings = n FROM (
+    SELECT bugs.id AS which, COUNT(findings.id) AS n FROM main.bugs LEFT JOIN main.findings ON findings.bug = bugs.id
+    GROUP BY bugs.id) AS counted WHERE which = bugs.id AND findings <> n
+"""
 
 
 class Merged(NamedTuple):
@@ -120,7 +125,7 @@ class _Fold:
         self._order_tests()
         for table in TABLES:
             rows[table.name] = self._table(table)
-        self.connection.execute(_COUNT_FINDINGS)
+        self.connection.execute(COUNT_FINDINGS)
         return Merged(tuple(sorted(self._bugs() - before)), {name: count for name, count in rows.items() if count})
 
     def _bugs(self) -> set[int]:
@@ -228,11 +233,6 @@ INSERT INTO main.targets VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDAT
     made_at = excluded.made_at
 WHERE (spec, library, version, python, info, made_at) IS NOT (excluded.spec, excluded.library, excluded.version,
     excluded.python, excluded.info, excluded.made_at)
-"""
-_COUNT_FINDINGS = """
-UPDATE main.bugs SET findings = n FROM (
-    SELECT bugs.id AS which, COUNT(findings.id) AS n FROM main.bugs LEFT JOIN main.findings ON findings.bug = bugs.id
-    GROUP BY bugs.id) AS counted WHERE which = bugs.id AND findings <> n
 """
 
 
