@@ -34,7 +34,7 @@ class Bumped(NamedTuple):
 
 
 def known_distributions() -> dict[str, str]:
-    """The library that each distribution holds, for all that can be fuzzed, those from outside included: the first of several."""
+    """The library that each distribution holds, those from outside the project included."""
     more = {name: library for library in reversed(plugins()) for name in dialect_of(library).distributions}
     return {**more, **DISTRIBUTIONS}
 

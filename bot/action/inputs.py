@@ -49,7 +49,8 @@ def _one_line(text: str) -> str:
     return text
 
 
-def _inside(text: str) -> str:
+def inside(text: str) -> str:
+    """A path relative to the repository. Raises ValueError for another."""
     pure = PurePosixPath(_one_line(text))
     if pure.is_absolute() or ".." in pure.parts:
         raise ValueError("it has to be a path inside the repository, relative to its root")
@@ -82,9 +83,10 @@ def _address(text: str) -> str:
 
 
 Line = Annotated[str, Field(max_length=500), AfterValidator(_one_line)]
-Inside = Annotated[Path, BeforeValidator(_inside)]
+Inside = Annotated[Path, BeforeValidator(inside)]
 Lines = Annotated[tuple[Line, ...], BeforeValidator(_listed), Field(max_length=MOST)]
 Folders = Annotated[tuple[Inside, ...], BeforeValidator(_listed), Field(max_length=MOST)]
+Recipient = Annotated[str, AfterValidator(_recipient)]
 Anywhere = Annotated[Path, BeforeValidator(_one_line)]
 Branch = Annotated[str, Field(max_length=200), _matching(_BRANCH, "the name of a branch, such as nightfuzz-state")]
 Python = Annotated[str, _matching(r"3\.(1[1-9]|[2-9]\d)", "3.11 or later, written as 3.12")]
@@ -124,7 +126,7 @@ class Inputs(BaseModel):
     results: Anywhere = Path("nightfuzz-results")
     artifact: Line | None = None
     max_new_issues: Annotated[int, Field(ge=0, le=100)] = 5
-    private_recipient: Annotated[str, AfterValidator(_recipient)] | None = None
+    private_recipient: Recipient | None = None
     pull_request: Annotated[int, Field(ge=1, le=2**31)] | None = None
     commit: Commit | None = None
     github_token: SecretStr | None = None

@@ -1,0 +1,121 @@
+"""What `nightfuzz init` was told, checked before any of it gets into a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from rapidfuzz import process as nearest
+
+from bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
+from fuzz_core.cli.config import seconds
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.spec import parse_spec
+
+Workflow = Literal["nightly", "pull-request", "bump", "manual", "report"]
+WORKFLOWS: tuple[Workflow, ...] = get_args(Workflow)
+LABEL = r"[A-Za-z0-9][A-Za-z0-9._ -]*"
+_OPTIONS = {"workflows": "workflow"}
+_GLOB = re.compile(r"([*?+!\[\]\\])")
+
+
+def _plain(text: str) -> str:
+    """Text that stays text in a workflow: an expression would be evaluated by GitHub, wherever it stands."""
+    if "${{" in text:
+        raise ValueError("no ${{ }} here: write the value, and put expressions into the file yourself")
+    return text
+
+
+def _time(text: str) -> str:
+    seconds(text)
+    return text
+
+
+def _day(text: str) -> str:
+    if not re.fullmatch(r"([01]?\d|2[0-3]):[0-5]\d", text):
+        raise ValueError("write a time of day in UTC, such as 03:17")
+    return text
+
+
+def _label(text: str) -> str:
+    if not re.fullmatch(LABEL, text):
+        raise ValueError("a runner's label has letters, digits, '.', '-', '_' and blanks")
+    return text
+
+
+def _entry(text: str) -> str:
+    if "," in text or text != text.strip():
+        raise ValueError("a path without commas, and without blanks around it")
+    return inside(text)
+
+
+Word = Annotated[Line, AfterValidator(_plain)]
+Folder = Annotated[Word, AfterValidator(_entry)]
+Label = Annotated[str, Field(max_length=100), AfterValidator(_label)]
+
+
+class Answers(BaseModel):
+    """What the written workflows say. Empty is the default of the reusable workflow. at: of the day, in UTC."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    workflows: Annotated[tuple[Workflow, ...], Field(min_length=1)] = ("nightly",)
+    target: Annotated[Word, Field(min_length=1)] = "torch-nightly"
+    baseline: Word = ""
+    runs_on: Annotated[tuple[Label, ...], Field(min_length=1, max_length=20)] = ("ubuntu-latest",)
+    tests: tuple[Folder, ...] = ()
+    models: tuple[Folder, ...] = ()
+    docs: tuple[Folder, ...] = ()
+    time: Annotated[str, AfterValidator(_plain), AfterValidator(_time)] = "45m"
+    at: Annotated[str, AfterValidator(_day)] = "03:17"
+    shards: Annotated[int, Field(ge=1, le=256)] = 1
+    sandbox: Sandbox = "auto"
+    upstream: Upstream = "off"
+    private_recipient: Recipient | None = None
+    fork_environment: Annotated[Word, Field(max_length=200)] = ""
+
+    @property
+    def cron(self) -> str:
+        """When the night begins, as a schedule."""
+        hour, _colon, minute = self.at.partition(":")
+        return f"{int(minute)} {int(hour)} * * *"
+
+    @property
+    def seed_paths(self) -> tuple[str, ...]:
+        """What a pull request has to touch to change seeds, as patterns of GitHub's."""
+        folders = dict.fromkeys((*self.tests, *self.models, *self.docs))
+        named = (Path(folder).as_posix() for folder in folders)
+        patterns = [_GLOB.sub(r"\\\1", name) + "/**" for name in named if name != "."]
+        return tuple(patterns) if folders and len(patterns) == len(folders) else ("**.py",)
+
+
+def checked(**given: Any) -> Answers:
+    """The answers. Raises UserError that names the first one that does not fit, and what would."""
+    try:
+        answers = Answers(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0])
+        option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
+        remedy = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "literal_error":
+            choices = first["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", ")
+            close = nearest.extractOne(str(first["input"]), choices, score_cutoff=50)
+            remedy = f"{f'did you mean {close[0]}? ' if close else ''}It has to be one of {', '.join(choices)}"
+        raise UserError(f"{option}: {str(first['input'])[:80]!r} does not fit", remedy) from error
+    _check_together(answers)
+    return answers
+
+
+def _check_together(answers: Answers) -> None:
+    seeds = {"bump": answers.tests, "pull-request": (*answers.tests, *answers.models, *answers.docs)}
+    for workflow in answers.workflows:
+        if workflow in seeds and not seeds[workflow]:
+            raise UserError(
+                f"the workflow {workflow} needs tests: the calls that they make are what is looked at",
+                "name their directory with --tests",
+            )
+    if not answers.target.endswith(".whl") and not answers.target.startswith("python:"):
+        parse_spec(answers.target)

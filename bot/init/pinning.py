@@ -1,0 +1,68 @@
+"""The Action that written workflows use, pinned to a commit where its repository can be asked."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from typing import NamedTuple
+
+from fuzz_core.ir.errors import UserError
+
+DEFAULT = "nightfuzz/nightfuzz@v1"
+SERVER = "https://github.com"
+SECONDS = 30
+_FORM = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)@([A-Za-z0-9_][A-Za-z0-9_./-]*)")
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+class Action(NamedTuple):
+    """`OWNER/NAME` and the reference in it. commit: its hash, empty where it is not known. server: where it is."""
+
+    repository: str
+    reference: str
+    commit: str = ""
+    server: str = SERVER
+
+    @property
+    def pin(self) -> str:
+        """What stands behind the `@`, with the comment that says which version that is."""
+        if not self.commit:
+            return f"{self.reference} # zizmor: ignore[unpinned-uses]"
+        return self.commit if self.commit == self.reference else f"{self.commit} # {self.reference}"
+
+    @property
+    def page(self) -> str:
+        """The address of the documentation of that version."""
+        return f"{self.server}/{self.repository}/blob/{self.commit or self.reference}/docs/github-action.md"
+
+
+def action_of(text: str, server: str = SERVER) -> Action:
+    """Reads OWNER/REPO@REF. Raises UserError for anything else."""
+    found = _FORM.fullmatch(text.strip())
+    if not found or ".." in found[2] or found[1].endswith(("/.", "/..")):
+        raise UserError(f"--action: {text[:80]!r} does not fit", f"write OWNER/REPO@REF, such as {DEFAULT}")
+    repository, reference = found.groups()
+    return Action(repository, reference, reference if _HASH.fullmatch(reference) else "", server)
+
+
+def pinned(action: Action, address: str | None = None) -> Action:
+    """The same at the commit that its tag or branch names now; as it was where the repository can't be asked.
+
+    address: of the repository, for git.
+    """
+    if action.commit:
+        return action
+    where = address or f"{action.server}/{action.repository}"
+    names = [f"refs/tags/{action.reference}^{{}}", f"refs/tags/{action.reference}", f"refs/heads/{action.reference}"]
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": ""}
+    try:
+        answer = subprocess.run(
+            ["git", "ls-remote", "--quiet", "--", where, *names],
+            capture_output=True, text=True, timeout=SECONDS, env=environment,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return action
+    heads = {name: commit for commit, _tab, name in (line.partition("\t") for line in answer.stdout.splitlines())}
+    commit = next((heads[name] for name in names if name in heads), "")
+    return action._replace(commit=commit) if _HASH.fullmatch(commit) else action

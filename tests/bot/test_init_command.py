@@ -1,0 +1,168 @@
+"""`nightfuzz init` in a project: questions, files, keys, and what it refuses."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+from pathlib import Path
+
+import pyrage
+import pytest
+import typer
+from ruamel.yaml import YAML
+from typer.testing import CliRunner, Result
+
+from bot.init.command import FOLDER, init_command
+from bot.init.detecting import look_at
+from bot.init.keys import key_pair
+from fuzz_core.ir.errors import UserError
+
+APP = typer.Typer()
+APP.command()(init_command)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    (root / "tests").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / "tests/test_loss.py").write_text("import os\nimport torch\nfrom torch import nn\n")
+    return root
+
+
+def run(project: Path, *arguments: str, answers: str | None = None) -> Result:
+    return CliRunner().invoke(APP, ["--into", str(project), "--no-pin", *arguments], input=answers)
+
+
+def written(project: Path, name: str = "nightfuzz.yml") -> dict[str, object]:
+    (job,) = YAML(typ="safe", pure=True).load((project / FOLDER / name).read_text())["jobs"].values()
+    values: dict[str, object] = job["with"]
+    return values
+
+
+class DescribeInit:
+    def test_it_asks_nothing_with_yes_and_takes_what_it_sees(self, project: Path) -> None:
+        done = run(project, "--yes")
+        assert done.exit_code == 0, done.output
+        assert written(project) == {
+            "target": "torch-nightly", "time": "45m", "runs-on": '["ubuntu-latest"]', "tests": "tests"
+        }  # fmt: skip
+
+    def test_it_asks_what_flags_have_not_said(self, project: Path) -> None:
+        done = run(project, "--target", "torch==2.13.0", answers="nightly, bump\nself-hosted, gpu\n-\ntests\n")
+        assert done.exit_code == 2
+        assert "bump needs tests" in done.output
+        done = run(project, "--target", "torch==2.13.0", answers="nightly, bump\nself-hosted, gpu\n\n")
+        assert done.exit_code == 0, done.output
+        assert written(project)["target"] == "torch==2.13.0"
+        assert written(project, "nightfuzz-bump.yml")["runs-on"] == '["self-hosted", "gpu"]'
+
+    def test_it_explains_each_permission_and_says_what_is_next(self, project: Path) -> None:
+        done = run(project, "--yes", "--runs-on", "self-hosted", "--fork-environment", "forks")
+        for told in ("contents", "issues", "security-events", "one issue for each cause", "no permission, no secret"):
+            assert told in done.output
+        assert "labels self-hosted: https://github.com/nightfuzz/nightfuzz/blob/v1/docs/github-action.md" in done.output
+        assert "environment forks with required reviewers" in done.output
+        assert "Bugs that must not be public are only counted" in done.output
+
+    def test_it_overwrites_only_when_told_to_and_never_half(self, project: Path) -> None:
+        assert run(project, "--yes").exit_code == 0
+        file = project / FOLDER / "nightfuzz.yml"
+        file.write_text("mine")
+        done = run(project, "--yes", "--workflow", "bump", "--workflow", "nightly")
+        assert done.exit_code == 2
+        assert "nightfuzz.yml is there already" in done.output
+        assert file.read_text() == "mine"
+        assert not (project / FOLDER / "nightfuzz-bump.yml").exists()
+        assert run(project, "--yes", "--force").exit_code == 0
+        assert file.read_text() != "mine"
+
+    def test_it_writes_nowhere_else(self, project: Path, tmp_path: Path) -> None:
+        assert "in no git repository" in run(tmp_path, "--yes").output
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (project / ".github").symlink_to(outside)
+        done = run(project, "--yes", "--force")
+        assert done.exit_code == 2
+        assert "leads out of" in done.output
+        assert list(outside.iterdir()) == []
+
+    def test_it_works_from_a_folder_inside(self, project: Path) -> None:
+        assert run(project / "tests", "--yes").exit_code == 0
+        assert (project / FOLDER / "nightfuzz.yml").exists()
+
+    def test_wrong_flags_write_nothing(self, project: Path) -> None:
+        for arguments in (["--upstream", "on"], ["--action", "x"], ["--target", "a\nb"], ["--tests", "${{ x }}"]):
+            assert run(project, "--yes", *arguments).exit_code == 2
+        assert not (project / ".github").exists()
+
+
+class DescribePrivateKey:
+    def test_the_public_half_goes_into_the_files_and_the_secret_to_its_owner(
+        self, project: Path, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "config" / "my.agekey"
+        done = run(project, "--yes", "--private-key", "--key-file", str(file))
+        assert done.exit_code == 0, done.output
+        public = str(written(project)["private-recipient"])
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        secret = file.read_text().splitlines()[-1]
+        closed = pyrage.encrypt(b"found", [pyrage.x25519.Recipient.from_str(public)])
+        assert pyrage.decrypt(closed, [pyrage.x25519.Identity.from_str(secret)]) == b"found"
+        assert public in done.output
+        assert secret not in done.output
+        assert all(secret not in each.read_text() for each in (project / FOLDER).iterdir())
+
+    def test_a_key_that_is_there_is_used_again_and_never_overwritten(self, tmp_path: Path) -> None:
+        file = tmp_path / "k"
+        first, second = key_pair(file), key_pair(file)
+        assert (first.made, second.made) == (True, False)
+        assert first.public == second.public
+        file.write_text("something else")
+        with pytest.raises(UserError, match="holds no key"):
+            key_pair(file)
+        assert file.read_text() == "something else"
+
+    def test_it_is_never_put_into_a_repository(self, project: Path, tmp_path: Path) -> None:
+        done = run(project, "--yes", "--private-key", "--key-file", str(project / "k"))
+        assert done.exit_code == 2
+        assert "inside a git repository" in done.output
+        assert not (project / FOLDER).exists()
+        (tmp_path / "link").symlink_to(project)
+        with pytest.raises(UserError, match="inside a git repository"):
+            key_pair(tmp_path / "link" / "k")
+
+    def test_two_keys_are_one_too_many(self, project: Path, tmp_path: Path) -> None:
+        public = str(pyrage.x25519.Identity.generate().to_public())
+        flags = ["--private-key", "--private-recipient", public, "--key-file", str(tmp_path / "k")]
+        assert "use one of the two" in run(project, "--yes", *flags).output
+        assert not (tmp_path / "k").exists()
+
+
+class DescribeLookAt:
+    def test_it_sees_the_library_in_use_most_and_where_tests_are(self, tmp_path: Path) -> None:
+        for name, text in {
+            "train.py": "import tensorflow as tf",
+            "pkg/a.py": "from keras import layers\n",
+            "pkg/b.py": "    import torch\n",
+            "pkg/tests/unit/test_a.py": "",
+            "pkg/tests/test_b.py": "import torchvision.models",
+            "checks/loss_test.py": "",
+            ".venv/lib/test_x.py": "import jittor\n" * 100,
+            "node_modules/test_y.py": "import jittor\n",
+        }.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        found = look_at(tmp_path)
+        assert set(found.libraries) == {"tensorflow", "torch"}
+        assert found.tests == ("checks", "pkg/tests")
+
+    def test_an_empty_project_has_neither(self, tmp_path: Path) -> None:
+        assert look_at(tmp_path) == ((), ())
+        assert look_at(tmp_path).target is None
+
+    def test_links_and_strange_files_are_passed_over(self, tmp_path: Path) -> None:
+        (tmp_path / "loop").symlink_to(tmp_path)
+        (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere")
+        (tmp_path / "bytes.py").write_bytes(b"\xff\xfeimport torch\nimport torch")
+        assert look_at(tmp_path).libraries == ("torch",)

@@ -1,0 +1,148 @@
+"""What `nightfuzz init` writes, whatever it was told: clean by every checker, and values arrive as they were given."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+from checking import actionlint_findings, schema_errors, zizmor_findings
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from bot.init.answers import WORKFLOWS, checked
+from bot.init.pinning import DEFAULT, Action, action_of, pinned
+from bot.init.rendering import rendered
+from fuzz_core.ir.errors import UserError
+
+KEY = str(pyrage.x25519.Identity.generate().to_public())
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ODD = 'it\'s #1: a "test" & {x} [y] %z @w | > ! * ?, é'.replace(",", "")
+ACTIONS = [
+    action_of(DEFAULT),
+    action_of(f"my-org/fuzz.er@{COMMIT}"),
+    Action("o/r", "v1.2/x", COMMIT, "https://ghe.example"),
+]
+VARIANTS: dict[str, list[Any]] = {
+    "target": ["torch-nightly", "index:https://x.example/simple#torch"],
+    "runs_on": [("ubuntu-latest",), ("self-hosted", "GPU 1", "a_b.c-d")],
+    "tests": [("tests",), ("a b", ODD, "x/y"), (".",)],
+    "shards": [1, 256],
+    "private_recipient": [None, KEY],
+    "fork_environment": ["", ODD],
+}
+PLAIN = st.text(st.characters(whitelist_categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=60)
+
+
+def read(text: str) -> Any:
+    return YAML(typ="safe", pure=True).load(text)
+
+
+class DescribeRendered:
+    def test_every_file_is_clean_whatever_the_answers(self, tmp_path: Path) -> None:
+        files = []
+        for index, values in enumerate(itertools.product(*VARIANTS.values())):
+            answers = checked(
+                workflows=WORKFLOWS, models=("m",), baseline="torch==2.0.0", upstream="draft", at="23:59",
+                **dict(zip(VARIANTS, values, strict=True)),
+            )  # fmt: skip
+            for name, text in rendered(answers, ACTIONS[index % len(ACTIONS)]).items():
+                files.append(tmp_path / f"{index}-{name}")
+                files[-1].write_text(text)
+        assert len(files) == 5 * 96
+        assert schema_errors("github-workflows", files) == ""
+        assert zizmor_findings(files) == ""
+        assert actionlint_findings(files) == []
+
+    @given(folder=PLAIN, environment=PLAIN, baseline=PLAIN)
+    def test_text_arrives_as_it_was_given_or_is_refused(self, folder: str, environment: str, baseline: str) -> None:
+        try:
+            answers = checked(
+                workflows=WORKFLOWS, tests=(folder,), fork_environment=environment, baseline=baseline
+            )  # fmt: skip
+        except UserError:
+            return
+        files = {name: read(text) for name, text in rendered(answers, ACTIONS[0]).items()}
+        (night,), (pull,) = (files[name]["jobs"].values() for name in ("nightfuzz.yml", "nightfuzz-pull-request.yml"))
+        assert night["with"]["tests"] == pull["with"]["tests"] == folder
+        assert night["with"]["baseline"] == baseline
+        assert pull["with"]["fork-environment"] == environment
+
+    def test_lists_and_labels_are_read_back(self) -> None:
+        answers = checked(tests=("a", "b/c"), runs_on=("self-hosted", "gpu"))
+        (job,) = read(rendered(answers, ACTIONS[0])["nightfuzz.yml"])["jobs"].values()
+        assert job["with"]["tests"] == "a, b/c"
+        assert json.loads(job["with"]["runs-on"]) == ["self-hosted", "gpu"]
+
+    def test_a_pull_request_is_looked_at_where_it_touches_seeds(self) -> None:
+        answers = checked(workflows=("pull-request",), tests=("tests", "a [b]*"), models=("tests",))
+        paths = read(rendered(answers, ACTIONS[0])["nightfuzz-pull-request.yml"])["on"]["pull_request"]["paths"]
+        assert paths == ["tests/**", "a \\[b\\]\\*/**"]
+
+    def test_the_schedule_is_in_utc(self) -> None:
+        assert checked(at="4:05").cron == "5 4 * * *"
+
+
+class DescribeChecked:
+    @pytest.mark.parametrize(
+        ("given_", "problem", "remedy"),
+        [
+            ({"workflows": ["nigthly"]}, "--workflow: 'nigthly'", "did you mean nightly?"),
+            ({"target": "torch==2.13.0\nevil: true"}, "--target", "one line"),
+            ({"target": "${{ github.token }}"}, "--target", "no ${{ }} here"),
+            ({"target": ""}, "--target", "at least 1"),
+            ({"target": "torhc"}, "'torhc' holds no library", "did you mean torch?"),
+            ({"fork_environment": "a${{ secrets.X }}"}, "--fork-environment", "no ${{ }}"),
+            ({"tests": ["../x"]}, "--tests: '../x'", "inside the repository"),
+            ({"tests": ["/x"]}, "--tests: '/x'", "inside the repository"),
+            ({"tests": ["a,b"]}, "--tests: 'a,b'", "without commas"),
+            ({"tests": ["a\n- b"]}, "--tests", "one line"),
+            ({"runs_on": ['gpu"]']}, "--runs-on", "a runner's label"),
+            ({"runs_on": []}, "--runs-on", "at least 1"),
+            ({"time": "soon"}, "--time: 'soon'", "write 45m"),
+            ({"at": "25:00"}, "--at: '25:00'", "such as 03:17"),
+            ({"shards": 0}, "--shards", "greater than or equal to 1"),
+            ({"upstream": "on"}, "--upstream: 'on'", "one of off, draft, approved"),
+            ({"private_recipient": "AGE-SECRET-KEY-1"}, "--private-recipient", "public key of age"),
+            ({"workflows": ["bump"]}, "the workflow bump needs tests", "--tests"),
+        ],
+    )
+    def test_it_names_the_option_and_what_fits(self, given_: dict[str, Any], problem: str, remedy: str) -> None:
+        with pytest.raises(UserError) as error:
+            checked(**given_)
+        assert problem in error.value.problem
+        assert remedy in error.value.remedy
+
+
+class DescribeAction:
+    @pytest.mark.parametrize(
+        "text",
+        ["nightfuzz", "a/b", "a/b@", "@v1", "a/b@v1 # x", "a/b@${{ x }}", "a/b@-v", "a/b/c@v1", "a/b@v..1", "a/..@v1"],
+    )
+    def test_it_refuses_what_is_no_reference(self, text: str) -> None:
+        with pytest.raises(UserError, match="OWNER/REPO@REF"):
+            action_of(text)
+
+    def test_it_is_pinned_to_what_the_tag_or_branch_names(self, tmp_path: Path) -> None:
+        def git(*arguments: str) -> str:
+            who = ["-c", "user.name=n", "-c", "user.email=e@localhost", "-c", "tag.gpgsign=false"]
+            return subprocess.check_output(["git", *who, *arguments], cwd=tmp_path, text=True).strip()
+
+        git("init", "-q", "-b", "main")
+        git("commit", "-q", "--allow-empty", "-m", "one", "--no-gpg-sign")
+        git("tag", "-a", "v1", "-m", "annotated")
+        tagged = git("rev-parse", "HEAD")
+        git("tag", "v1.1")
+        git("commit", "-q", "--allow-empty", "-m", "two", "--no-gpg-sign")
+        address = tmp_path.as_uri()
+        assert pinned(action_of("o/r@v1"), address).pin == f"{tagged} # v1"
+        assert pinned(action_of("o/r@v1.1"), address).commit == tagged
+        assert pinned(action_of("o/r@main"), address).commit == git("rev-parse", "HEAD")
+        assert pinned(action_of("o/r@v9"), address).pin == "v9 # zizmor: ignore[unpinned-uses]"
+        assert pinned(action_of("o/r@v1"), (tmp_path / "gone").as_uri()).commit == ""
+        assert pinned(action_of(f"o/r@{COMMIT}"), "/nowhere").pin == COMMIT

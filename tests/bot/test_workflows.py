@@ -1,0 +1,216 @@
+"""The workflows and the Action that we ship: clean by every checker, and what they promise about permissions is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
+from expressions import condition, evaluate
+
+from bot.action.pins import reader_of
+from bot.init.answers import WORKFLOWS, checked
+from bot.init.pinning import DEFAULT, action_of
+from bot.init.rendering import PERMISSIONS, file_name, rendered
+
+ROOT = Path(__file__).parents[2]
+ACTION = loaded(ROOT / "action.yml")
+CALLED = {name: loaded(ROOT / f".github/workflows/{name}.yml") for name in ("nightfuzz", "nightfuzz-pr")}
+WORKFLOW_FILES = sorted([*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("docs/examples/*.yml")])
+ALL_FILES = [ROOT / "action.yml", *WORKFLOW_FILES]
+EXAMPLES = {name: loaded(ROOT / "docs/examples" / file_name(name)) for name in WORKFLOWS}
+FORK, OWN = {"repo": {"full_name": "someone/project"}}, {"repo": {"full_name": "owner/project"}}
+EVENTS: dict[str, Any] = {
+    "schedule": {},
+    "own": {"pull_request": {"head": OWN, "number": 7}},
+    "fork": {"pull_request": {"head": FORK, "number": 7}},
+    "deleted fork": {"pull_request": {"head": {"repo": None}, "number": 7}},
+}
+
+
+def steps_of(data: Any) -> list[Any]:
+    if "runs" in data:
+        return list(data["runs"]["steps"])
+    return [step for job in data["jobs"].values() for step in job.get("steps", [])]
+
+
+class DescribeChecks:
+    def test_the_schemas_fit(self) -> None:
+        assert schema_errors("github-workflows", WORKFLOW_FILES) == ""
+        assert schema_errors("github-actions", [ROOT / "action.yml"]) == ""
+
+    def test_zizmor_finds_nothing(self) -> None:
+        assert zizmor_findings(ALL_FILES) == ""
+
+    def test_actionlint_finds_nothing(self) -> None:
+        assert actionlint_findings(WORKFLOW_FILES) == []
+
+    def test_the_checkers_do_look(self, tmp_path: Path) -> None:
+        bad = tmp_path / "bad.yml"
+        bad.write_text(
+            "on: pull_request_target\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
+            "      - uses: actions/checkout@v4\n"
+            "      - run: echo ${{ github.event.pull_request.title }}\n        iff: x\n"
+        )
+        assert "iff" in schema_errors("github-workflows", [bad])
+        assert "template-injection" in zizmor_findings([bad])
+        assert any("potentially untrusted" in line for line in actionlint_findings([bad]))
+
+
+@pytest.mark.parametrize("file", ALL_FILES, ids=lambda file: file.name)
+class DescribeEveryFile:
+    def test_third_party_actions_are_pinned_by_commit_with_their_version(self, file: Path) -> None:
+        uses = re.findall(r"^\s*(?:- )?uses: (\S+)(.*)$", file.read_text(), re.MULTILINE)
+        strangers = [(name, rest) for name, rest in uses if not name.startswith(("$/", "nightfuzz/nightfuzz"))]
+        for name, rest in strangers:
+            assert re.fullmatch(r"[\w-]+/[\w-]+(/[\w-]+)?@[0-9a-f]{40}", name)
+            assert re.fullmatch(r" # v\d+\.\d+\.\d+", rest)
+
+    def test_one_action_has_one_version(self, file: Path) -> None:
+        pins = {
+            tuple(name.split("@"))
+            for each in ALL_FILES
+            for name in re.findall(r"uses: ((?!nightfuzz/)[\w/-]+@\S+)", each.read_text())
+        }
+        assert len({name for name, _version in pins}) == len(pins)
+
+    def test_no_expression_is_spliced_into_a_script(self, file: Path) -> None:
+        assert all("${{" not in step.get("run", "") for step in steps_of(loaded(file)))
+
+    def test_jobs_end_and_say_what_they_may(self, file: Path) -> None:
+        data = loaded(file)
+        for job in data.get("jobs", {}).values():
+            assert "permissions" in job
+            assert "uses" in job or job["timeout-minutes"]
+        assert data.get("permissions", {}) == {}
+
+    def test_checkouts_keep_no_credentials(self, file: Path) -> None:
+        for step in steps_of(loaded(file)):
+            if step.get("uses", "").startswith("actions/checkout"):
+                assert step["with"]["persist-credentials"] is False
+
+
+class DescribeReusableWorkflows:
+    def test_both_plan_and_fuzz_in_the_same_way(self) -> None:
+        one, other = ({name: dict(job) for name, job in data["jobs"].items()} for data in CALLED.values())
+        for job in (one["plan"], other["plan"], other["fuzz"]):
+            job.pop("if")
+            job.pop("environment", None)
+        one["fuzz"].pop("if")
+        assert one["plan"] == other["plan"]
+        assert one["fuzz"] == other["fuzz"]
+
+    @pytest.mark.parametrize("name", CALLED)
+    def test_inputs_are_documented_typed_used_and_known_to_the_action(self, name: str) -> None:
+        text = (ROOT / f".github/workflows/{name}.yml").read_text()
+        for key, spec in CALLED[name]["on"]["workflow_call"]["inputs"].items():
+            assert spec["description"]
+            assert spec["type"] in {"string", "number", "boolean"}
+            assert f"inputs.{key}" in text
+        for step in steps_of(CALLED[name]):
+            if step.get("uses") == "$/":
+                assert set(step["with"]) <= set(ACTION["inputs"])
+
+    @pytest.mark.parametrize("name", CALLED)
+    def test_the_job_that_fuzzes_has_no_token_no_secret_and_no_checkout(self, name: str) -> None:
+        job = CALLED[name]["jobs"]["fuzz"]
+        assert job["permissions"] == {}
+        assert "secrets." not in str(job)
+        assert "token" not in str(job)
+        assert all("checkout" not in step["uses"] for step in job["steps"])
+        assert job["strategy"]["fail-fast"] is False
+
+    def test_jobs_with_permissions_are_hosted_and_have_just_these(self) -> None:
+        night, pull = (data["jobs"] for data in CALLED.values())
+        assert {job["runs-on"] for jobs in (night, pull) for name, job in jobs.items() if name != "fuzz"} == {
+            "ubuntu-latest"
+        }
+        assert night["plan"]["permissions"] == pull["plan"]["permissions"] == {"contents": "read"}
+        writes = {"contents": "write", "issues": "write", "security-events": "write"}
+        assert night["report"]["permissions"] == writes
+        assert pull["report"]["permissions"] == {
+            "pull-requests": "write", "checks": "write", "contents": "read", "security-events": "write"
+        }  # fmt: skip
+
+    def test_nights_wait_for_each_other_and_pushes_replace_each_other(self) -> None:
+        night, pull = (data["concurrency"] for data in CALLED.values())
+        assert night == {"group": "nightfuzz-${{ inputs.state-branch }}", "cancel-in-progress": False}
+        assert pull["cancel-in-progress"] is True
+        assert "github.event.pull_request.number" in pull["group"]
+
+    @pytest.mark.parametrize("event", EVENTS)
+    @pytest.mark.parametrize("environment", ["", "forks"])
+    def test_forks_reach_no_runner_without_approval(self, event: str, environment: str) -> None:
+        contexts = {
+            "github": {"event": EVENTS[event], "repository": "owner/project"},
+            "inputs": {"fork-environment": environment},
+        }
+        functions = {"success": lambda: True, "cancelled": lambda: False}
+        pull, night = CALLED["nightfuzz-pr"]["jobs"], CALLED["nightfuzz"]["jobs"]
+        forked = "fork" in event
+        assert condition(pull["plan"]["if"], contexts, functions) == (not forked or environment != "")
+        approved = evaluate(pull["fuzz"]["environment"].strip()[3:-2], contexts, {})
+        assert approved == (environment if forked else "")
+        planned = {**contexts, "needs": {"plan": {"outputs": {"matrix": "{}"}}}}
+        assert condition(pull["report"]["if"], planned, functions) == (not forked)
+        assert condition(night["plan"]["if"], contexts, functions) == (event == "schedule")
+
+    @pytest.mark.parametrize("name", CALLED)
+    def test_nothing_to_fuzz_is_nothing_to_report(self, name: str) -> None:
+        functions = {"success": lambda: True, "cancelled": lambda: False}
+        contexts = {"github": {"event": {}, "repository": "o/p"}, "needs": {"plan": {"outputs": {"matrix": ""}}}}
+        jobs = CALLED[name]["jobs"]
+        assert not condition(jobs["fuzz"]["if"], contexts, functions)
+        assert not condition(jobs["report"]["if"], contexts, functions)
+
+
+class DescribeCallers:
+    def test_the_examples_are_what_init_writes(self) -> None:
+        answers = checked(workflows=WORKFLOWS, runs_on=("self-hosted", "gpu"), tests=("tests",))
+        written = {file.name: file.read_text() for file in ROOT.glob("docs/examples/*.yml")}
+        assert written == rendered(answers, action_of(DEFAULT))
+
+    @pytest.mark.parametrize("name", [name for name in WORKFLOWS if name != "report"])
+    def test_they_grant_what_the_called_workflow_asks_for_and_no_more(self, name: Any) -> None:
+        (job,) = EXAMPLES[name]["jobs"].values()
+        called = CALLED[re.search(r"workflows/([\w-]+)\.yml@", job["uses"])[1]]  # type: ignore[index]
+        needed: dict[str, str] = {}
+        for each in called["jobs"].values():
+            for permission, level in each["permissions"].items():
+                needed[permission] = max(level, needed.get(permission, ""))
+        assert job["permissions"] == needed == {row.name: row.level for row in PERMISSIONS[name]}
+        assert set(job["with"]) <= set(called["on"]["workflow_call"]["inputs"])
+
+    def test_what_tells_of_forks_listens_to_the_others_by_their_names(self) -> None:
+        listened = EXAMPLES["report"]["on"]["workflow_run"]["workflows"]
+        assert listened == [EXAMPLES["pull-request"]["name"], EXAMPLES["bump"]["name"]]
+        (job,) = EXAMPLES["report"]["jobs"].values()
+        for event, repository, runs in [
+            ("pull_request", "someone/project", True),
+            ("pull_request", "owner/project", False),
+            ("push", "someone/project", False),
+        ]:
+            run = {"event": event, "head_repository": {"full_name": repository}}
+            contexts = {"github": {"event": {"workflow_run": run}, "repository": "owner/project"}}
+            assert condition(job["if"], contexts, {"success": lambda: True}) is runs
+        assert set(job["steps"][1]["with"]) <= set(ACTION["inputs"])
+
+    def test_the_bump_caller_hears_of_every_file_that_names_dependencies(self) -> None:
+        paths = EXAMPLES["bump"]["on"]["pull_request"]["paths"]
+        patterns = [re.compile(_pattern(path)) for path in paths]
+        names = [
+            "requirements.txt", "requirements-dev.txt", "ci/requirements/gpu.in", "constraints.txt", "pyproject.toml",
+            "a/b/uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "pylock.ci.toml", "Pipfile", "Pipfile.lock",
+            "environment.yml", "environment-gpu.yaml", "conda.yml", "ci/dev-requirements.in",
+        ]  # fmt: skip
+        for name in names:
+            assert reader_of(name)
+            assert any(pattern.fullmatch(name) for pattern in patterns)
+
+
+def _pattern(path: str) -> str:
+    """A filter pattern of GitHub's as a regular expression."""
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    return "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*)", path))
