@@ -84,9 +84,13 @@ class Request(Part):
 
 
 class Draft(Part):
-    """A report for another repository. text: the digest of the exact text; url: where it was filed, empty before."""
+    """A report for another repository. source: the issue of the bug. text: the digest of the exact text.
+
+    url: where it was filed, empty before. refused: what was found against it when it was last approved.
+    """
 
     number: Number
+    source: Number
     upstream: Name
     text: Fingerprint
     url: Link = ""

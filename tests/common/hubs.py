@@ -15,6 +15,7 @@ from bot.issues.doing import Done, carry_out, look
 from bot.issues.filings import Filings
 from bot.issues.planning import Rules, plan
 from bot.issues.wanted import Umbrella, Wanted
+from bot.upstream.elsewhere import Elsewhere
 
 
 def hub_of(repo: Repository, time: FakeTime | None = None, token: str | None = None, name: str = "") -> Hub:
@@ -32,3 +33,12 @@ def night(hub: Hub, filings: Filings, time: FakeTime, *wanted: Wanted, umbrellas
     existing, gone = look(hub, filings)
     rules = Rules(authors=frozenset({hub.login()}))
     return carry_out(hub, plan(wanted, existing, filings, rules, time.now, umbrellas, gone), filings, time.clock)
+
+
+def elsewhere_of(repo: Repository, home: Repository, time: FakeTime | None = None) -> Elsewhere:
+    """The bot in a repository of others."""
+    time = time or FakeTime()
+    return Elsewhere.open(
+        TokenAuth(Secret(repo.token)), repo.name, home.name, repo.server.url, clock=time.clock, sleep=time.sleep,
+        limits=Limits(in_all=1e9), rng=random.Random(1),
+    )  # fmt: skip

@@ -41,6 +41,47 @@ def cluster(*names: str, **more: Any) -> Wanted:
     return Wanted(**{**usual, **more})
 
 
+REPORT = """### Describe the bug
+
+Found by fuzzing. Expected a result or a Python exception.
+
+```python
+import fakelib
+
+fakelib.NAME(0)
+```
+
+It reproduces in 5 of 5 fresh processes. Input: valid.
+First bad version: 1
+
+| mode | shows it |
+|---|---|
+| cpu | yes |
+
+```text
+RuntimeError: no such thing
+```
+
+fakelib version: 1
+
+Not checked:
+"""
+
+
+def reportable(name: str, **more: Any) -> Wanted:
+    """A cluster whose report has everything that a tracker asks for."""
+    api = f"fakelib.{name}"
+    usual: dict[str, Any] = {
+        "library": "fakelib",
+        "signatures": {fingerprint(name): f"{api}: RuntimeError: no such thing as <value> in the table"},
+        "title": f"{api}(0): RuntimeError: no such thing as 'x' in the table",
+        "body": REPORT.replace("NAME", name),
+        "api": api,
+        "kind": "internal-error",
+    }
+    return cluster(name, **{**usual, **more})
+
+
 HEAD = "### Describe the bug\n\nFound by fuzzing.\n\n"
 FOOT = "\nNot checked:\n\n- nightly builds\n"
 

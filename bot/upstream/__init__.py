@@ -1,0 +1,1 @@
+"""Reports to the library's own tracker: drafted here, read and approved by a person, filed once."""

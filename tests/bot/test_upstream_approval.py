@@ -1,0 +1,204 @@
+"""From a command to a report in another repository, on a GitHub server: what is filed, when, and by whose word."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from clocks import FakeTime
+from githubserver import BOT, Server, token_of
+from hubs import elsewhere_of, hub_of, night
+from issueworld import reportable
+
+from bot.issues.filings import Draft, Filings
+from bot.issues.labels import APPROVE, DRAFT
+from bot.issues.wanted import Wanted
+from bot.upstream.approving import Approver, Reviewed, Verified
+from bot.upstream.drafting import Drafter
+from bot.upstream.policies import Mode, Policy
+from fuzz_core.ir.errors import UserError
+
+
+class Story:
+    """The user's repository with the issue of one bug, and the library's own repository."""
+
+    def __init__(self, server: Server) -> None:
+        self.ours, self.theirs = server.repository(), server.repository()
+        # Upstream, the bot is nobody.
+        server.admin("DELETE", f"/repos/{self.theirs.name}/collaborators/{BOT}")
+        self.time = FakeTime()
+        self.hub = hub_of(self.ours, self.time)
+        self.bug = reportable("a")
+        self.filings = night(self.hub, Filings(), self.time, self.bug).filings
+        self.policy = Policy(library="fakelib", repository=self.theirs.name, allowed=True, why="ask first")
+        self.verified = Verified("shown", "2")
+
+    def draft(self, mode: Mode = "approved") -> str:
+        drafter = Drafter(self.hub, mode, {"fakelib": self.policy}, self.wanted, self.time.now)
+        self.filings, said = drafter(self.filings.issues[1], self.filings)
+        return said
+
+    @property
+    def wanted(self) -> dict[str, Wanted]:
+        return {self.bug.fingerprint: self.bug}
+
+    def approve(self, login: str) -> None:
+        self.time.now += timedelta(minutes=1)
+        self.ours.send("POST", f"/issues/{self.record.number}/labels", {"labels": [APPROVE]}, token_of(login))
+
+    def review(self, mode: Mode = "approved") -> Reviewed:
+        approver = Approver(
+            self.hub, mode, {"fakelib": self.policy}, self.wanted,
+            lambda name: elsewhere_of(self.theirs, self.ours, self.time), lambda fingerprint: self.verified,
+            self.time.now,
+        )  # fmt: skip
+        reviewed = approver.review(self.filings)
+        self.filings = reviewed.filings
+        return reviewed
+
+    @property
+    def record(self) -> Draft:
+        return self.filings.drafts[self.bug.fingerprint]
+
+    @property
+    def reports(self) -> list[dict[str, Any]]:
+        return [each for each in self.theirs.all("/issues?state=all") if each["user"]["login"] == BOT]
+
+    def labels(self) -> set[str]:
+        return {label["name"] for label in self.ours.get(f"/issues/{self.record.number}")["labels"]}
+
+    def said(self, number: int) -> str:
+        return "\n".join(each["body"] for each in self.ours.all(f"/issues/{number}/comments"))
+
+
+@pytest.fixture
+def story(github_server: Server) -> Story:
+    return Story(github_server)
+
+
+def test_what_a_person_approved_is_filed_once_and_linked_both_ways(story: Story) -> None:
+    assert story.draft() == "drafted in #2"
+    assert story.reports == []
+    assert story.review().filed == ()
+    story.approve("writer")
+    (url,) = story.review().filed
+    (report,) = story.reports
+    assert report["title"] == story.bug.title
+    assert story.bug.body.strip() in report["body"] and story.filings.issues[1].url in report["body"]
+    assert url in story.said(1) and url in story.said(2)
+    assert story.ours.get("/issues/2")["state"] == "closed"
+    assert story.review().filed == () and "filed already" in story.draft()
+
+
+def test_the_exact_text_is_in_the_draft(story: Story) -> None:
+    story.draft()
+    shown = story.ours.get("/issues/2")
+    assert story.bug.body.strip() in shown["body"] and story.labels() == {DRAFT}
+
+
+@pytest.mark.parametrize("login", ["triager", BOT])
+def test_who_may_label_but_not_write_approves_nothing(story: Story, login: str) -> None:
+    story.draft()
+    story.approve(login)
+    story.review()
+    assert (story.reports, APPROVE in story.labels()) == ([], False)
+    assert "write access" in story.said(2)
+
+
+def test_a_text_that_was_edited_is_not_filed(story: Story) -> None:
+    story.draft()
+    body = story.ours.get("/issues/2")["body"].replace("no such thing", "pwned")
+    story.ours.send("PATCH", "/issues/2", {"body": body}, token_of("maintainer"))
+    story.approve("maintainer")
+    story.review()
+    assert story.reports == [] and "not the one that was drafted" in story.said(2)
+
+
+def test_a_draft_that_is_made_again_has_to_be_approved_again(story: Story) -> None:
+    story.draft()
+    story.approve("writer")
+    story.bug = story.bug._replace(body=story.bug.body.replace("5 of 5", "4 of 5"))
+    assert story.draft() == "drafted in #2"
+    assert APPROVE not in story.labels()
+    assert story.review().filed == ()
+    story.approve("writer")
+    assert len(story.review().filed) == 1 and "4 of 5" in story.reports[0]["body"]
+
+
+@pytest.mark.parametrize("more", [{"private": True}, {"known": True}, {"standing": "fixed"}, {"validity": "invalid"}])
+def test_what_has_changed_since_is_not_filed(story: Story, more: dict[str, Any]) -> None:
+    story.draft()
+    story.approve("writer")
+    story.bug = story.bug._replace(**more)
+    story.review()
+    assert story.reports == [] and "Not filed" in story.said(2)
+
+
+def test_the_newest_build_has_to_show_it(story: Story) -> None:
+    story.draft()
+    story.approve("writer")
+    story.verified = Verified("unknown")
+    story.review()
+    assert APPROVE in story.labels() and "waits" in story.said(2)
+    story.verified = Verified("clean", "3")
+    story.review()
+    assert story.reports == [] and APPROVE not in story.labels() and "does not show it" in story.said(2)
+
+
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        ("fakelib.a(0): RuntimeError: no such thing as 'x' in the table", ""),
+        ("Crash in a", "I see this:\n\n    RuntimeError: no such thing as 7 in the table"),
+    ],
+)
+def test_what_is_reported_already_is_shown_and_filed_on_a_second_word(story: Story, title: str, body: str) -> None:
+    story.theirs.send("POST", "/issues", {"title": title, "body": body}, token_of("stranger"))
+    story.draft()
+    story.approve("writer")
+    story.review()
+    assert story.reports == [] and f"`{story.theirs.name}#1`" in story.said(2)
+    story.approve("writer")
+    assert len(story.review().filed) == 1
+
+
+def test_other_reports_are_no_duplicates(story: Story) -> None:
+    story.theirs.send("POST", "/issues", {"title": "fakelib.a is slow", "body": "very"}, token_of("stranger"))
+    story.draft()
+    story.approve("writer")
+    assert len(story.review().filed) == 1
+
+
+def test_a_run_that_died_after_filing_is_taken_up(story: Story) -> None:
+    story.draft()
+    story.approve("writer")
+    before = story.filings
+    (url,) = story.review().filed
+    story.filings = before
+    story.ours.send("PATCH", "/issues/2", {"state": "open"})
+    assert story.review().filed == (url,) and len(story.reports) == 1
+
+
+def test_off_and_draft_file_nothing(story: Story) -> None:
+    with pytest.raises(UserError, match="are off"):
+        story.draft("off")
+    story.draft("draft")
+    story.approve("writer")
+    story.review("draft")
+    assert story.reports == [] and "by hand" in story.said(2)
+
+
+def test_a_tracker_that_says_no_gets_no_draft(story: Story) -> None:
+    story.policy = story.policy.model_copy(update={"allowed": False})
+    with pytest.raises(UserError, match="does not want it"):
+        story.draft()
+    assert len(story.ours.all("/issues?state=all")) == 1
+
+
+def test_a_strangers_copy_of_a_draft_is_none(story: Story) -> None:
+    story.draft()
+    body = story.ours.get("/issues/2")["body"]
+    story.ours.send("POST", "/issues", {"title": "Draft", "body": body}, token_of("stranger"))
+    story.ours.send("POST", "/issues/3/labels", {"labels": [APPROVE]}, token_of("writer"))
+    assert story.review().filed == ()

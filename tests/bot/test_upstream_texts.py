@@ -1,0 +1,134 @@
+"""What is reported to a library's own tracker, and how a person sees it beforehand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from issueworld import cluster, reportable
+from markdown_it import MarkdownIt
+
+from bot.issues.labels import APPROVE
+from bot.upstream.advisories import content, instructions
+from bot.upstream.policies import Policy, policies, policy_of
+from bot.upstream.texts import LONGEST, Text, draft, refuse, shown, text_of
+from fuzz_core.ir.errors import UserError
+
+POLICY = Policy(
+    library="fakelib", repository="o/fakelib", allowed=True, why="ask first", refused_apis=("fakelib.raw.*",)
+)
+
+
+def reason(policy: Policy = POLICY, **more: object) -> str:
+    wanted = reportable("a", **more)
+    try:
+        refuse(wanted, policy, text_of(wanted))
+    except UserError as error:
+        return error.problem
+    return ""
+
+
+def test_a_whole_report_of_a_public_bug_is_fine() -> None:
+    assert reason() == ""
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"private": True}, "not told in public"),
+        ({"known": True}, "known already"),
+        ({"standing": "fixed"}, "fixed"),
+        ({"validity": "invalid"}, "input"),
+        ({"batched": True}, "input"),
+        ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "alone"),
+        ({"body": "see title"}, "lacks a standalone script"),
+        ({"title": "fakelib.a(1): wrong result"}, "by which rules results were compared"),
+    ],
+)
+def test_what_is_refused(more: dict[str, object], said: str) -> None:
+    assert said in reason(**more)
+
+
+def test_raw_apis_are_fine_where_another_shows_it_too() -> None:
+    assert reason(api="fakelib.raw.a", apis=("fakelib.b",)) == ""
+
+
+def test_a_tracker_that_says_no_is_left_alone() -> None:
+    assert "does not want it: ask first" in reason(POLICY.model_copy(update={"allowed": False}))
+
+
+def test_what_a_draft_cannot_show_whole_is_refused() -> None:
+    assert "longer than" in reason(body=reportable("a").body + "x" * LONGEST)
+
+
+def test_our_issue_is_named_where_others_may_see_it() -> None:
+    assert text_of(reportable("a"), "https://x.test/1").body.endswith("Tracked where it was found: https://x.test/1")
+    assert "https" not in text_of(reportable("a")).body
+
+
+lines = st.lists(st.text() | st.sampled_from(["```", "````text", "~~~", "### Title", "@everyone", "<!--"])).map(
+    "\n".join
+)
+
+
+@given(st.text(), lines)
+def test_a_draft_shows_each_sign_or_is_refused(title: str, body: str) -> None:
+    text = text_of(cluster("a", title=title, body=body))
+    page = draft(text, POLICY, 7)
+    try:
+        refuse(reportable("a", title=title, body=body), POLICY, text)
+    except UserError:
+        return
+    assert shown(page) == text
+
+
+@given(lines)
+def test_nothing_in_a_draft_calls_anybody(body: str) -> None:
+    page = draft(text_of(cluster("a", body=f"{body}\n@everyone o/r#1 <img>")), POLICY, 7)
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(page)
+    outside = [token.content for token in tokens if token.type in ("inline", "html_block")]
+    assert not any("@everyone" in each or "o/r#1" in each or "<img>" in each for each in outside)
+    assert any(APPROVE in each for each in outside)
+
+
+def test_an_edited_draft_shows_another_text() -> None:
+    text = Text("t", "line\nline")
+    page = draft(text, POLICY, 7)
+    assert shown(page.replace("\n", "\r\n")) == text
+    changed = shown(page.replace("line\nline", "other"))
+    assert changed is not None and changed.digest != text.digest
+    assert shown("nothing") is None
+
+
+def test_shipped_policies_are_read_and_replaced_one_by_one(tmp_path: Path) -> None:
+    shipped = policies()
+    assert shipped["torch"].repository == "pytorch/pytorch" and not shipped["tensorflow"].takes("tf.raw_ops.Abs")
+    own = tmp_path / "own.toml"
+    own.write_text('[[upstream]]\nlibrary = "jittor"\nrepository = "a/b"\nallowed = true\nwhy = "asked"\n')
+    assert policies(own)["jittor"].allowed and policies(own)["torch"] == shipped["torch"]
+    with pytest.raises(UserError, match="no policy"):
+        policy_of(shipped, "mxnet")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[", "[[upstream]]\n", "x = 1", '[[upstream]]\nlibrary="a"\nrepository="no"\nallowed=true\nwhy=""\n', "\xff"],
+)
+def test_a_policy_file_that_does_not_fit_is_named(tmp_path: Path, content: str) -> None:
+    own = tmp_path / "own.toml"
+    own.write_bytes(content.encode("latin-1"))
+    with pytest.raises(UserError, match=r"own\.toml"):
+        policies(own)
+
+
+def test_written_instructions_say_where_and_that_it_is_private() -> None:
+    text = instructions("title\x1b", "body", policies()["tensorflow"], "tensorflow")
+    assert "g.co/vulnz" in text and "Private" in text and "\x1b" not in text
+    assert "SECURITY.md" in instructions("title", "body", None, "mxnet")
+
+
+def test_a_private_report_keeps_to_the_limits() -> None:
+    made = content("t" * 5_000, "b" * 200_000)
+    assert len(made["summary"]) <= 1024 and len(made["description"]) <= 65_535
