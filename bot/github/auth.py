@@ -28,11 +28,15 @@ class TokenAuth(NamedTuple):
 
 
 class AppAuth(NamedTuple):
-    """A GitHub App. installation: its number; None asks GitHub which one is on the repository."""
+    """A GitHub App. installation: its number; None asks GitHub which one is on the repository.
+
+    permissions: what its tokens may do, like `{"issues": "write"}`; None for all that the app was given.
+    """
 
     app_id: str
     private_key: Secret
     installation: int | None = None
+    permissions: Mapping[str, str] | None = None
 
     def app(self) -> github.Auth.AppAuth:
         """The app itself: requests signed with its key, good for ten minutes each."""
@@ -42,7 +46,8 @@ class AppAuth(NamedTuple):
         """The app where it is installed: PyGithub asks for a token, and for the next one before that ends."""
         if self.installation is None:
             raise ValueError("which installation is not known yet")
-        return github.Auth.AppInstallationAuth(self.app(), self.installation)
+        permissions = None if self.permissions is None else dict(self.permissions)
+        return github.Auth.AppInstallationAuth(self.app(), self.installation, permissions)
 
 
 Auth = TokenAuth | AppAuth
@@ -69,7 +74,7 @@ def from_environment(
 
 
 def _app(environment: Mapping[str, str], app_id: str, private_key: str, installation: str) -> AppAuth:
-    key = environment.get(private_key, "").strip().replace("\\n", "\n")
+    key = environment.get(private_key, "").replace("\\n", "\n").strip()
     if not key:
         raise UserError(f"{app_id} is set, but {private_key} is not", f"store the app's private key as {private_key}")
     secret = Secret(key)

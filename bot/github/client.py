@@ -165,24 +165,32 @@ class Client:
         self, verb: str, path: str, body: Any, parameters: Mapping[str, Any] | None
     ) -> tuple[int, Mapping[str, str], str]:
         headers: Mapping[str, str] = {}
-        if self._requester is None:
-            self._requester = self._connected(self.auth.signed())
         try:
-            status, headers, text = self._requester.requestJson(verb, path, dict(parameters or {}), {}, body)
+            status, headers, text = self._ready().requestJson(verb, path, dict(parameters or {}), {}, body)
             return status, headers, text
         except requests.RequestException as error:
             raise UnsureError(f"no answer: {type(error).__name__}") from None
         except github.GithubException as error:
-            # Only the token of an installation is asked for by PyGithub itself.
             headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
-            return self._without_token(error.status, headers, error.data)
+            return error.status, headers, json.dumps(error.data if isinstance(error.data, dict) else {})
         except (RuntimeError, AssertionError) as error:
             raise RefusedError(301, scrub(bounded(f"{self.repository}: {error}", 300)), "use its new name") from None
         finally:
             self.budget.after(verb, headers)
 
-    def _without_token(self, status: int, headers: Mapping[str, str], data: Any) -> tuple[int, Mapping[str, str], str]:
-        return status, headers, json.dumps(data if isinstance(data, dict) else {})
+    def _ready(self) -> Requester:
+        """Connected, and with the token of an installation at hand: PyGithub asks for that one by itself."""
+        if self._requester is None:
+            self._requester = self._connected(self.auth.signed())
+        if isinstance(self._requester.auth, github.Auth.AppInstallationAuth):
+            try:
+                got = bool(self._requester.auth.token)
+            except (ValueError, TypeError, AttributeError, AssertionError):
+                got = False
+            if not got:
+                self._requester = None
+                raise UnsureError("no usable answer about the token of the app's installation")
+        return self._requester
 
     def _connected(self, signed: github.Auth.Auth) -> Requester:
         return github.Github(

@@ -28,7 +28,8 @@ class Secret:
     def __init__(self, text: str) -> None:
         self._text = text
         with _lock:
-            _known.update(part for part in (text, *text.splitlines()) if len(part) >= _SHORTEST)
+            parts = (text, *text.splitlines())
+            _known.update(part for part in parts if len(part) >= _SHORTEST and not part.startswith("-----"))
 
     def reveal(self) -> str:
         """The text itself, for the one place that sends it."""
@@ -51,9 +52,10 @@ def scrub(text: str) -> str:
     """The text without the secrets that this process knows, and without anything that looks like one."""
     with _lock:
         known = sorted(_known, key=len, reverse=True)
+    text = _SHAPES.sub(HIDDEN, text)
     for each in known:
         text = text.replace(each, HIDDEN)
-    return _SHAPES.sub(HIDDEN, text)
+    return text
 
 
 class ScrubbedRecord(logging.LogRecord):

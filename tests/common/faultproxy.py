@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, web
 
@@ -66,6 +66,7 @@ class Proxy:
     """url: where it listens. paused: no faults. rewrite: changes an answer's body on its way, by path.
 
     forwarded: is called when the server has answered and nobody knows yet; True cuts the connection.
+    instead: status, headers and body of an answer that the server can't give; None where it can.
     """
 
     upstream: str
@@ -75,6 +76,7 @@ class Proxy:
     paused: bool = False
     rewrite: Callable[[str, bytes], bytes] = lambda path, body: body
     forwarded: Callable[[str, str], bool] = lambda verb, path: False
+    instead: Callable[[str, str], tuple[int, dict[str, str], Any] | None] = lambda verb, path: None
     injected: Counter[str] = field(default_factory=Counter)
     seen: list[Seen] = field(default_factory=list)
     asked_to_wait: list[float] = field(default_factory=list)
@@ -137,6 +139,8 @@ class Proxy:
                 # It takes effect when the client has long given up, but before GitHub would end it.
                 self._late.append((self.clock(), request, body))
                 return _error(504)
+        if (told := self.instead(request.method, request.path)) is not None:
+            return web.json_response(told[2], status=told[0], headers=told[1])
         answer = await self._forwarded(request, body)
         if self.forwarded(request.method, request.path):
             return _cut(request)
