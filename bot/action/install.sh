@@ -6,13 +6,14 @@ home="$RUNNER_TEMP/nightfuzz-installed"
 from="$GITHUB_ACTION_PATH by $PYTHON"
 if [[ ! -f "$home/from" || "$(cat "$home/from")" != "$from" ]]; then
   echo "::group::Installing nightfuzz"
-  # From a copy: other jobs of this runner use the same folder, and a build writes into it.
-  source="$(mktemp -d -p "$RUNNER_TEMP")"
-  tar -C "$GITHUB_ACTION_PATH" --exclude='./.*' -c . | tar -C "$source" -x
-  "$PYTHON" -I -m venv --clear "$home"
-  "$home/bin/python" -I -m pip install --quiet --disable-pip-version-check "$source"
-  rm -rf "$source"
+  rm -rf "$home"
+  # From a copy: other jobs of this runner use the same folder. It stays: the sandbox's image is built from it.
+  mkdir -p "$home/source"
+  tar -C "$GITHUB_ACTION_PATH" --exclude=./.git --exclude=./.venv --exclude=./.nightfuzz --exclude='./.*_cache' -c . \
+    | tar -C "$home/source" -x
+  "$PYTHON" -I -m venv "$home/venv"
+  "$home/venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --editable "$home/source"
   echo "$from" > "$home/from"
   echo "::endgroup::"
 fi
-echo "command=$home/bin/nightfuzz" >> "$GITHUB_OUTPUT"
+echo "command=$home/venv/bin/nightfuzz" >> "$GITHUB_OUTPUT"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import stat
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -153,6 +157,25 @@ class DescribeWhatComesOut:
 
 
 class DescribeInstalling:
+    def test_it_installs_once_a_job_with_what_the_sandbox_is_built_from(self, tmp_path: Path) -> None:
+        # Without dependencies: the build of the project alone is a few seconds.
+        asked = {name: value for name, value in os.environ.items() if name.startswith("PIP_")} | {"PIP_NO_DEPS": "1"}
+        runner = Runner(tmp_path, asked)
+        stop = {"look": {"python": sys.executable}, "work": {}, "export": {}}
+        done = runner.run(ROOT, {}, stop)
+        log = done.step("install").log
+        if done.outcome == "failure" and re.search("No matching distribution|ConnectionError|NewConnectionError", log):
+            pytest.skip("pip's index can't be reached: the Action's installation needs setuptools from it")
+        assert done.outcome == "success", log
+        command = Path(done.step("install").outputs["command"])
+        python = command.parent / "python"
+        where = subprocess.check_output([python, "-I", "-c", "import fuzz_core; print(fuzz_core.__file__)"], text=True)
+        assert command.exists()
+        assert (Path(where.strip()).parents[1] / "Dockerfile").exists()
+        assert Path(where.strip()).is_relative_to(runner.temp)
+        again = runner.run(ROOT, {}, stop).step("install")
+        assert (again.outcome, again.log, again.outputs) == ("success", "", {"command": str(command)})
+
     def test_it_finds_a_python_or_has_one_made(self, tmp_path: Path) -> None:
         fake = tmp_path / "bin"
         fake.mkdir()
