@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,16 @@ HIDDEN = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_")
 TURN_SECONDS = 0.2
 
 
+Quiet = Callable[[str], AbstractContextManager[None]]
+
+
 class Job:
     """Runs commands of nightfuzz on a job's state, and notes how they ended.
 
     quiet: what keeps a log from reading what they print as commands of the runner.
     """
 
-    def __init__(self, work: Work, stopped: Callable[[], bool], quiet: Callable[[str], Any]) -> None:
+    def __init__(self, work: Work, stopped: Callable[[], bool], quiet: Quiet) -> None:
         self.work, self.stopped, self.quiet = work, stopped, quiet
         self.codes: dict[str, int] = {}
         self.problems: list[str] = []
@@ -63,7 +66,11 @@ class Job:
 
 
 def fuzz_job(
-    asked: Asked, specs: tuple[str, str | None], work: Work, quiet: Callable[[str], Any], now: Callable[[], datetime]
+    asked: Asked,
+    specs: tuple[str, str | None],
+    work: Work,
+    quiet: Quiet,
+    now: Callable[[], datetime],
 ) -> int:
     """Makes the targets, notes where all bugs stand, runs the commands. Returns the worst exit code.
 
@@ -71,8 +78,8 @@ def fuzz_job(
     """
     with stopping() as stopped:
         job = Job(work, stopped, quiet)
-        target = _made(job, specs[0])
-        baseline = None if specs[1] is None else _made(job, specs[1])
+        target = _made(job, specs[0], asked.pull)
+        baseline = None if specs[1] is None else _made(job, specs[1], asked.pull)
         with open_store(work.state_file) as store:
             was = standings_now(store)
         begun = Begun(mode=asked.mode, target=target, baseline=baseline, at=now().isoformat(), was=was)
@@ -80,20 +87,20 @@ def fuzz_job(
         for step in steps(asked._replace(target=target, baseline=baseline, recheck=bool(was))):
             if not stopped():
                 job.call(step)
-                _verify(job, step, asked.common)
+                _verify(job, step, asked.pull)
         work.note(Ended(codes=job.codes, problems=tuple(job.problems), stopped=stopped()))
         return INTERRUPTED if stopped() else max((code for code in job.codes.values() if code != BUGS), default=0)
 
 
-def _made(job: Job, spec: str) -> str:
+def _made(job: Job, spec: str, options: Sequence[str]) -> str:
     """The key of a target, which is made where it is not there."""
-    made = job.call(Step("pull", ("pull", spec, "--json")))
+    made = job.call(Step("pull", ("pull", spec, *options, "--json")))
     if not isinstance(made, list) or not made:
         raise UserError(f"the target {spec} could not be made", "the lines above say why")
     return str(made[0]["key"])
 
 
-def _verify(job: Job, step: Step, common: Sequence[str]) -> None:
+def _verify(job: Job, step: Step, options: Sequence[str]) -> None:
     """Bugs that would be closed are run once more where they were found: that build may have to be made again."""
     if step.name != "recheck" or job.stopped():
         return
@@ -104,10 +111,10 @@ def _verify(job: Job, step: Step, common: Sequence[str]) -> None:
         homes = {store.bug(number).target for number in waiting}
         gone = [target for key in sorted(homes) if not Path((target := store.target(key)).python).exists()]
     for target in gone:
-        job.call(Step("pull-again", ("pull", pinned(target), "--json")))
+        job.call(Step("pull-again", ("pull", pinned(target), *options, "--json")))
     if gone and not job.stopped():
         numbers = tuple(map(str, waiting))
-        job.call(Step("recheck-again", ("recheck", *numbers, *step.arguments[1:], *common)))
+        job.call(Step("recheck-again", ("recheck", *numbers, *step.arguments[1:])))
 
 
 def _unverified(told: Any) -> Iterator[int]:
@@ -128,10 +135,3 @@ def pinned(target: TargetRecord) -> str:
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
     """What the runner tells its steps is nobody else's business."""
     return {name: value for name, value in own.items() if not name.startswith(HIDDEN)}
-
-
-@contextmanager
-def loud(title: str) -> Iterator[None]:
-    """For a terminal: prints what is done."""
-    print(title, file=sys.stderr, flush=True)
-    yield

@@ -22,7 +22,8 @@ class Step(NamedTuple):
 class Asked(NamedTuple):
     """What a job is to do. seconds: for all of it. target, baseline: keys of targets that are made already.
 
-    numbers: of bugs that somebody wants to be bisected or examined again; `recheck` where there are bugs to run again.
+    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
+    which has its own.
     """
 
     mode: Mode
@@ -38,6 +39,7 @@ class Asked(NamedTuple):
     recheck: bool = False
     bisect: Sequence[int] = ()
     common: Sequence[str] = ()
+    pull: Sequence[str] = ()
 
 
 def steps(asked: Asked) -> list[Step]:

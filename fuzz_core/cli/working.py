@@ -160,6 +160,7 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
             baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
         share = 0.0 if baseline is None else COMPARE_SHARE
         code, told = _work(session, settings, shown, end - (end - session.clock()) * share)
+        told |= {"seeds": report.seeds - report.unchanged, "apis": settings.api}
         if baseline is not None and not session.stopped():
             worse, told["baseline"] = against_baseline(session, settings, shown, baseline, end)
             code = INTERRUPTED if session.stopped() else worse or code

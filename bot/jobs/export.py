@@ -1,0 +1,118 @@
+"""`nightfuzz action export`: what a fuzz job leaves for the job that reports it, also where it was cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from bot.action.inputs import Inputs
+from bot.jobs.places import JUNIT, PRIVATE, REPORT, RESULTS, SARIF
+from bot.jobs.work import Begun, Ended, Work
+from bot.state.packing import pack
+from bot.state.private import encrypt
+from fuzz_core.campaign.bumping import Dropped
+from fuzz_core.campaign.exporting import Ran, result_of
+from fuzz_core.campaign.splitting import split
+from fuzz_core.collect.places import Places
+from fuzz_core.execution.protection import read_protection
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.store import Store
+from reports.junit import junit
+from reports.results import Figures, Result
+from reports.sarif import sarif
+from reports.summary import summary
+
+WORKFLOW = ".github/workflows/nightfuzz.yml"
+UNTRACED = 20
+
+
+def export_job(inputs: Inputs, work: Work, now: datetime) -> Result:
+    """Writes the folder `results` and returns its document. Raises UserError where the job never began to fuzz."""
+    begun, ended = work.begun(), work.ended()
+    folder = inputs.results.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_store(work.state_file) as store:
+        result = result_of(store, _ran(store, inputs, work, begun, ended, now))
+    problems = _state(inputs, work, folder)
+    result = result.model_copy(update={"problems": (*result.problems, *problems)})
+    write_texts(folder, result)
+    return result
+
+
+def write_texts(folder: Path, result: Result) -> None:
+    """The document, and what is rendered from it."""
+    for name, text in (
+        (RESULTS, result.to_json()),
+        (REPORT, summary(result)),
+        (SARIF, sarif(result, WORKFLOW)),
+        (JUNIT, junit(result)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _ran(store: Store, inputs: Inputs, work: Work, begun: Begun, ended: Ended, now: datetime) -> Ran:
+    seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.models, *inputs.docs)]
+    bumped = work.answer("bump")
+    told = bumped if isinstance(bumped, dict) else {}
+    return Ran(
+        mode=begun.mode,
+        target=begun.target,
+        baseline=begun.baseline,
+        apis=_apis(store, begun, work),
+        was=dict(begun.was),
+        dropped=[Dropped(**each) for each in told.get("dropped_apis", ())],
+        figures=_figures(work, told, (now - datetime.fromisoformat(begun.at)).total_seconds()),
+        protection=read_protection(work.state),
+        problems=[*ended.problems, *_untraced(told)],
+        stopped=ended.stopped,
+        shard=inputs.shard,
+        shards=inputs.shards,
+        place=Places(seeds, work.sources).of,
+    )
+
+
+def _apis(store: Store, begun: Begun, work: Work) -> set[str] | None:
+    """What a pull request is about: apis of seeds that it changes; of a bump, none but what it compares."""
+    if begun.mode == "bump":
+        return set()
+    return None if begun.mode != "pr" else set(work.answer("run").get("apis", ()))
+
+
+def _figures(work: Work, bumped: dict[str, Any], seconds: float) -> Figures:
+    answer = work.answer("run")
+    ran = answer if isinstance(answer, dict) else {}
+    fuzz, compared = ran.get("fuzz", {}), ran.get("baseline", {}).get("tests", 0)
+    return Figures(
+        seconds=max(seconds, 0.0),
+        tests=fuzz.get("tests", 0) + compared + bumped.get("tests", 0),
+        apis=fuzz.get("apis", 0),
+        seeds=ran.get("seeds", 0) or bumped.get("traced", {}).get("tests", 0),
+        findings=fuzz.get("kept", 0),
+        pending=ran.get("triage", {}).get("left", 0),
+    )
+
+
+def _untraced(bumped: dict[str, Any]) -> Iterator[str]:
+    untraced: Sequence[dict[str, Any]] = bumped.get("untraced", ())
+    yield from (f"{each['file']}: not traced: {each['reason']}"[:400] for each in untraced[:UNTRACED])
+    if len(untraced) > UNTRACED:
+        yield f"{len(untraced) - UNTRACED} more files of tests were not traced"
+
+
+def _state(inputs: Inputs, work: Work, folder: Path) -> list[str]:
+    """The public part, packed; the private one encrypted where there is a key for it. Says what becomes of that."""
+    public, private = work.root / "public.db", work.root / "private.db"
+    parted = split(work.state_file, public, private)
+    for name, data in pack(public).items():
+        (folder / name).write_bytes(data)
+    what = f"{len(parted.fingerprints)} private bugs and {parted.pending} findings that wait for their examination"
+    if not parted.there:
+        return []
+    if inputs.private_recipient is not None:
+        (folder / PRIVATE).write_bytes(encrypt(private, [inputs.private_recipient]))
+        return []
+    if inputs.state == "directory":
+        return [f"{what} stay in the state directory of the runner"]
+    return [f"{what} are not kept: the input private-recipient names no key to encrypt them with"]

@@ -1,0 +1,99 @@
+"""Issues of a night: from the merged state through a plan to GitHub, and what of it is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from bot.action.inputs import Inputs
+from bot.commands.handling import Listener
+from bot.github.hub import Hub
+from bot.issues.actions import Create
+from bot.issues.doing import Done, carry_out, look
+from bot.issues.filings import Filed as Record
+from bot.issues.filings import Filings
+from bot.issues.filings import merged as filings_merged
+from bot.issues.planning import Plan, Rules, plan
+from bot.jobs.answers import answered
+from bot.jobs.wanting import umbrellas, wanted
+from bot.state.place import FILINGS, Place, revise
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+from reports.text import bounded
+
+SHOWN = 20
+LINE = 200
+
+
+class Filed(NamedTuple):
+    """filings: as they are remembered now. notes: lines for the summary."""
+
+    filings: Filings
+    notes: tuple[str, ...]
+
+
+def file_issues(inputs: Inputs, run: str, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]) -> Filed:
+    """Brings the issues up to what the state says. Claims what it is about to file before it files anything."""
+    with open_store(state) as store:
+        clusters, batches = wanted(store), umbrellas(store)
+    rules = Rules(daily=inputs.max_new_issues, run=run)
+    before = _remembered(place)
+    existing, gone = look(hub, before)
+    first = plan(clusters, existing, before, rules, clock(), batches, gone)
+    new = [action.id for action in first.actions if isinstance(action, Create)]
+    claimed = _revised(place, lambda now: now.with_claims(new, run, clock()), "claims")
+    ours = plan(clusters, existing, claimed, rules, clock(), batches, gone)
+    done = carry_out(hub, ours, claimed, clock)
+    heard = Listener(hub, done.filings, _no_upstream, clock()).sweep(existing)
+    with open_store(state, read_only=True) as store:
+        filings = answered(hub, store, heard.filings, clock())
+    kept = _revised(
+        place, lambda now: filings_merged(_without_claims(now, run), _without_claims(filings, run)), "filed"
+    )
+    return Filed(kept, (*_notes(ours, done), *heard.problems))
+
+
+def _no_upstream(filed: Record, filings: Filings) -> tuple[Filings, str]:
+    raise UserError("the input upstream is `off`", "set it to `draft`")
+
+
+def read(data: bytes) -> Filings:
+    """What a place remembers. Raises UserError where that cannot be read."""
+    try:
+        return Filings.model_validate_json(data) if data.strip() else Filings()
+    except ValidationError as error:
+        raise UserError(f"{FILINGS} cannot be read", "delete it: issues are found again by their markers") from error
+
+
+def _remembered(place: Place) -> Filings:
+    snapshot = place.load()
+    return Filings() if snapshot is None else read(snapshot.files.get(FILINGS, b""))
+
+
+def _revised(place: Place, change: Callable[[Filings], Filings], what: str) -> Filings:
+    return read(revise(place, FILINGS, lambda data: change(read(data)).to_json().encode(), what))
+
+
+def _without_claims(filings: Filings, run: str) -> Filings:
+    """What this run had claimed is filed, or free for others."""
+    return filings.model_copy(update={"claims": {key: each for key, each in filings.claims.items() if each.run != run}})
+
+
+def _notes(planned: Plan, done: Done) -> Iterator[str]:
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "nothing to do"
+    yield f"issues: {counts}"
+    for filed in done.filed[:SHOWN]:
+        yield f"new issue {filed.number}: {bounded(filed.title, LINE)}"
+    if planned.waiting:
+        yield f"{len(planned.waiting)} causes wait for another day: max-new-issues are filed"
+        yield from (f"waiting: {bounded(each.title, LINE)}" for each in planned.waiting[:SHOWN])
+    if planned.silent:
+        yield f"{planned.silent} causes of which people want to hear no more, or that are known"
+    if planned.private:
+        yield f"{planned.private} private causes: told nowhere"
+    yield from (bounded(line, LINE) for line in (*planned.notes, *done.problems))
+    yield from (f"left for the next run: {bounded(line, LINE)}" for line in done.left[:SHOWN])

@@ -1,0 +1,86 @@
+"""`nightfuzz action plan`: what a fuzz job gets to work with. It runs nothing of the repository or the library."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import tomlkit
+
+from bot.action.bumped import Bump, bumped
+from bot.action.inputs import Inputs
+from bot.issues.filings import Filings
+from bot.issues.teaching import entries_of
+from bot.jobs.asking import Planned
+from bot.jobs.filing import read
+from bot.jobs.places import KNOWN, PLAN, SOURCES
+from bot.state.place import FILINGS, STATE, Place
+from fuzz_core.ir.errors import UserError
+
+SECONDS = 300
+
+
+class Matrix(NamedTuple):
+    """text: JSON for `strategy.matrix`, empty where there is nothing to fuzz. notes: lines for the summary."""
+
+    text: str
+    shards: int
+    notes: tuple[str, ...] = ()
+
+
+def plan_job(inputs: Inputs, place: Place, workspace: Path) -> Matrix:
+    """Writes the folder `results`: the state, the sources, and a note with what was found out."""
+    folder = inputs.results.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    snapshot = place.load()
+    files = {} if snapshot is None else snapshot.files
+    for name, data in files.items():
+        if name.startswith(STATE):
+            (folder / name).write_bytes(data)
+    filings = read(files.get(FILINGS, b""))
+    _write_known(folder, filings)
+    notes: list[str] = []
+    builds = _builds(inputs, workspace, notes)
+    _pack_sources(workspace, folder / SOURCES)
+    if builds is None:
+        return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
+    planned = Planned(target=builds[0], baseline=builds[1], requests=filings.waiting)
+    (folder / PLAN).write_text(planned.model_dump_json(), encoding="utf-8")
+    return Matrix(json.dumps({"shard": list(range(inputs.shards))}), inputs.shards, tuple(notes))
+
+
+def _write_known(folder: Path, filings: Filings) -> None:
+    """What people have taught by labels, in the form of `nightfuzz-known.toml`."""
+    rows = [entry.model_dump(mode="json", exclude_defaults=True) for entry in entries_of(filings)]
+    (folder / KNOWN).write_text(tomlkit.dumps({"known": rows}) if rows else "", encoding="utf-8")
+
+
+def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | None, str | None] | None:
+    """Specs that the pull request's files name; of several bumps the surest. None where there is none to compare."""
+    if inputs.mode != "bump" or inputs.target:
+        return inputs.target, inputs.baseline
+    found = bumped(workspace, "HEAD^1", "HEAD")
+    notes += found.problems
+    if not found.bumps:
+        return None
+    first: Bump = found.bumps[0]
+    notes.append(f"{first.file}: {first.distribution} goes from {first.old} to {first.new}")
+    notes += [f"not compared this time: {each.old} to {each.new}" for each in found.bumps[1:]]
+    return first.new, first.old
+
+
+def _pack_sources(workspace: Path, archive: Path) -> None:
+    """The tracked files of the commit: no `.git`, so no credentials, and nothing that lies about."""
+    command = ["git", "-c", f"safe.directory={workspace}", "archive", "--format=tar", "-o", str(archive), "HEAD"]
+    try:
+        subprocess.run(command, cwd=workspace, check=True, capture_output=True, timeout=SECONDS)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UserError(f"the sources in {workspace} cannot be packed", "check out the repository first") from error
+
+
+def outputs(matrix: Matrix) -> Mapping[str, object]:
+    """Outputs of the step by name."""
+    return {"matrix": matrix.text, "shards": matrix.shards}

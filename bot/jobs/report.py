@@ -1,0 +1,118 @@
+"""`nightfuzz action report`: the job that holds the token. It runs nothing, and takes the results as hostile data."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bot.action.inputs import Inputs
+from bot.github.hub import Hub
+from bot.jobs.filing import file_issues
+from bot.jobs.intake import brought
+from bot.jobs.places import RESULTS
+from bot.pulls.telling import Links, tell
+from bot.state.keeping import keep
+from bot.state.place import Place
+from bot.state.private import Keys
+from fuzz_core.ir.errors import UserError
+from reports.comment import conclusion
+from reports.results import Result, merged, read_result
+
+DEEP = 3
+EVENT_BYTES = 32 << 20
+
+
+class Reported(NamedTuple):
+    """What came of it. notes: lines for the summary, problems among them. failed: whether the job is to fail."""
+
+    result: Result
+    notes: tuple[str, ...]
+    failed: bool
+
+
+class Event(NamedTuple):
+    """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head."""
+
+    repository: str
+    pull: int = 0
+    sha: str = ""
+    server: str = "https://github.com"
+    run: str = ""
+
+    @property
+    def links(self) -> Links:
+        """Addresses for people."""
+        home = f"{self.server}/{self.repository}"
+        return Links(
+            f"{home}/blob/{self.sha}" if self.sha else "", f"{home}/actions/runs/{self.run}" if self.run else ""
+        )
+
+
+def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
+    """The event, where an input does not say otherwise. Raises UserError outside of a workflow."""
+    repository = environment.get("GITHUB_REPOSITORY", "")
+    if not repository:
+        raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
+    pull = _payload(environment.get("GITHUB_EVENT_PATH", "")).get("pull_request") or {}
+    return Event(
+        repository,
+        inputs.pull_request or int(pull.get("number", 0)),
+        inputs.commit or str(pull.get("head", {}).get("sha", "")) or environment.get("GITHUB_SHA", ""),
+        environment.get("GITHUB_SERVER_URL", "https://github.com"),
+        environment.get("GITHUB_RUN_ID", ""),
+    )
+
+
+def _payload(path: str) -> dict[str, Any]:
+    file = Path(path) if path else None
+    if file is None or not file.is_file() or file.stat().st_size > EVENT_BYTES:
+        return {}
+    found = json.loads(file.read_bytes())
+    return found if isinstance(found, dict) else {}
+
+
+def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> Reported:
+    """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
+    shards = list(folders(inputs.results))
+    result = merged([read_result(folder / RESULTS) for folder in shards])
+    if result.mode in ("pr", "bump"):
+        notes = _pull(inputs, event, hub, result)
+    else:
+        notes = _night(inputs, event, hub, place, clock, shards)
+    failed = conclusion(result, inputs.fail_on) == "failure"
+    return Reported(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
+
+
+def folders(root: Path) -> Iterator[Path]:
+    """The folders with results below one, whichever way the artifacts were unpacked."""
+    found = sorted(path for depth in range(DEEP) for path in root.glob(f"{'*/' * depth}{RESULTS}"))
+    yield from (path.parent for path in found if not path.is_symlink())
+
+
+def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, ...]:
+    if not event.pull:
+        raise UserError("this run belongs to no pull request", "give the input pull-request, or use the mode nightly")
+    told = tell(hub, event.pull, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
+    return (f"pull request {event.pull}: comment {told.comment}", *told.problems)
+
+
+def _night(
+    inputs: Inputs,
+    event: Event,
+    hub: Hub,
+    place: Place,
+    clock: Callable[[], datetime],
+    shards: Sequence[Path],
+) -> tuple[str, ...]:
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
+        folder = Path(name)
+        files, refused = brought(shards, folder)
+        keys = Keys((inputs.private_recipient,) if inputs.private_recipient else ())
+        night = keep(place, files, keys, folder / "state", clock)
+        filed = file_issues(inputs, event.run, hub, place, night.public, clock)
+    dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
+    return (*refused, *night.problems, *dropped, *filed.notes)

@@ -1,0 +1,19 @@
+"""The command line: nightfuzz's own commands, and those that are about GitHub."""
+
+from __future__ import annotations
+
+from bot.init.command import init_command
+from bot.jobs.commands import app as action
+from fuzz_core.cli.main import app
+
+app.command("init")(init_command)
+app.add_typer(action, name="action")
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
