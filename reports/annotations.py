@@ -47,7 +47,8 @@ def _notes(result: Result) -> Iterator[Note]:
 
 def _compared(result: Result, change: Change) -> str:
     was, now = telling.named(result.baseline, result.target), telling.named(result.target, result.baseline)
-    return f"{was} {telling.told(change.before)}\n{now} {telling.told(change.after)}"
+    before, after = telling.sides(change)
+    return f"{was} {telling.told(before)}\n{now} {telling.told(after)}"
 
 
 def _note(one: Bug | Change | Dropped, level: Level, title: str, message: str) -> Note:

@@ -15,6 +15,7 @@ Conclusion = Literal["success", "failure", "neutral"]
 FAIL_ON = ("never", "regression", "new", "any")
 OUTPUT = 65_535
 TITLE = 120
+NEW, BETTER = "new bug", "fixed bug"
 # At most: entries with a script in each section, entries of one line, characters of a script.
 FULL, LINES, SCRIPT = 10, 50, 2_500
 
@@ -29,7 +30,7 @@ class Check(NamedTuple):
 
 def worth_telling(result: Result) -> bool:
     """Whether a pull request gets a comment: something differs, is new, gone, fixed or back."""
-    return bool(telling.brought(result) or result.changes or result.dropped or result.turns)
+    return any(_counts(result).values())
 
 
 def comment(result: Result, marker: str, blob_url: str = "", report_url: str = "") -> str:
@@ -65,22 +66,27 @@ def conclusion(result: Result, fail_on: FailOn) -> Conclusion:
     if any(reasons[name] for name in reached):
         return "failure"
     complete = result.figures.tests > 0 and not result.stopped
-    return "success" if complete and not worth_telling(result) else "neutral"
+    worse = any(number for noun, number in _counts(result).items() if noun != BETTER)
+    return "success" if complete and not worse else "neutral"
 
 
 def headline(result: Result) -> str:
     """What there is, in a few words of our own."""
-    brought = telling.brought(result)
-    counts = {
+    new = telling.causes(bug for bug in telling.brought(result) if not bug.regression)
+    of = f" ({counted(new, 'cause')})" if any(cause.others for cause in new) else ""
+    told = [counted(number, noun) + (of if noun == NEW else "") for noun, number in _counts(result).items() if number]
+    return listed(told) or _nothing(result)[0]
+
+
+def _counts(result: Result) -> dict[str, int]:
+    return {
         "regression": result.regressions,
-        "new bug": sum(not bug.regression for bug in brought),
+        NEW: sum(not bug.regression for bug in telling.brought(result)),
         "removed api": sum(one.kind == "removed" for one in result.dropped),
         "changed call": len(telling.changes(result, "changed")),
         "deprecated api": sum(one.kind != "removed" for one in result.dropped),
-        "fixed bug": len(telling.changes(result, "fixed")) + result.fixed,
+        BETTER: len(telling.changes(result, "fixed")) + result.fixed,
     }
-    counts_told = [counted(number, noun) for noun, number in counts.items() if number]
-    return listed(counts_told) or _nothing(result)[0]
 
 
 def _nothing(result: Result) -> tuple[str, str]:

@@ -14,11 +14,12 @@ from jinja2.runtime import Context
 import fuzz_core
 from reports import telling
 from reports.case import MEANINGS
-from reports.markdown import environment
+from reports.markdown import environment, escaped
 from reports.results import Bug, Result, Said, Site
 from reports.text import bounded, clipped, span
 
 SITES, MODES = 3, 5
+PLACE, URL, SHORT = 120, 600, 300
 PLAIN = "cpu"
 
 
@@ -33,8 +34,10 @@ def page(template: str, share: float, result: Result, blob_url: str = "", **name
 @cache
 def _templates() -> Environment:
     made = environment()
-    made.filters.update(count=counted, did=_did, call=telling.call, duration=duration, modes=_modes)
-    made.filters.update(cut=_cut, first=_first, link=_link)
+    made.filters.update(
+        count=counted, did=_did, call=telling.call, sides=telling.sides, duration=duration, modes=_modes
+    )
+    made.filters.update(cut=_cut, short=lambda text: escaped(bounded(text, SHORT)), first=_first, link=_link)
     return made
 
 
@@ -75,9 +78,10 @@ def duration(seconds: float) -> str:
 
 def linked(site: Site, blob_url: str = "") -> str:
     """A line of the user's tests, as a link where the address of the repository's files is known."""
-    place = span(f"{site.path}:{site.line}")
-    shown = f"[{place}]({address(f'{blob_url}/{quote(site.path)}')}#L{site.line})" if blob_url else place
-    return f"{shown} ({span(site.test)})" if site.test else shown
+    place = span(f"{bounded(site.path, PLACE)}:{site.line}")
+    url = f"{address(f'{blob_url}/{quote(site.path)}')}#L{site.line}"
+    shown = f"[{place}]({url})" if blob_url and len(url) <= URL else place
+    return f"{shown} ({span(bounded(site.test, PLACE))})" if site.test else shown
 
 
 def address(url: str) -> str:

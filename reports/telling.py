@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -10,13 +11,18 @@ from fuzz_core.triage.severity import GRADES
 from fuzz_core.triage.validity import STATUSES
 from reports.case import SHOWS
 from reports.results import Bug, Build, Change, Dropped, Result, Said
-from reports.text import call_of, happened
+from reports.text import bounded, call_of, happened
 
 Level = Literal["error", "warning", "note"]
 GRAVE = ("abort", "wrong-result")
 UNPLEASANT = ("internal-error", "hang")
 # Where a baseline is there to compare with, these ask what a change of the build brings, and nothing else.
 COMPARING = ("pr", "bump")
+
+
+# How much is shown of what two long results have in common before they part.
+NEAR = 60
+LINE = 400
 
 
 class Cause(NamedTuple):
@@ -114,7 +120,8 @@ def call(one: Change | Bug) -> str:
 
 def did(said: Said) -> tuple[str, str]:
     """What a call did: our words, and what it said itself."""
-    shown = happened("", Outcome(said.kind, said.name, said.text))
+    returned = said.kind == "ok"
+    shown = said.text.strip() if returned else happened("", Outcome(said.kind, said.name, said.text))
     words = {
         "ok": "returns",
         "exception": "raises",
@@ -126,9 +133,22 @@ def did(said: Said) -> tuple[str, str]:
     return words.get(said.kind, "ends otherwise:"), shown
 
 
+def sides(change: Change) -> tuple[Said, Said]:
+    """What was said before and after; of two long results the part where they part."""
+    before, after = change.before, change.after
+    shorter = range(min(len(before.text), len(after.text)))
+    same = bisect_left(shorter, True, key=lambda end: before.text[: end + 1] != after.text[: end + 1])
+    if before.kind != "ok" or after.kind != "ok" or same < NEAR:
+        return before, after
+    start = same - NEAR
+    return before.model_copy(update={"text": f"…{before.text[start:]}"}), after.model_copy(
+        update={"text": f"…{after.text[start:]}"}
+    )
+
+
 def told(said: Said) -> str:
     """The same in one line of plain text."""
-    return " ".join(did(said)).strip()
+    return bounded(" ".join(did(said)), LINE)
 
 
 def named(build: Build | None, other: Build | None = None) -> str:

@@ -46,6 +46,8 @@ _WORDS = {
 
 def clean(text: str) -> str:
     """The text without control signs and bidirectional marks, which a reader does not see."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 

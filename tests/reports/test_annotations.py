@@ -1,0 +1,99 @@
+"""Marks at lines of tests: the worst ones, and no other command, whatever the texts are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from result_cases import NASTY, SITE, bug, change, eventful, hostile, result, texts
+
+from reports.annotations import MESSAGE, REQUEST, TITLE, check_annotations, command, commands, group, logged
+
+OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:title|file|line)=[^:,]*)*::.*")
+
+
+def decoded(text: str) -> str:
+    """What a runner makes of an escaped text."""
+    for sign in "\r\n:,":
+        text = text.replace(f"%{ord(sign):02X}", sign)
+    return text.replace("%25", "%")
+
+
+def lines_of_a_log(text: str) -> list[str]:
+    """The lines that a runner reads."""
+    return re.split(r"\r\n|\r|\n", text)
+
+
+def obeyed(line: str) -> bool:
+    """Whether a runner takes a line for a command, in the new form or in the old one."""
+    return line.lstrip().startswith("::") or "##[" in line
+
+
+def test_the_worst_come_first_each_at_its_line() -> None:
+    made = commands(eventful())
+    assert [re.match(r"::(\w+)", line)[1] for line in made] == ["error"] * 3 + ["warning"] * 2  # type: ignore[index]
+    assert made[0] == (
+        "::error title=torch.g1(torch.zeros(2)),file=tests/test loop(1).py,line=12::"
+        "torch 2.13.0 returns tensor(1)%0Atorch 2.14.0 raises RuntimeError: sizes differ"
+    )
+    assert made[1].startswith("::error title=torch.f1(x)%3A RuntimeError%3A INTERNAL ASSERT FAILED,file=")
+    assert made[2] == "::error title=torch.gone::removed in torch 2.14.0."
+
+
+def test_there_are_at_most_ten_of_a_step() -> None:
+    many = result(mode="nightly", bugs=tuple(bug(number, new=True) for number in range(30)))
+    assert len(commands(many)) == 10
+    assert len(commands(many, 3)) == 3
+
+
+def test_bugs_that_were_there_before_are_not_annotated() -> None:
+    assert commands(result(bugs=(bug(), bug(2, status="known", regression=True)))) == []
+
+
+def test_a_check_gets_those_that_have_a_line() -> None:
+    many = result(changes=tuple(change(number=number) for number in range(60)), bugs=(bug(regression=True),))
+    made = check_annotations(many)
+    assert len(made) == REQUEST
+    assert made[0] == {
+        "path": SITE.path, "start_line": 12, "end_line": 12, "annotation_level": "failure",
+        "title": "torch.g0(torch.zeros(2))",
+        "message": "torch 2.13.0 returns tensor(1)\ntorch 2.14.0 raises RuntimeError: sizes differ",
+    }  # fmt: skip
+
+
+@given(texts)
+@settings(max_examples=60, deadline=None)
+def test_no_text_becomes_another_command(text: str) -> None:
+    for made in commands(hostile(text)):
+        assert lines_of_a_log(made) == [made]
+        assert OURS.fullmatch(made), made
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_logged_text_is_never_a_command(text: str) -> None:
+    for shown in (logged(text), logged(f"a\n{text}::x\r{text}"), "\n".join(group(text, text).split("\n")[1:-1])):
+        assert not any(map(obeyed, lines_of_a_log(shown))), shown
+
+
+@given(st.text(alphabet="::#[]%ae\n\r\u2028 ", max_size=30))
+@example("%0A::error::x")
+@settings(max_examples=200)
+def test_a_command_says_what_it_was_given(text: str) -> None:
+    made = command("notice", text, title=text)
+    assert len(lines_of_a_log(made)) == 1
+    name, _, rest = made.removeprefix("::notice title=").partition("::")
+    shown = text.replace("\r", "\ufffd").replace("\u2028", "\ufffd")
+    assert (decoded(name), decoded(rest)) == (shown, shown)
+
+
+def test_a_group_folds_under_its_title() -> None:
+    assert group("versions\n::x", "torch 2\n::error::no").split("\n") == [
+        "::group::versions ::x", "| torch 2", "| ::error::no", "::endgroup::",
+    ]  # fmt: skip
+
+
+def test_texts_are_bounded() -> None:
+    for line in commands(hostile("x" * 100_000)):
+        assert len(line) < TITLE + 2 * MESSAGE + 600

@@ -1,0 +1,197 @@
+"""What a pull request is told, in which order, and when it is told nothing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from result_cases import BLOB, MARKER, NASTY, NEW, RUN, bug, change, eventful, hostile, result, texts
+
+from fuzz_core.ir.errors import UserError
+from reports.comment import FAIL_ON, OUTPUT, FailOn, check, comment, conclusion, headline, worth_telling
+from reports.results import Dropped, Figures, Result, Said, Turn
+from reports.text import BODY
+
+
+def told(of: Result) -> str:
+    return comment(of, MARKER, BLOB, RUN)
+
+
+def places(text: str, *parts: str) -> list[int]:
+    """Where each part stands; all have to be there."""
+    for part in parts:
+        assert part in text, part
+    return [text.index(part) for part in parts]
+
+
+def test_the_first_line_is_the_marker_and_the_second_the_headline() -> None:
+    lines = told(eventful()).splitlines()
+    assert lines[0] == MARKER
+    assert lines[1] == (
+        "### nightfuzz: 2 regressions, 1 removed api, 1 changed call, 1 deprecated api and 2 fixed bugs"
+    )
+
+
+def test_regressions_come_first_and_the_rest_is_folded() -> None:
+    text = told(eventful())
+    order = places(
+        text, "torch.g1(torch.zeros(2))", "torch.f1(x)", "removed or deprecated", "<details>", "torch.g2(",
+        "2 bugs fixed", "2 other bugs", "What was not checked",
+    )  # fmt: skip
+    assert order == sorted(order)
+    assert text.count("<details>") == text.count("</details>") == 4
+
+
+def test_a_regression_has_its_script_both_builds_and_the_lines_of_the_tests() -> None:
+    text = told(result(changes=(change(),)))
+    assert "- `torch 2.13.0` returns `tensor(1)`\n- `torch 2.14.0` raises `RuntimeError: sizes differ`" in text
+    assert "```python\nimport torch\n\nprint(torch.g1(torch.zeros(2)))\n```" in text
+    link = f"[`tests/test loop(1).py:12`]({BLOB}/tests/test%20loop%281%29.py#L12) (`test_loop.py::test_focal`)"
+    assert f"Reached from {link}." in text
+
+
+def test_without_an_address_places_are_no_links() -> None:
+    text = comment(result(changes=(change(),)), MARKER)
+    assert "Reached from `tests/test loop(1).py:12` (`test_loop.py::test_focal`)." in text
+    assert "](" not in text
+
+
+def test_of_two_long_results_the_part_where_they_part_is_shown() -> None:
+    before, after = (Said(kind="ok", text="0.0, " * 100 + end) for end in ("1.5", "2.5"))
+    text = told(result(changes=(change("changed", before=before, after=after),)))
+    assert re.search(r"2\.13\.0` returns `….*0\.0, 1\.5`\n.*2\.14\.0` returns `….*0\.0, 2\.5`", text)
+
+
+def test_builds_that_are_called_the_same_are_told_apart() -> None:
+    text = told(result(baseline=NEW.model_copy(update={"key": "mine"}), changes=(change(),)))
+    assert "`torch 2.14.0 (mine)` → `torch 2.14.0 (torch-2.14.0)`" in text
+
+
+def test_bugs_that_are_not_of_the_change_are_lines_without_known_and_fixed_ones() -> None:
+    folded = told(eventful()).partition("other bugs, not known to come with this change")[2].partition("</details>")[0]
+    assert re.findall(r"torch\.f\d", folded) == ["torch.f5", "torch.f2"]
+
+
+def test_one_entry_for_each_cause() -> None:
+    first, second = bug(7, new=True), bug(3, new=True, cluster=f"{7:032x}", also=("torch.f7",))
+    text = comment(result(baseline=None, bugs=(second, first)), MARKER)
+    assert "nightfuzz: 2 new bugs (1 cause)" in text
+    assert "torch.f7(x)" in text
+    assert "torch.f3(x)" not in text
+    assert "1 more bug with what looks like the same cause." in text
+
+
+def test_what_the_run_withholds_and_could_not_do_is_said() -> None:
+    text = told(eventful())
+    assert "2 bugs may touch memory that is not the library's, and are not told here." in text
+    assert "Not everything could be done: test\\_data.py: ModuleNotFoundError: PIL." in text
+    assert "Run under: Docker: no network, read-only root." in text
+    stopped = told(result(stopped=True, figures=Figures(pending=3)))
+    for gap in ("cancelled before", "3 findings that wait", "no test was run", "other hardware than cpu"):
+        assert gap in stopped
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"changes": (change("changed"),)},
+        {"changes": (change("fixed"),)},
+        {"bugs": (bug(regression=True),)},
+        {"bugs": (bug(new=True),), "baseline": None},
+        {"bugs": (bug(new=True),), "mode": "nightly"},
+        {"dropped": (Dropped(api="torch.x", kind="deprecated"),)},
+        {"turns": (Turn(fingerprint="a" * 32, number=1, api="torch.x", turn="fixed", build="b"),)},
+    ],
+)
+def test_what_is_worth_a_comment(event: dict[str, object]) -> None:
+    assert worth_telling(result(**event))
+    assert "nothing" not in headline(result(**event))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"bugs": (bug(), bug(2, status="known", new=True), bug(3, status="fixed", regression=True))},
+        {"bugs": (bug(new=True),)},
+        {"private": 3},
+        {"problems": ("no disk",)},
+        {"turns": (Turn(fingerprint="a" * 32, number=1, api="torch.x", turn="reopened", build="b"),)},
+    ],
+)
+def test_what_is_not(event: dict[str, object]) -> None:
+    assert not worth_telling(result(**event))
+    assert "### nightfuzz: nothing changes\n" in told(result(**event))
+
+
+def test_a_run_that_tells_too_little_does_not_say_that_nothing_changes() -> None:
+    for little in (result(stopped=True), result(figures=Figures())):
+        assert "nothing to tell yet" in told(little)
+        assert "the same on both builds" not in told(little)
+    assert "nothing new" in told(result(baseline=None))
+
+
+REGRESSED, FRESH = result(changes=(change(),)), result(baseline=None, bugs=(bug(new=True),))
+CHANGED, OLD_BUG = result(changes=(change("changed"),)), result(bugs=(bug(),))
+
+
+@pytest.mark.parametrize(
+    ("of", "expected"),
+    [
+        (REGRESSED, ("neutral", "failure", "failure", "failure")),
+        (result(dropped=(Dropped(api="torch.x", kind="removed"),)), ("neutral", "failure", "failure", "failure")),
+        (FRESH, ("neutral", "neutral", "failure", "failure")),
+        (CHANGED, ("neutral", "neutral", "neutral", "failure")),
+        (OLD_BUG, ("success", "success", "success", "failure")),
+        (result(private=1), ("success", "success", "success", "failure")),
+        (result(changes=(change("fixed"),)), ("success",) * 4),
+        (result(), ("success",) * 4),
+        (result(stopped=True), ("neutral",) * 4),
+        (result(figures=Figures()), ("neutral",) * 4),
+    ],
+)
+def test_the_conclusion_follows_from_what_to_fail_on(of: Result, expected: tuple[str, ...]) -> None:
+    assert tuple(conclusion(of, fail_on) for fail_on in get_args(FailOn)) == expected
+
+
+def test_an_unknown_value_is_refused() -> None:
+    with pytest.raises(UserError, match="fail-on has no value 'always'"):
+        conclusion(result(), "always")  # type: ignore[arg-type]
+    assert get_args(FailOn) == FAIL_ON
+
+
+@given(texts)
+@settings(max_examples=20, deadline=None)
+def test_a_check_has_a_short_title_and_the_comment_without_its_marker(text: str) -> None:
+    made = check(hostile(text), "never", BLOB, RUN)
+    assert len(made.title) <= 255
+    assert made.title == "2 regressions, 1 changed call, 1 deprecated api and 2 fixed bugs"
+    assert made.summary.startswith("### nightfuzz: ")
+
+
+@pytest.mark.parametrize("text", [sign * 100_000 for sign in "x`@\n|é"] + ["\N{PILE OF POO} " * 50_000])
+def test_a_comment_fits_and_says_how_much_is_left_out(text: str) -> None:
+    many = hostile(text if text.split() else f"x{text}", 400)
+    body, summary = told(many), check(many, "never").summary
+    assert len(body) <= BODY
+    assert len(summary) <= OUTPUT
+    assert body.count("<details>") == body.count("</details>") == 4
+    shown = len(re.findall("(?m)^#### ", body.partition("<details>")[0])) - 1
+    left = [int(number) for number in re.findall(r"(\d+) (?:regression|cause)s more: in \[the report\]", body)]
+    assert 400 + 1 - shown <= sum(left[:2])
+
+
+def test_the_order_of_the_document_makes_no_difference_among_bugs() -> None:
+    bugs = (bug(1, new=True), bug(2, new=True, grade="abort"), bug(3, new=True, validity="invalid"))
+    made = {comment(result(baseline=None, bugs=order), MARKER) for order in itertools.permutations(bugs)}
+    assert len(made) == 1
+    (text,) = made
+    assert re.findall(r"#### `torch\.f(\d)", text) == ["2", "1", "3"]
+
+
+def test_templates_in_texts_are_not_rendered() -> None:
+    for text in (text for text in NASTY if "{{" in text or "{%" in text):
+        assert text in told(hostile(text))
