@@ -12,7 +12,7 @@ from typing import Any
 from bot.github.auth import PUBLIC_API, Auth
 from bot.github.budget import Budget, Clock, Limits, Sleep
 from bot.github.claims import Claims
-from bot.github.client import Client
+from bot.github.client import Client, Turn
 from bot.github.errors import UnsureError
 from bot.github.identity import installed, login
 from bot.github.marker import Marker, marked, parsed
@@ -84,10 +84,16 @@ class Elsewhere:
             try:
                 made = self.client.once(f"{self.client.home}/issues", content, IssueView.of)
             except UnsureError as error:
-                turn.again(error.settled(self.client.budget.limits.settled))
+                self._doubt(turn, error)
                 continue
             return self.find(marker) or made
         return found
+
+    def _doubt(self, turn: Turn, error: UnsureError) -> None:
+        """Waits until a request without an answer has taken effect or never will, and until listings show it."""
+        settled = self.client.budget.limits.settled
+        turn.again(error.settled(settled))
+        turn.wait(settled, "listings may be old")
 
     def _has(self, view: IssueView, marker: Marker) -> bool:
         own = view.author == self._login and not view.pull_request

@@ -1,0 +1,150 @@
+"""Another repository: one report whatever happens to a request, and private reports only where they are taken."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import faultproxy
+import pytest
+from clocks import FakeTime
+from githubserver import BOT, Repository, token_of
+from openapi import Contract
+
+from bot.github.auth import TokenAuth
+from bot.github.budget import Limits
+from bot.github.marker import Marker, parsed
+from bot.github.redaction import Secret
+from bot.upstream.advisories import report_privately, takes_reports
+from bot.upstream.elsewhere import Elsewhere
+from fuzz_core.ir.errors import UserError
+
+REPORT = Marker("report", "0123456789abcdef" * 2)
+
+
+class Place:
+    """Our repository, theirs where the bot is nobody, and a proxy before the server."""
+
+    def __init__(self, ours: Repository, proxy: faultproxy.Proxy, time: FakeTime) -> None:
+        self.ours, self.theirs, self.proxy, self.time = ours, ours.server.repository(), proxy, time
+        ours.server.admin("DELETE", f"/repos/{self.theirs.name}/collaborators/{BOT}")
+        self.tracker = self.open()
+
+    def open(self) -> Elsewhere:
+        auth, limits = TokenAuth(Secret(self.ours.token)), Limits(in_all=1e9)
+        time = self.time
+        return Elsewhere.open(
+            auth, self.theirs.name, self.ours.name, self.proxy.url, clock=time.clock, sleep=time.sleep, limits=limits,
+            rng=random.Random(1),
+        )  # fmt: skip
+
+    def on_filing(self, fault: str) -> None:
+        """The request that files, and that alone, fails: it follows the second look."""
+        looks = 0
+
+        def arm(verb: str, path: str) -> bool:
+            nonlocal looks
+            looks += verb == "GET" and path == f"/repos/{self.theirs.name}/issues"
+            if looks == 2 and not self.proxy.injected:
+                self.proxy.plan = faultproxy.Plan(1, {fault: 1}, density=1.0)
+            return False
+
+        self.proxy.forwarded = arm
+
+    @property
+    def reports(self) -> list[dict[str, Any]]:
+        return self.theirs.all("/issues?state=all")
+
+
+@pytest.fixture
+def place(github_repo: Repository) -> Iterator[Place]:
+    time = FakeTime()
+    with faultproxy.fault_proxy(github_repo.server.url, faultproxy.Plan(1, {}), time.clock) as proxy:
+        yield Place(github_repo, proxy, time)
+
+
+def test_a_report_is_filed_once_and_found_again(place: Place) -> None:
+    first = place.tracker.create(REPORT, "a title", "a body")
+    assert parsed(first.body) == REPORT
+    assert place.tracker.create(REPORT, "another", "b").number == first.number
+    assert place.open().create(REPORT, "a third", "c").number == first.number
+    assert len(place.reports) == 1
+
+
+def test_a_strangers_marker_is_not_ours(place: Place) -> None:
+    place.theirs.send("POST", "/issues", {"title": "x", "body": REPORT.text}, token_of("stranger"))
+    assert place.tracker.find(REPORT) is None
+    assert place.tracker.create(REPORT, "ours", "b").number == 2
+
+
+@pytest.mark.parametrize("fault", faultproxy.ANY + faultproxy.WRITES)
+def test_the_one_request_that_files_fails(place: Place, fault: str) -> None:
+    place.on_filing(fault)
+    assert place.tracker.create(REPORT, "a title", "b").title == "a title"
+    assert place.proxy.injected == {fault: 1}
+    assert len(place.reports) == 1
+
+
+def test_many_faults_make_one_report(place: Place) -> None:
+    faults = dict.fromkeys(set(faultproxy.ALL) - {"stale"}, 3)
+    place.proxy.plan = faultproxy.Plan(7, faults, density=0.6)
+    for _ in range(5):
+        place.open().create(REPORT, "a title", "b")
+    assert sum(place.proxy.injected.values()) > 10
+    place.proxy.plan = faultproxy.Plan(1, {})
+    assert len(place.reports) == 1
+    assert place.proxy.leaks(place.ours.token) == []
+
+
+def test_it_makes_nothing_there_but_the_report(place: Place) -> None:
+    place.tracker.create(REPORT, "a title", "b")
+    place.tracker.search('"a title"')
+    writes = [seen for seen in place.proxy.seen if seen.verb != "GET" and f"/{place.theirs.name}/" in seen.url]
+    assert [seen.verb for seen in writes] == ["POST"]
+
+
+def advisories(place: Place, enabled: Any, status: int = 201) -> None:
+    def instead(verb: str, path: str) -> tuple[int, dict[str, str], Any] | None:
+        if path.endswith("/private-vulnerability-reporting"):
+            return (200, {}, {"enabled": enabled}) if enabled is not None else (404, {}, {"message": "Not Found"})
+        if path.endswith("/security-advisories/reports"):
+            return status, {}, {"html_url": "https://github.test/advisories/1"}
+        return None
+
+    place.proxy.instead = instead
+
+
+def sent(place: Place) -> list[faultproxy.Seen]:
+    return [seen for seen in place.proxy.seen if "security-advisories" in seen.url]
+
+
+def test_a_private_report_goes_where_it_is_taken(place: Place) -> None:
+    advisories(place, True)
+    assert report_privately(place.tracker, "a title", "a body") == "https://github.test/advisories/1"
+    assert len(sent(place)) == 1 and place.reports == []
+
+
+@pytest.mark.parametrize("enabled", [False, None])
+def test_where_it_is_not_taken_nothing_is_sent(place: Place, enabled: bool | None) -> None:
+    advisories(place, enabled)
+    assert not takes_reports(place.tracker)
+    with pytest.raises(UserError, match="instructions"):
+        report_privately(place.tracker, "a title", "a body")
+    assert sent(place) == []
+
+
+def test_a_private_report_of_unknown_fate_is_not_sent_again(place: Place) -> None:
+    advisories(place, True, 502)
+    with pytest.raises(UserError, match="not known whether"):
+        report_privately(place.tracker, "a title", "a body")
+    assert len(sent(place)) == 1
+
+
+def test_every_request_is_in_githubs_description(place: Place, github_openapi: Any) -> None:
+    advisories(place, True)
+    place.tracker.create(REPORT, "a title", "b")
+    place.tracker.search('"a title"')
+    report_privately(place.tracker, "a title", "a body")
+    contract = Contract(github_openapi)
+    assert [wrong for seen in place.proxy.seen for wrong in contract.problems(seen.verb, seen.url, seen.body)] == []
