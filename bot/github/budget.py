@@ -115,7 +115,8 @@ def pause(status: int, headers: Mapping[str, str], message: str, now: datetime) 
     if _number(headers, "x-ratelimit-remaining") == 0:
         reset = _number(headers, "x-ratelimit-reset")
         return max(reset - now.timestamp(), 0.0) + 1.0 if reset is not None else 60.0
-    return 60.0 if status == 429 or "rate limit" in message.lower() else None
+    limited = any(words in message.lower() for words in ("rate limit", "abuse detection"))
+    return 60.0 if status == 429 or limited else None
 
 
 def _number(headers: Mapping[str, str], name: str) -> int | None:
