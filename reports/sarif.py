@@ -23,7 +23,7 @@ from reports.text import bounded, clipped, fitting
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # GitHub takes 25,000 results, 1,000 locations of each and 10 MB of gzip, and stores 5,000 results and 100 locations.
-RESULTS, LOCATIONS, PACKED = 5_000, 100, 10_000_000
+RESULTS, LOCATIONS, PACKED = 5_000, 20, 10_000_000
 MESSAGE, SCRIPT, RULE = 1_000, 4_000, 200
 ROOT = "%SRCROOT%"
 _FOUND = "Found by fuzzing; the place is a test that makes the call."
@@ -58,14 +58,14 @@ def sarif(result: Result, fallback: str = "", home: str = "", provenance: Proven
     fallback: a file of the repository (the workflow's, say) that stands for results which no line of the user's tests
     reaches: code scanning shows nothing without a file. home: the address of nightfuzz's documentation.
     """
-    told = sorted(_told(result), key=lambda each: (_LEVELS.index(each.level), not each.one.sites))
+    told = sorted(_told(result), key=lambda each: (_LEVELS.index(each.level), not each.new, not each.one.sites))
 
     def render(share: float) -> str:
         shown = told[: max(1, int(RESULTS * share))]
         run = _run(result, shown, len(told) - len(shown), share, fallback, home)
         if provenance is not None:
             run["versionControlProvenance"] = [_provenance(provenance)]
-        return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
+        return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
     return fitting(render, PACKED, _packed)
 

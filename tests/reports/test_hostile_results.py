@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import pytest
 from bs4 import BeautifulSoup, Comment, Tag
@@ -32,10 +33,16 @@ def commonmark(text: str) -> str:
 
 def github(text: str) -> str:
     """GitHub's own renderer with its extensions, before its filters for HTML."""
-    cmarkgfm = pytest.importorskip("cmarkgfm", reason="GitHub's renderer is not installed: pip install cmarkgfm")
+    import cmarkgfm
     from cmarkgfm.cmark import Options
 
     return str(cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE))
+
+
+there = pytest.mark.skipif(
+    find_spec("cmarkgfm") is None, reason="GitHub's Markdown renderer is not installed: pip install cmarkgfm"
+)
+RENDERERS = [commonmark, pytest.param(github, marks=there)]
 
 
 def skeleton(html: str) -> list[str]:
@@ -74,7 +81,7 @@ def assert_only_text(text: str, page: str, rendered: Callable[[str], str]) -> No
     assert not INVISIBLE.findall(written)
 
 
-@pytest.mark.parametrize("rendered", [commonmark, github])
+@pytest.mark.parametrize("rendered", RENDERERS)
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("text", [text for text in NASTY if text.split()])
 def test_a_nasty_text_is_only_text(text: str, page: str, rendered: Callable[[str], str]) -> None:
@@ -82,7 +89,7 @@ def test_a_nasty_text_is_only_text(text: str, page: str, rendered: Callable[[str
     assert_only_text(f"a\n{text} b\n\n{text}", page, rendered)
 
 
-@pytest.mark.parametrize("rendered", [commonmark, github])
+@pytest.mark.parametrize("rendered", RENDERERS)
 @pytest.mark.parametrize("page", PAGES)
 @given(texts)
 @example("x" * 3_000)
