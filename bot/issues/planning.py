@@ -75,16 +75,13 @@ def plan(
 
 def _apart(clusters: Sequence[Wanted]) -> list[Wanted]:
     """Clusters that share a fingerprint are one: those of several builds of a library, say."""
-    groups: list[list[Wanted]] = []
+    groups: dict[str, list[Wanted]] = {}
     for cluster in clusters:
-        touching = [group for group in groups if any(_share(cluster, other) for other in group)]
-        groups = [group for group in groups if group not in touching]
-        groups.append([each for group in touching for each in group] + [cluster])
-    return [joined(group) if len(group) > 1 else group[0] for group in groups]
-
-
-def _share(one: Wanted, other: Wanted) -> bool:
-    return not one.signatures.keys().isdisjoint(other.signatures)
+        touching = {id(group): group for key in cluster.signatures if (group := groups.get(key)) is not None}
+        together = [each for group in touching.values() for each in group] + [cluster]
+        groups.update(dict.fromkeys((key for each in together for key in each.signatures), together))
+    apart = {id(group): group for group in groups.values()}
+    return [joined(group) if len(group) > 1 else group[0] for group in apart.values()]
 
 
 def _lessons(issues: Mapping[int, Ours], filings: Filings, gone: Collection[int], now: datetime) -> list[Filed]:
@@ -104,23 +101,25 @@ def _adopted(
     """Records for issues of which only the marker is left to say that they are ours."""
     subjects = [("bug", each.library, each.signatures) for each in clusters]
     subjects += [("umbrella", each.library, each.signatures) for each in umbrellas]
-    return [
-        Filed(
-            number=issue.number,
-            url=issue.view.url,
-            kind=issue.kind,
-            library=library,
-            signatures={key: text for key, text in signatures.items() if key in issue.fingerprints},
-            created_at=issue.view.created_at,
-            regression=REGRESSION in issue.view.labels,
-            teaching=issue.teaching,
-            taught_at=now if issue.teaching else None,
-            at=now,
-        )
-        for issue in issues.values()
-        for kind, library, signatures in subjects
-        if issue.filed is None and issue.kind == kind and not issue.fingerprints.isdisjoint(signatures)
-    ]
+    about = {(kind, key): (library, texts) for kind, library, texts in reversed(subjects) for key in texts}
+    unknown = [issue for issue in issues.values() if issue.filed is None]
+    found = [(each, [key for key in sorted(each.fingerprints) if (each.kind, key) in about]) for each in unknown]
+    return [_record(issue, *about[issue.kind, keys[0]], now) for issue, keys in found if keys]
+
+
+def _record(issue: Ours, library: str, signatures: Mapping[str, str], now: datetime) -> Filed:
+    return Filed(
+        number=issue.number,
+        url=issue.view.url,
+        kind=issue.kind,
+        library=library,
+        signatures={key: text for key, text in signatures.items() if key in issue.fingerprints},
+        created_at=issue.view.created_at,
+        regression=REGRESSION in issue.view.labels,
+        teaching=issue.teaching,
+        taught_at=now if issue.teaching else None,
+        at=now,
+    )
 
 
 class _Planner:
@@ -128,7 +127,10 @@ class _Planner:
 
     def __init__(self, issues: Mapping[int, Ours], filings: Filings, rules: Rules, now: datetime) -> None:
         self.issues, self.filings, self.rules, self.now = issues, filings, rules, now
-        self.bugs = [issue for issue in issues.values() if issue.kind == "bug"]
+        self.by_fingerprint: dict[str, list[Ours]] = defaultdict(list)
+        for issue in issues.values():
+            for key in issue.fingerprints if issue.kind == "bug" else ():
+                self.by_fingerprint[key].append(issue)
         self.lost = {key for each in filings.issues.values() if each.teaching == "gone" for key in each.signatures}
         # Which clusters each issue is about, and which of them it speaks for.
         self.about: dict[int, list[Wanted]] = defaultdict(list)
@@ -139,7 +141,8 @@ class _Planner:
 
     def place(self, cluster: Wanted) -> None:
         """Finds the issues of a cluster, or notes that it has none."""
-        matches = [issue for issue in self.bugs if not issue.fingerprints.isdisjoint(cluster.signatures)]
+        found = {issue.number: issue for key in cluster.signatures for issue in self.by_fingerprint.get(key, ())}
+        matches = [found[number] for number in sorted(found)]
         live = [issue for issue in matches if not issue.teaching]
         lost = not matches and not self.lost.isdisjoint(cluster.signatures)
         if lost or cluster.known or any(issue.teaching not in ("", "duplicate") for issue in matches):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import faultproxy
 from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
@@ -80,3 +81,24 @@ def test_the_life_of_two_bugs(github_repo: Repository) -> None:
     assert len(repo.all("/issues?state=all")) == 2
     comments = repo.all(f"/issues/{first}/comments")
     assert [comment["user"]["login"] for comment in comments] == [BOT] * 3
+
+
+def test_faults_and_a_second_runner_leave_one_issue_for_each_bug(github_repo: Repository) -> None:
+    bugs, time, filings = [cluster(name) for name in "abcde"], FakeTime(), Filings()
+    with faultproxy.fault_proxy(github_repo.server.url, faultproxy.Plan(3, {}), time.clock) as proxy:
+        for faults in (10, 10, 0):
+            # None of them knows what the one before it has done.
+            hub = hub_of(github_repo, time, address=proxy.url)
+            proxy.plan = faultproxy.Plan(faults, dict.fromkeys(faultproxy.ANY, faults), density=0.3)
+            done = night(hub, Filings(), time, *bugs)
+            assert (done.problems, done.left) == ((), ())
+        fixed = [bug._replace(standing="fixed", turned="2.15") for bug in bugs]
+        proxy.plan = faultproxy.Plan(5, dict.fromkeys(faultproxy.ANY, 10), density=0.3)
+        filings = night(hub, done.filings, time, *fixed).filings
+        proxy.plan = faultproxy.Plan(1, {})
+    issues = github_repo.all("/issues?state=all")
+    assert len(issues) == len(bugs) and {issue["state"] for issue in issues} == {"closed"}
+    for issue in issues:
+        said = [comment["body"] for comment in github_repo.all(f"/issues/{issue['number']}/comments")]
+        assert len(said) == len(set(said)) and sum("Fixed with" in text for text in said) == 1
+    assert all(filed.closed_for == "2.15" for filed in filings.issues.values())

@@ -18,12 +18,12 @@ from bot.issues.wanted import Umbrella, Wanted
 from bot.upstream.elsewhere import Elsewhere
 
 
-def hub_of(repo: Repository, time: FakeTime | None = None, token: str | None = None, name: str = "") -> Hub:
-    """The bot's, or that of whom the token belongs to. name: of another repository on the same server."""
+def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") -> Hub:
+    """The bot's. address: of a proxy before the server."""
     time = time or FakeTime()
-    auth = TokenAuth(Secret(token or repo.token))
+    auth = TokenAuth(Secret(repo.token))
     return Hub.open(
-        auth, name or repo.name, repo.server.url, clock=time.clock, sleep=time.sleep, limits=Limits(in_all=1e9),
+        auth, repo.name, address or repo.server.url, clock=time.clock, sleep=time.sleep, limits=Limits(in_all=1e9),
         rng=random.Random(1),
     )  # fmt: skip
 
