@@ -101,4 +101,6 @@ def _content(repository: Path, commit: str, file: str) -> str:
 
 
 def _git(repository: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["git", "-C", str(repository), *arguments], capture_output=True, timeout=_SECONDS)
+    # A runner in a container owns files by another name than git sees.
+    command = ["git", "-c", f"safe.directory={repository.resolve()}", "-C", str(repository), *arguments]
+    return subprocess.run(command, capture_output=True, timeout=_SECONDS)

@@ -40,7 +40,6 @@ PERMISSIONS: dict[Workflow, tuple[Permission, ...]] = {
     "bump": _PULL,
     "report": (
         Permission("actions", "read", "reads the artifacts of the other run"),
-        Permission("contents", "read", "reads the state"),
         Permission("pull-requests", "write", "the comment"),
         Permission("checks", "write", "the check with its conclusion"),
     ),

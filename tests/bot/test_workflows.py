@@ -131,8 +131,10 @@ class DescribeReusableWorkflows:
         writes = {"contents": "write", "issues": "write", "security-events": "write"}
         assert night["report"]["permissions"] == writes
         assert pull["report"]["permissions"] == {
-            "pull-requests": "write", "checks": "write", "contents": "read", "security-events": "write"
-        }  # fmt: skip
+            "pull-requests": "write",
+            "checks": "write",
+            "security-events": "write",
+        }
 
     def test_nights_wait_for_each_other_and_pushes_replace_each_other(self) -> None:
         night, pull = (data["concurrency"] for data in CALLED.values())
@@ -214,3 +216,37 @@ def _pattern(path: str) -> str:
     """A filter pattern of GitHub's as a regular expression."""
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
     return "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*)", path))
+
+
+class DescribeTheDocumentation:
+    TEXT = (ROOT / "docs/github-action.md").read_text()
+
+    @pytest.mark.parametrize("name", CALLED)
+    def test_every_input_and_output_is_explained(self, name: str) -> None:
+        call = CALLED[name]["on"]["workflow_call"]
+        named = [*ACTION["inputs"], *ACTION["outputs"], *call["inputs"], *call["outputs"], *call["secrets"]]
+        rows = "\n".join(line.split("|")[1] for line in self.TEXT.splitlines() if line.startswith("| `"))
+        assert [each for each in named if f"`{each}`" not in rows] == []
+
+    def test_every_permission_is_explained(self) -> None:
+        rows = [row for rows in PERMISSIONS.values() for row in rows]
+        assert [row for row in rows if f"| `{row.name}: {row.level}` |" not in self.TEXT] == []
+
+    def test_defaults_are_those_of_the_action(self) -> None:
+        for name, spec in ACTION["inputs"].items():
+            row = next(
+                line for line in self.TEXT.splitlines() if line.startswith("| `") and f"`{name}`" in line.split("|")[1]
+            )
+            default = str(spec["default"])
+            if default and "${{" not in default:
+                assert f"`{default}`" in row.split("|")[2], name
+
+    def test_the_ten_lines_are_ten_and_call_what_is_there(self, tmp_path: Path) -> None:
+        lines = self.TEXT.split("```yaml\n")[1].split("```")[0]
+        assert len(lines.splitlines()) == 10
+        (tmp_path / "nightfuzz.yml").write_text(lines)
+        (job,) = loaded(tmp_path / "nightfuzz.yml")["jobs"].values()
+        assert job["permissions"] == EXAMPLES["nightly"]["jobs"]["nightly"]["permissions"]
+        assert set(job["with"]) <= set(CALLED["nightfuzz"]["on"]["workflow_call"]["inputs"])
+        assert schema_errors("github-workflows", [tmp_path / "nightfuzz.yml"]) == ""
+        assert actionlint_findings([tmp_path / "nightfuzz.yml"]) == []
