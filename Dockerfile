@@ -38,7 +38,6 @@ LABEL org.opencontainers.image.title="nightfuzz sandbox" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=builder /opt/nightfuzz/environment /opt/nightfuzz/environment
 # Apart from the environment: workers are given this folder alone, and bring their own numpy.
-COPY bot /opt/nightfuzz/code/bot
 COPY fuzz_core /opt/nightfuzz/code/fuzz_core
 COPY reports /opt/nightfuzz/code/reports
 ENV PATH=/opt/nightfuzz/environment/bin:${PATH} \

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,29 +14,21 @@ from rich.console import Console
 
 from fuzz_core.cli.command import Work
 from fuzz_core.cli.config import DEFAULT_FILE, Settings
+from fuzz_core.cli.containing import look, sandbox_of, user_of
 from fuzz_core.cli.display import printable
 from fuzz_core.cli.work import state_file, target_of
-from fuzz_core.execution.docker import Engine, Sandbox, reach
-from fuzz_core.execution.image import find_image, identity
-from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, lent, open_to, outermost, project
+from fuzz_core.execution.docker import reach
+from fuzz_core.execution.image import find_image
+from fuzz_core.execution.mounting import lent
 from fuzz_core.execution.protection import container_protection, process_protection, write_protection
 from fuzz_core.execution.scratch import scratch
-from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.targets.record import targets_root
 
 WORK = ("python", "-m", "fuzz_core.cli")
-LOOK = ("python", "-m", "fuzz_core.execution.inside")
-# Who works in the container where this user is root, which a container must not be.
-STRANGER = (10001, 10001)
-MEMORY_SHARE = 0.75
-PROCESSES, PROCESSES_PER_WORKER = 1024, 256
 # Options that name a target, as a person writes it.
 NAMING = ("target", "baseline", "old", "new")
-_ELSEWHERE = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
-_ADAPTERS = "NIGHTFUZZ_PATH"
 # The log of a GitHub job takes such lines for commands.
 _LOG_COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)")
 
@@ -74,13 +64,12 @@ def _contained(context: typer.Context, settings: Settings, told: Console) -> int
         engine.sweep()
         image = find_image(engine.client, settings.sandbox_image, lambda text: _say(told, [text]))
     records, keys = _targets(context, settings)
-    user = _user(engine)
     with scratch() as folder:
         with _or_unprotected():
-            sandbox = _sandbox(context, settings, engine, image, records, user, folder)
-        with lent(sandbox.kept, user):
+            sandbox = sandbox_of(settings, engine, image, records, folder, _files(context))
+        with lent(sandbox.kept, user_of(engine)):
             with _or_unprotected():
-                _look(engine, sandbox, [record.python for record in records])
+                look(engine, sandbox, [record.python for record in records])
             lines = container_protection(engine, sandbox)
             _say(told, lines)
             try:
@@ -124,132 +113,9 @@ def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRec
     return list({record.key: record for record in found}.values()), keys
 
 
-def _user(engine: Engine) -> tuple[int, int]:
-    """Of an engine without root, this user is root inside, and nobody more than this user outside."""
-    if engine.rootless:
-        return 0, 0
-    return STRANGER if os.geteuid() == 0 else (os.geteuid(), os.getegid())
-
-
-def _sandbox(
-    context: typer.Context,
-    settings: Settings,
-    engine: Engine,
-    image: str,
-    records: Sequence[TargetRecord],
-    user: tuple[int, int],
-    folder: Path,
-) -> Sandbox:
-    pythons = [_interpreter(record, user) for record in records]
-    projects = outermost(project(path) for path in (*settings.docs, *settings.tests, *settings.models))
-    needed = outermost([*(each for python in pythons for each in python.folders), *_files(context, settings)])
-    kept = settings.state.absolute()
-    sandbox_memory = settings.sandbox_memory
-    return Sandbox(
-        image=image,
-        kept=kept,
-        user=":".join(map(str, user)),
-        memory=int(engine.memory * MEMORY_SHARE) if sandbox_memory is None else int(sandbox_memory * 1e9),
-        processes=settings.sandbox_processes or PROCESSES + PROCESSES_PER_WORKER * settings.workers,
-        shown=tuple(sorted({*needed, *projects})),
-        placed=_placed(pythons, user, folder),
-        hidden=tuple(_hidden(projects, [*needed, kept])),
-        environment=_environment(os.environ),
-        folder=Path.cwd(),
-        cpus=settings.sandbox_cpus,
-        gpus=_gpus(records, os.environ),
-    )
-
-
-def _interpreter(record: TargetRecord, user: tuple[int, int]) -> Interpreter:
-    needed = interpreter(record.python)
-    home = Path(record.python).absolute().parent.parent
-    if user == STRANGER and home.is_relative_to(targets_root()):
-        open_to(home, user[1])
-    return needed
-
-
-def _files(context: typer.Context, settings: Settings) -> list[Path]:
-    """What the command reads besides: settings, known findings, a dump to import, adapters from elsewhere."""
-    named = [context.params.get("config") or Path(DEFAULT_FILE), settings.known, context.params.get("import_freefuzz")]
-    adapters = filter(None, os.environ.get(_ADAPTERS, "").split(os.pathsep))
-    return [path.absolute() for path in (*filter(None, named), *map(Path, adapters)) if path.exists()]
-
-
-def _hidden(projects: Iterable[Path], needed: Sequence[Path]) -> Iterator[Path]:
-    """Not what is needed: an environment in the project, say, or the state directory."""
-    for root in projects:
-        for path in hidden(root):
-            if not any(path.is_relative_to(each) for each in needed):
-                yield path
-
-
-def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path) -> dict[Path, Path]:
-    """A name for the user, which libraries ask for, and the links by which interpreters are found."""
-    placed = {Path("/etc/passwd"): folder / "passwd", Path("/etc/group"): folder / "group"}
-    (folder / "passwd").write_text(f"nightfuzz:x:{user[0]}:{user[1]}::/tmp:/usr/sbin/nologin\n", encoding="ascii")
-    (folder / "group").write_text(f"nightfuzz:x:{user[1]}:\n", encoding="ascii")
-    merged: dict[Path, dict[str, str]] = {}
-    for python in pythons:
-        for place, links in python.links.items():
-            merged.setdefault(place, {}).update(links)
-    for number, (place, links) in enumerate(merged.items()):
-        placed[place] = folder / f"links-{number}"
-        placed[place].mkdir()
-        for name, leads in links.items():
-            (placed[place] / name).symlink_to(leads)
-    for path in placed.values():
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return placed
-
-
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What workers are given anyway, but for places of this machine; nothing else of the caller's."""
-    names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
-    kept = {name: environ[name] for name in (*names, _ADAPTERS, "COLUMNS") if name in environ}
-    return {**kept, "HOME": "/tmp", "PYTHONPATH": environ.get(_ADAPTERS, "")}
-
-
-def _gpus(records: Iterable[TargetRecord], environ: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Where a target sees a CUDA device: those that it may see, all where that is not said."""
-    if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
-        return None
-    return tuple(filter(None, environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
-
-
-def _look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> None:
-    """Raises UserError where the image is of another nightfuzz, or what is needed does not work in it."""
-    mark = f"mark-{secrets.token_hex(8)}"
-    said: list[str] = []
-    (sandbox.kept / mark).touch()
-    try:
-        engine.run(sandbox, [*LOOK, str(sandbox.kept), mark, *pythons], lambda line, error: said.append(line))
-    finally:
-        (sandbox.kept / mark).unlink(missing_ok=True)
-    found = _told(said)
-    if found.get("identity") != identity():
-        raise UserError(
-            f"the image {sandbox.image} holds nightfuzz {found.get('identity') or said[-1:]}, this is {identity()}",
-            "build it from this checkout (docs/sandbox.md), or leave sandbox_image out",
-        )
-    if found.get("state") is not True:
-        raise UserError(
-            f"the container cannot write the state directory {sandbox.kept}",
-            "the engine must see the files of this machine, and the user of the container must own that directory",
-        )
-    for python, problem in found["interpreters"].items():
-        raise UserError(
-            f"{python} does not start in the image {sandbox.image}: {printable(problem)}",
-            "build the image on this machine's own distribution (BASE, see docs/sandbox.md), and let others read it",
-        )
-
-
-def _told(said: Sequence[str]) -> dict[str, Any]:
-    try:
-        told = json.loads(said[-1])
-    except (IndexError, ValueError):
-        return {}
-    return told if isinstance(told, dict) and isinstance(told.get("interpreters"), dict) else {}
+def _files(context: typer.Context) -> list[Path]:
+    """Settings, and a dump to import."""
+    return [context.params.get("config") or Path(DEFAULT_FILE), *filter(None, [context.params.get("import_freefuzz")])]
 
 
 def command_line(context: typer.Context, given: Mapping[str, str]) -> list[str]:

@@ -24,6 +24,7 @@ from fuzz_core.execution.relay import Write, relay
 from fuzz_core.ir.errors import UserError
 
 LABEL = "nightfuzz.owner"
+LOCAL = "unix://"
 SHARED_MEMORY_BYTES = 1 << 30
 TEMPORARY_SHARE = 0.25
 HIDDEN_BYTES = 4096
@@ -78,13 +79,14 @@ def reach() -> Engine:
 
     Raises NoEngine where none answers, and UserError for one of another machine: it cannot be shown files of this one.
     """
+    where = os.environ.get("DOCKER_HOST") or LOCAL
+    if not where.startswith(LOCAL):
+        raise UserError(
+            f"the Docker engine {where} may be on another machine, which does not see the files of this one",
+            "use the engine of this machine: unset DOCKER_HOST, or give it a path as unix:///…",
+        )
     with explained():
         client = docker.from_env(timeout=ENGINE_SECONDS)
-        if not client.api.base_url.startswith(("http+docker://", "http+unix://")):
-            raise UserError(
-                f"the Docker engine {client.api.base_url} is on another machine, which does not see the files of this",
-                "use the engine of this machine: unset DOCKER_HOST",
-            )
         return Engine(client, client.info())
 
 

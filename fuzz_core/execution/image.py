@@ -63,7 +63,7 @@ def find_image(client: Any, name: str | None, say: Callable[[str], object]) -> s
 
 def _built(client: Any, wanted: str) -> str:
     try:
-        client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=_addresses(os.environ), rm=True)
+        client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=addresses(os.environ), rm=True)
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise UserError(
             f"the image {wanted} cannot be built: {_why(error)}",
@@ -72,7 +72,7 @@ def _built(client: Any, wanted: str) -> str:
     return wanted
 
 
-def _addresses(environ: Mapping[str, str]) -> dict[str, str]:
+def addresses(environ: Mapping[str, str]) -> dict[str, str]:
     """Where pip finds packages. The engine keeps build arguments, so an address with a password is not among them."""
     return {name: environ[name] for name in ADDRESSES if "@" not in environ.get(name, "@")}
 
