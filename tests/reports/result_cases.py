@@ -99,11 +99,14 @@ def eventful() -> Result:
 
 
 def hostile(text: str, many: int = 1) -> Result:
-    """Every text of the document is this one, as long as the schema takes it, `many` times."""
+    """Every text of the document is this one, as long as the schema takes it, `many` times.
+
+    Paths are short in a single one, so that each is a link.
+    """
     name, line, long = text[:500], text[:2_000], text[:100_000]
     build = Build(key=name, library=name, version=name, day=name, commit=name, devices=(name,) * min(many, 1_000))
     said = Said(kind=name, name=name, text=long)
-    path = "".join(sign for sign in text if sign.isprintable() and sign not in "\\./")[:490] or "x"
+    path = "".join(sign for sign in text if sign.isprintable() and sign not in "\\./")[: 490 if many > 1 else 30] or "x"
     site = Site(path=f"tests/{path}", line=3, test=name)
     texts = {"title": line, "api": name, "signature": long, "script": long, "sites": (site,) * min(many, 200)}
     odd: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,14 +16,16 @@ from reports.junit import junit
 from reports.results import Result
 from reports.text import clean
 
+pytestmark = pytest.mark.skipif(
+    find_spec("lxml") is None, reason="lxml, which checks XML schemas, is not installed: pip install lxml"
+)
 SCHEMA = Path(__file__).parent.parent / "fixtures" / "schemas" / "junit-10.xsd"
 
 
 @cache
 def schema() -> Any:
-    etree = pytest.importorskip(
-        "lxml.etree", reason="lxml, which checks XML schemas, is not installed: pip install lxml"
-    )
+    from lxml import etree
+
     return etree.XMLSchema(etree.parse(str(SCHEMA)))
 
 
