@@ -24,7 +24,7 @@ SHOWN_CANDIDATES = 10
 
 
 class Verified(NamedTuple):
-    """What the newest build does with a bug's script. `unknown`: it was not run there yet."""
+    """What the newest build does with a bug's script: shows it every time, or not. `unknown`: was not run there yet."""
 
     status: Literal["shown", "clean", "unknown"]
     build: str = ""
@@ -165,7 +165,7 @@ class Approver:
         if verified.status == "unknown":
             raise _No("it waits to be run on the newest build. The next run does that.", for_good=False)
         if verified.status == "clean":
-            raise _No(f"the newest build, {span(verified.build)}, does not show it.")
+            raise _No(f"the newest build, {span(verified.build)}, does not show it every time.")
         return wanted
 
     def _check_new(self, draft: Draft, found: Sequence[Candidate]) -> None:
