@@ -17,9 +17,9 @@ class Limits(NamedTuple):
     """GitHub's limits on content creation, and our patience. Times are in seconds.
 
     between_writes: what GitHub asks of programs. a_minute, an_hour: things created. a_call, in_all: how long one call
-    and all of them may wait. settled: when a request without an answer has taken effect or never will (GitHub ends its
-    requests after ten). lease: when a runner that claimed something and is not heard of any more is taken for dead.
-    poll: how often we look whether another runner is done.
+    and all of them may wait. first: how long we wait for an address that has never answered. settled: when a request
+    without an answer has taken effect or never will (GitHub ends its requests after ten). lease: when a runner that
+    claimed something and is not heard of any more is taken for dead. poll: how often we look whether it is done.
     """
 
     between_writes: float = 1.0
@@ -27,6 +27,7 @@ class Limits(NamedTuple):
     an_hour: int = 500
     a_call: float = 900.0
     in_all: float = 3600.0
+    first: float = 120.0
     settled: float = 10.0
     lease: float = 120.0
     poll: float = 5.0
@@ -40,6 +41,7 @@ class Budget:
         self._sleep = sleep
         self.requests = self.writes = self.repeated = 0
         self.waited = 0.0
+        self.answered = False
         self.remaining: int | None = None
         self.allowed: int | None = None
         self.resets: datetime | None = None

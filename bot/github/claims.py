@@ -30,10 +30,9 @@ class LostError(UnsureError):
 class Claim:
     """What one runner may write until it is released. Made by `Claims.held`."""
 
-    def __init__(self, claims: Claims, name: str, nonce: str) -> None:
-        self._claims, self._name, self._nonce = claims, name, nonce
+    def __init__(self, claims: Claims, name: str, nonce: str, since: datetime) -> None:
+        self._claims, self._name, self._nonce, self._since = claims, name, nonce, since
         self._turn = 0
-        self._since = claims.now()
 
     def confirm(self) -> None:
         """To be called just before writing: raises LostError where it is not ours any more."""
@@ -86,9 +85,13 @@ class Claims:
                     claim.release()
 
     def describe(self, name: str, holder: str) -> None:
-        """Says who holds it."""
-        words = {"description": self._words(holder)}
-        self.client.put("PATCH", self._path(name), words, _whole)
+        """Says who holds it. Raises LostError where nobody does any more."""
+        try:
+            self.client.put("PATCH", self._path(name), {"description": self._words(holder)}, _whole)
+        except RefusedError as error:
+            if error.status != 404:
+                raise
+            raise LostError(f"{name} is gone") from None
 
     def holder(self, name: str) -> str | None:
         """Who holds it, None where nobody does: asked by a write that changes nothing."""
@@ -107,17 +110,18 @@ class Claims:
                 self.remove(name)
 
     def _acquired(self, name: str, nonce: str, done: Callable[[], bool]) -> Claim | None:
-        waiting, turn = _Waiting(None, self.now()), self.client.turn()
+        waiting, turn, began = _Waiting(None, self.now()), self.client.turn(), self.now()
         while True:
             if self._made(name, nonce, turn):
-                return Claim(self, name, nonce)
+                return Claim(self, name, nonce, began)
             holder = self.holder(name)
             if holder is not None and holder.split(".")[0] == nonce:
-                return Claim(self, name, nonce)
+                return Claim(self, name, nonce, began)
             if done():
                 return None
             if holder is not None:
                 waiting = self._waited(name, holder, waiting, turn)
+            began = self.now()
 
     def _made(self, name: str, nonce: str, turn: Turn) -> bool:
         body = {"name": name, "color": COLOUR, "description": self._words(nonce)}

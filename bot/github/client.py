@@ -53,7 +53,8 @@ class Turn:
 
     def wait(self, seconds: float, why: str) -> None:
         """Waits for something else than an attempt."""
-        if self._waited + seconds > self._budget.limits.a_call:
+        limits = self._budget.limits
+        if self._waited + seconds > (limits.a_call if self._budget.answered else min(limits.first, limits.a_call)):
             raise GaveUpError(
                 f"gave up on GitHub after {self._waited:.0f} s of waiting for one thing: {why}; it would take another "
                 f"{seconds:.0f} s; what was written so far is kept, the rest is done by the next run"
@@ -167,9 +168,10 @@ class Client:
         headers: Mapping[str, str] = {}
         try:
             status, headers, text = self._ready().requestJson(verb, path, dict(parameters or {}), {}, body)
+            self.budget.answered = True
             return status, headers, text
         except requests.RequestException as error:
-            raise UnsureError(f"no answer: {type(error).__name__}") from None
+            raise UnsureError(f"no answer from {self.address} ({type(error).__name__})") from None
         except github.GithubException as error:
             headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
             return error.status, headers, json.dumps(error.data if isinstance(error.data, dict) else {})

@@ -119,6 +119,13 @@ def test_all_waiting_together_is_bounded(github_repo: Repository, proxy: faultpr
     assert sum(time.slept) <= 50
 
 
+def test_an_address_where_nobody_answers_is_given_up_soon(github_repo: Repository, time: FakeTime) -> None:
+    auth = TokenAuth(Secret(github_repo.token))
+    with pytest.raises(GaveUpError, match=r"no answer from http://127\.0\.0\.1:9 "):
+        Hub.open(auth, github_repo.name, "http://127.0.0.1:9", clock=time.clock, sleep=time.sleep)
+    assert sum(time.slept) <= 120
+
+
 def test_retry_after_is_honoured(github_repo: Repository, proxy: faultproxy.Proxy, time: FakeTime) -> None:
     hub = opened(proxy, github_repo, time)
     proxy.plan = faultproxy.Plan(1, {"secondary": 1}, density=1.0)
@@ -144,8 +151,13 @@ def test_two_runners_at_once_file_each_finding_once(github_repo: Repository) -> 
 
 @pytest.mark.parametrize(
     ("verb", "path", "there"),
-    [("POST", "/labels", False), ("PATCH", "/issues/2", False), ("POST", "/issues", True), ("DELETE", f"filing-{0:032x}", True)],
-)
+    [
+        ("POST", "/labels", False),
+        ("PATCH", "/issues/2", False),
+        ("POST", "/issues", True),
+        ("DELETE", f"filing-{0:032x}", True),
+    ],
+)  # fmt: skip
 def test_a_runner_killed_at_any_point_leaves_nothing_twice(
     github_repo: Repository, proxy: faultproxy.Proxy, time: FakeTime, verb: str, path: str, there: bool
 ) -> None:

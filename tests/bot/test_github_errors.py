@@ -179,3 +179,16 @@ def test_answers_of_another_shape_are_no_answers(proxy: faultproxy.Proxy, github
     for call in (lambda: hub.issue(1), lambda: hub.pull(1), hub.repository, lambda: hub.search_issues("x")):
         with pytest.raises(GaveUpError, match="another shape"):
             call()
+
+
+def test_an_issue_that_was_moved_away_is_no_longer_ours(proxy: faultproxy.Proxy, github_repo: Repository) -> None:
+    hub = opened(proxy, github_repo, FakeTime())
+    hub.create_issue(BUG, "t", "b")
+    other = github_repo.server.repository()
+    theirs = other.send("POST", "/issues", {"title": "t", "body": BUG.text}, github_repo.token)
+    there = f"/repos/{other.name}/issues/{theirs['number']}"
+    moved = 301, {"Location": proxy.url + there}, {"message": "Moved Permanently"}
+    proxy.instead = lambda verb, path: moved if path == f"/repos/{github_repo.name}/issues/1" else None
+    with pytest.raises(RefusedError, match="moved away") as caught:
+        hub.issue(1)
+    assert caught.value.status == 301
