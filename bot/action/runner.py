@@ -12,6 +12,8 @@ from typing import Literal, NamedTuple, TextIO
 
 from reports.text import clean
 
+SHORTEST = 4
+"""A shorter line of a secret is no secret, and stars for it would hide the log."""
 SUMMARY_BYTES = 1 << 20
 ANNOTATIONS = 10
 """GitHub shows so many of a level for each step."""
@@ -84,7 +86,7 @@ class Runner:
     def mask(self, secret: str) -> None:
         """The log shows stars for it from now on, for each line of it and for the whole."""
         for part in dict.fromkeys([secret, *secret.splitlines()]):
-            if part.strip():
+            if len(part.strip()) >= SHORTEST:
                 self._say(f"::add-mask::{_data(part)}")
 
     def annotate(self, note: Annotation) -> bool:

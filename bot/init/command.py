@@ -14,7 +14,7 @@ from bot.init.detecting import Found, look_at, repository_of
 from bot.init.keys import default_file, key_pair
 from bot.init.pinning import DEFAULT, SERVER, Action, action_of, pinned
 from bot.init.rendering import file_name, rendered
-from bot.init.telling import HOSTED, tell
+from bot.init.telling import HOSTED, tell, tell_key
 from fuzz_core.cli.boundary import guarded
 from fuzz_core.ir.errors import UserError
 
@@ -84,7 +84,11 @@ def init_command(
 def init(choices: Choices, given: dict[str, Any], ask: Ask, console: Console) -> int:
     """Writes the files and says what they need. Raises UserError before anything is written."""
     answers = checked(**_answered(given, look_at(choices.root), ask))
-    _check_free(choices.root, [choices.root / FOLDER / file_name(each) for each in answers.workflows], choices.force)
+    files = [choices.root / FOLDER / file_name(each) for each in answers.workflows]
+    if choices.key_file is not None and not choices.force and all(file.exists() for file in files):
+        tell_key(console, FOLDER, answers, key_pair(choices.key_file))
+        return 0
+    _check_free(choices.root, files, choices.force)
     pair = None
     if choices.key_file is not None:
         if answers.private_recipient is not None:

@@ -27,6 +27,14 @@ def tell(console: Console, folder: Path, answers: Answers, action: Action, pair:
         _say(console, f"{number}. {line}")
 
 
+def tell_key(console: Console, folder: Path, answers: Answers, pair: Pair) -> None:
+    """For files that are there already: what to write into them, and what to keep."""
+    _say(console, f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age).")
+    for workflow in dict.fromkeys(answers.workflows):
+        _say(console, f"Write into {folder / file_name(workflow)}, below `with:`")
+        _say(console, f"      private-recipient: {pair.public}")
+
+
 def _steps(answers: Answers, action: Action, pair: Pair | None) -> Iterator[str]:
     yield "Look at the files, commit them, and push them to the default branch."
     if not action.commit:

@@ -113,6 +113,14 @@ class DescribePrivateKey:
         assert secret not in done.output
         assert all(secret not in each.read_text() for each in (project / FOLDER).iterdir())
 
+    def test_files_that_are_there_are_left_alone_and_get_the_key_by_hand(self, project: Path, tmp_path: Path) -> None:
+        assert run(project, "--yes").exit_code == 0
+        before = (project / FOLDER / "nightfuzz.yml").read_text()
+        done = run(project, "--yes", "--private-key", "--key-file", str(tmp_path / "k"))
+        assert done.exit_code == 0
+        assert f"private-recipient: {key_pair(tmp_path / 'k').public}" in done.output
+        assert (project / FOLDER / "nightfuzz.yml").read_text() == before
+
     def test_a_key_that_is_there_is_used_again_and_never_overwritten(self, tmp_path: Path) -> None:
         file = tmp_path / "k"
         first, second = key_pair(file), key_pair(file)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
-from expressions import condition, evaluate
+from expressions import condition, evaluate, substituted
 
 from bot.action.pins import reader_of
 from bot.init.answers import WORKFLOWS, checked
@@ -138,9 +138,23 @@ class DescribeReusableWorkflows:
 
     def test_nights_wait_for_each_other_and_pushes_replace_each_other(self) -> None:
         night, pull = (data["concurrency"] for data in CALLED.values())
-        assert night == {"group": "nightfuzz-${{ inputs.state-branch }}", "cancel-in-progress": False}
+        assert night == {"group": "${{ inputs.name }}-${{ inputs.state-branch }}", "cancel-in-progress": False}
         assert pull["cancel-in-progress"] is True
         assert "github.event.pull_request.number" in pull["group"]
+
+    @pytest.mark.parametrize("name", CALLED)
+    def test_two_calls_of_one_run_keep_their_artifacts_apart(self, name: str) -> None:
+        """The example of forks takes those of the default name."""
+        artifacts = [step["with"].get("artifact") for step in steps_of(CALLED[name]) if step["uses"] == "$/"]
+        downloads = [step["with"] for step in steps_of(CALLED[name]) if "download" in step["uses"]]
+        plan, result = artifacts[:2]
+        places = {"inputs": {"name": "torch", "mode": "pr"}, "matrix": {"shard": 3}}
+        assert [substituted(text, places, {}) for text in (plan, result)] == ["torch-plan-pr", "torch-results-3-pr"]
+        assert downloads[0]["name"] == plan
+        assert substituted(downloads[1]["pattern"], places, {}) == "torch-results-*-pr"
+        default = CALLED[name]["on"]["workflow_call"]["inputs"]["name"]["default"]
+        (job,) = EXAMPLES["report"]["jobs"].values()
+        assert job["steps"][0]["with"]["pattern"] == f"{default}-results-*"
 
     @pytest.mark.parametrize("event", EVENTS)
     @pytest.mark.parametrize("environment", ["", "forks"])
