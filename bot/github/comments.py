@@ -8,7 +8,7 @@ from bot.github.claims import Claim, Claims, LostError
 from bot.github.client import Client
 from bot.github.errors import RefusedError, UnsureError
 from bot.github.marker import Marker, marked, parsed
-from bot.github.views import CommentView
+from bot.github.views import CommentView, is_one_of
 
 ROUNDS = 6
 
@@ -41,7 +41,7 @@ class Comments:
         """Deletes one of ours; nothing where it is gone already. Raises ValueError for somebody else's."""
         path = f"{self._client.home}/issues/comments/{comment}"
         try:
-            if self._client.read(path, CommentView.of).author not in self._own:
+            if not is_one_of(self._client.read(path, CommentView.of).author, self._own):
                 raise ValueError("only our own comments are deleted")
             self._client.put("DELETE", path, None, _nothing)
         except RefusedError as error:
@@ -61,7 +61,7 @@ class Comments:
         return bool(seen)
 
     def _ours(self, comments: list[CommentView], marker: Marker) -> list[CommentView]:
-        ours = [each for each in comments if each.author in self._own]
+        ours = [each for each in comments if is_one_of(each.author, self._own)]
         return [each for each in ours if (read := parsed(each.body)) and read[:2] == marker[:2]]
 
     def _edited(self, comment: int, text: str) -> CommentView:

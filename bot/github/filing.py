@@ -19,7 +19,7 @@ from bot.github.client import PAGE, Client, listed
 from bot.github.errors import RefusedError, UnsureError
 from bot.github.labels import Labels
 from bot.github.marker import Marker, marked, parsed
-from bot.github.views import IssueView
+from bot.github.views import IssueView, is_one_of
 
 GAP = 2
 DUPLICATE = "duplicate"
@@ -90,7 +90,7 @@ class Filing:
         return max(numbers)
 
     def _learn(self, view: IssueView) -> int:
-        marker = parsed(view.body) if view.author in self._own and not view.pull_request else None
+        marker = parsed(view.body) if is_one_of(view.author, self._own) and not view.pull_request else None
         if marker is not None:
             self._known[view.number] = view, marker
         else:

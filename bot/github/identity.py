@@ -37,4 +37,6 @@ def login(client: Client) -> str:
 
 
 def _viewer(data: Any) -> str:
+    if data.get("errors"):
+        raise UserError("GitHub does not say to whom the token belongs", "use a workflow's token, or an app")
     return str(data["data"]["viewer"]["login"])

@@ -142,6 +142,11 @@ def role(data: Any) -> Role:
     return cast(Role, found) if found in ROLES else "none"
 
 
+def is_one_of(login: str, logins: tuple[str, ...]) -> bool:
+    """Whether a login is among some; GitHub takes no notice of case."""
+    return login.casefold() in {each.casefold() for each in logins}
+
+
 def moment(text: str) -> datetime:
     """A point in time of the REST API, which says them in UTC."""
     return datetime.fromisoformat(text)

@@ -126,7 +126,7 @@ def test_an_app_that_is_not_installed_says_so(proxy: faultproxy.Proxy, github_re
 
 
 def test_an_app_with_another_key_is_refused(proxy: faultproxy.Proxy, github_repo: Repository, app: AppAuth) -> None:
-    other = githubserver._private_key()
+    other = githubserver.private_key()
     with pytest.raises(RefusedError, match="HTTP 401"):
         opened(proxy, github_repo, app._replace(private_key=Secret(other)))
 
@@ -209,7 +209,7 @@ def test_logged_tracebacks_are_scrubbed(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_the_environment_chooses() -> None:
-    key = githubserver._private_key()
+    key = githubserver.private_key()
     assert from_environment({"GITHUB_TOKEN": "ghs_x"}) != from_environment({"GITHUB_TOKEN": "ghs_y"})
     named = from_environment({"MY_TOKEN": " ghp_abcdefgh \n"}, token="MY_TOKEN")
     assert isinstance(named, TokenAuth)
@@ -240,7 +240,7 @@ def test_the_environment_chooses() -> None:
     ],
 )
 def test_what_is_wrong_in_the_environment_is_said(environment: dict[str, str], problem: str) -> None:
-    filled = {name: githubserver._private_key() if value == "KEY" else value for name, value in environment.items()}
+    filled = {name: githubserver.private_key() if value == "KEY" else value for name, value in environment.items()}
     with pytest.raises(UserError, match=problem) as caught:
         from_environment(filled)
     assert caught.value.remedy

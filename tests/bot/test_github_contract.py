@@ -19,6 +19,7 @@ from bot.github.hub import Hub
 from bot.github.marker import Marker
 from bot.github.redaction import Secret
 from bot.github.views import Annotation, CommentView, EventView, IssueView, PullView, RepositoryView, role
+from fuzz_core.ir.errors import UserError
 
 ID = "0123456789abcdef" * 2
 HOME = "/repos/{owner}/{repo}"
@@ -131,6 +132,13 @@ def test_a_workflows_token_asks_who_looks(github_repo: Repository, proxy: faultp
 
     proxy.instead = instead
     assert opened(proxy, github_repo).login() == "github-actions[bot]"
+
+
+def test_a_token_that_belongs_to_nobody_is_refused(github_repo: Repository, proxy: faultproxy.Proxy) -> None:
+    denied = 403, {}, {"message": "Resource not accessible by integration"}
+    proxy.instead = lambda verb, path: denied if path == "/user" else (200, {}, {"errors": [{"type": "FORBIDDEN"}]})
+    with pytest.raises(UserError, match="does not say to whom"):
+        opened(proxy, github_repo)
 
 
 def test_reactions_are_sent(github_repo: Repository, proxy: faultproxy.Proxy) -> None:

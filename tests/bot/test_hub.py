@@ -80,6 +80,15 @@ def test_a_strangers_marker_does_not_count(hub: Hub, github_repo: Repository) ->
     assert ours.number != theirs["number"]
 
 
+def test_what_it_filed_under_another_name_is_still_its_own(github_repo: Repository) -> None:
+    theirs = github_repo.send("POST", "/issues", {"title": "x", "body": BUG.text}, token_of("writer"))
+    auth, time = TokenAuth(Secret(github_repo.token)), FakeTime()
+    renamed = Hub.open(
+        auth, github_repo.name, github_repo.server.url, clock=time.clock, sleep=time.sleep, former=["writer"]
+    )
+    assert renamed.create_issue(BUG, "t", "b").number == theirs["number"]
+
+
 def test_no_claim_is_left(hub: Hub, github_repo: Repository) -> None:
     hub.create_issue(BUG, "t", "b")
     hub.upsert_comment(1, BUG, "c")

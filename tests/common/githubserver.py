@@ -38,7 +38,7 @@ class MissingPartError(Exception):
 
 
 class Repository(NamedTuple):
-    """A repository of its own for one test. token: the bot's, used nowhere else (the server allows 5,000 requests each)."""
+    """A repository of one test's own. token: the bot's, used nowhere else (the server allows 5,000 requests each)."""
 
     server: Server
     name: str
@@ -100,7 +100,7 @@ def token_of(login: str) -> str:
 def github_server(folder: Path) -> Iterator[Server]:
     """A server with an empty state, until the end. folder: for its seed and its log. Raises MissingPartError."""
     home = installed("emulate", EMULATE)
-    port, key = _free_port(), _private_key()
+    port, key = _free_port(), private_key()
     seed = folder / "seed.json"
     seed.write_text(json.dumps(_seed(key)))
     command = [str(_node()), str(home / "node_modules/emulate/dist/index.js"), "start", "--service", "github"]
@@ -117,7 +117,7 @@ def github_server(folder: Path) -> Iterator[Server]:
 
 
 def _seed(key: str) -> dict[str, Any]:
-    write = {name: "write" for name in ("issues", "pull_requests", "checks", "contents", "metadata")}
+    write = dict.fromkeys(("issues", "pull_requests", "checks", "contents", "metadata"), "write")
     app = {"app_id": APP, "slug": "nightfuzz-app", "name": "nightfuzz", "private_key": key, "permissions": write}
     app["installations"] = [{"installation_id": INSTALLATION, "account": "admin", "repository_selection": "all"}]
     tokens = {ADMIN: {"login": "admin", "scopes": ["repo"]}}
@@ -126,7 +126,8 @@ def _seed(key: str) -> dict[str, Any]:
     return {"tokens": tokens, "github": {"users": users, "apps": [app]}}
 
 
-def _private_key() -> str:
+def private_key() -> str:
+    """A new RSA key as GitHub gives it to an app."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     kind, form = serialization.PrivateFormat.TraditionalOpenSSL, serialization.Encoding.PEM
     return key.private_bytes(form, kind, serialization.NoEncryption()).decode()
@@ -163,7 +164,7 @@ def installed(package: str, version: str) -> Path:
 
 
 def openapi() -> Path:
-    """GitHub's description of its API as JSON, taken out of npm's @octokit/openapi and kept. Raises MissingPartError."""
+    """GitHub's description of its API as JSON, out of npm's @octokit/openapi, kept. Raises MissingPartError."""
     kept = user_cache_path("nightfuzz") / "parts" / f"api.github.com-{OPENAPI}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{kept}.lock"), tempfile.TemporaryDirectory(dir=kept.parent) as work:
