@@ -15,9 +15,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import github
+import requests
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common"))
 
@@ -122,6 +125,26 @@ def _night(scene: _Scene, night: range) -> bool:
     return True
 
 
+def plainly(server: githubserver.Server, filings: int, faults: int, seed: int) -> tuple[int, int]:
+    """For comparison, PyGithub as it comes with one look-up before each filing: how many filed twice, how many lost.
+
+    Without the faults that ask to wait, as it would wait in real time.
+    """
+    kinds = [each for each in faultproxy.ALL if each not in ("secondary", "primary", "429", "slow")]
+    rng, repo = random.Random(seed), server.repository()
+    plan = faultproxy.Plan(seed, Counter(rng.choice(kinds) for _ in range(faults)), min(0.4, faults / (filings * 3)))
+    with faultproxy.fault_proxy(server.url, plan) as proxy:
+        signed = github.Auth.Token(githubserver.new_token())
+        pace = {"seconds_between_writes": 0, "seconds_between_requests": 0}
+        there = github.Github(base_url=proxy.url, auth=signed, lazy=True, **pace).get_repo(repo.name)
+        for at in range(filings):
+            with suppress(github.GithubException, requests.RequestException, ValueError, TypeError, AssertionError):
+                if not any(issue.title == f"finding {at}" for issue in there.get_issues(state="all")):
+                    there.create_issue(f"finding {at}")
+    titles = Counter(issue["title"] for issue in repo.all("/issues?state=all"))
+    return sum(titles.values()) - len(titles), filings - len(titles)
+
+
 @contextmanager
 def _logged() -> Iterator[io.StringIO]:
     """Everything that is logged meanwhile, with all details."""
@@ -142,8 +165,13 @@ def main() -> int:
     parser.add_argument("--filings", type=int, default=200)
     parser.add_argument("--faults", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plainly", action="store_true", help="PyGithub as it comes, for comparison")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place, githubserver.github_server(Path(place)) as server:
+        if asked.plainly:
+            twice, lost = plainly(server, asked.filings, asked.faults, asked.seed)
+            print(f"PyGithub as it comes: {twice} duplicates, {lost} lost")
+            return 0
         result = measured(server, asked.filings, asked.faults, asked.seed)
     for name, value in result._asdict().items():
         print(f"{name}: {value}")
