@@ -1,0 +1,41 @@
+"""A fork's run belongs to the pull request whose head GitHub says it is, whatever others write."""
+
+from __future__ import annotations
+
+import pytest
+from githubserver import Repository
+from hubs import hub_of
+
+from bot.action.origin import pull_of
+from bot.github.hub import Hub
+
+
+@pytest.fixture
+def hub(github_repo: Repository) -> Hub:
+    return hub_of(github_repo)
+
+
+def opened(repo: Repository, branch: str, body: str) -> tuple[int, str]:
+    """A pull request of one commit, and that."""
+    base = repo.get("/git/ref/heads/main")["object"]["sha"]
+    repo.send("POST", "/git/refs", {"ref": f"refs/heads/{branch}", "sha": base})
+    content = {"message": branch, "content": "Zg==", "branch": branch}
+    repo.send("PUT", f"/contents/{branch}", content)
+    number = int(repo.send("POST", "/pulls", {"title": branch, "head": branch, "base": "main", "body": body})["number"])
+    return number, str(repo.get(f"/pulls/{number}")["head"]["sha"])
+
+
+def test_it_is_found_by_its_head_and_by_nothing_that_was_written(github_repo: Repository, hub: Hub) -> None:
+    number, sha = opened(github_repo, "bump", "")
+    # The test server searches texts alone, where GitHub knows commits: so the commit stands in the text, too.
+    github_repo.send("PATCH", f"/pulls/{number}", {"body": sha})
+    _liar, other = opened(github_repo, "liar", f"mine: {sha}")
+    assert sha != other
+    assert pull_of(hub, github_repo.name, sha) == number
+    assert pull_of(hub, github_repo.name, "0" * 40) == 0
+
+
+def test_a_closed_one_is_none(github_repo: Repository, hub: Hub) -> None:
+    number, sha = opened(github_repo, "bump", "")
+    github_repo.send("PATCH", f"/pulls/{number}", {"body": sha, "state": "closed"})
+    assert pull_of(hub, github_repo.name, sha) == 0
