@@ -56,6 +56,7 @@ class Listener:
     def __init__(self, hub: Room, filings: Filings, upstream: Upstream, now: datetime) -> None:
         self.hub, self.filings, self.upstream, self.now = hub, filings, upstream, now
         self.problems: list[str] = []
+        self._allowed: dict[str, bool] = {}
 
     def sweep(self, issues: Sequence[IssueView]) -> Heard:
         """Handles what was said in our issues since the last sweep."""
@@ -82,13 +83,21 @@ class Listener:
             answer(self.hub, self.filings, number)
 
     def _handled(self, filed: Filed, comment: CommentView, asked: Sequence[Command]) -> bool:
-        allowed = self.hub.permission(comment.author) in WRITERS
+        known = comment.author in self._allowed
+        allowed = self._is_allowed(comment.author)
         if allowed:
             for command in asked:
                 self._obey(filed, comment, command)
         self.filings = self.filings.model_copy(update={"handled": {**self.filings.handled, comment.id: self.now}})
-        self._react(comment, "+1" if allowed else "confused")
+        # Whoever is not heard hears that once, however often they ask.
+        if allowed or not known:
+            self._react(comment, "+1" if allowed else "confused")
         return allowed
+
+    def _is_allowed(self, author: str) -> bool:
+        if author not in self._allowed:
+            self._allowed[author] = self.hub.permission(author) in WRITERS
+        return self._allowed[author]
 
     def _react(self, comment: CommentView, content: str) -> None:
         """A courtesy: what was asked is done without it, too."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from bot.github.errors import GaveUpError, RefusedError, UnsureError
-from bot.github.marker import MOST_ALSO, Marker
+from bot.github.marker import Marker
 from bot.github.views import CommentView, IssueView
 from bot.issues.actions import Action, Close, Create, Extend, Recur, Relabel, Reopen, described
 from bot.issues.filings import Filed, Filings
@@ -18,6 +18,8 @@ from bot.issues.texts import back, fixed
 from bot.issues.umbrella import extended
 from bot.issues.wanted import digest
 
+# One fingerprint in common is enough to find an issue again; a body has room for other things.
+MARKED = 50
 MOVED = (301, 302, 307, 308)
 
 
@@ -144,7 +146,7 @@ class _Doer:
                 self._remember(action.number, action.remembered)
 
     def _create(self, action: Create) -> None:
-        others = tuple(key for key in action.signatures if key != action.id)[:MOST_ALSO]
+        others = tuple(key for key in action.signatures if key != action.id)[:MARKED]
         # What an umbrella lists may get an issue of its own one day, and a marker would stand for that.
         others = others if action.kind == "bug" else ()
         view = self.hub.create_issue(Marker(action.kind, action.id, others), action.title, action.body, action.labels)

@@ -158,7 +158,9 @@ class _Planner:
 
     def planned(self, umbrellas: Sequence[Umbrella], learned: tuple[Filed, ...], private: int) -> Plan:
         """All of it as a plan."""
-        actions = [action for number in sorted(self.about) for action in self._about(self.issues[number])]
+        # The oldest news first, so that a run that does not get to the end of them leaves others the next time.
+        numbers = sorted(self.about, key=lambda number: (self._remembered_at(number), number))
+        actions = [action for number in numbers for action in self._about(self.issues[number])]
         room = self.rules.daily - created_since(self.now - DAY, self.issues.values(), self.filings)
         free = [each for each in self.new if not self.filings.claimed(each.fingerprint, self.rules.run, self.now)]
         filed, waiting = free[: max(0, room)], free[max(0, room) :]
@@ -168,6 +170,10 @@ class _Planner:
         return Plan(
             tuple(sorted(actions, key=place)), learned, tuple(waiting), tuple(self.cooling), self.silent, private, notes
         )
+
+    def _remembered_at(self, number: int) -> datetime:
+        filed = self.issues[number].filed
+        return filed.at if filed is not None else self.now
 
     def _about(self, issue: Ours) -> list[Action]:
         """What an issue needs now that this is where its clusters stand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Literal, NamedTuple
@@ -65,6 +65,11 @@ class Umbrella(NamedTuple):
     signatures: Mapping[str, str]
     title: str
     body: str
+
+
+def by_fingerprint(clusters: Iterable[Wanted]) -> dict[str, Wanted]:
+    """Each cluster under the fingerprints of all its members."""
+    return {key: each for each in clusters for key in each.signatures}
 
 
 def newer(build: str, than: str) -> bool:

@@ -141,7 +141,7 @@ class Approver:
     def _check_who(self, draft: Draft) -> None:
         """Who applied the label: somebody with less than write access can, too."""
         if self.mode != "approved":
-            raise _No("the upstream policy is `draft`. A person can file the text by hand.", for_good=False)
+            raise _No(f"the upstream policy is `{self.mode}`. A person can file the text by hand.", for_good=False)
         labelled = [each for each in self.hub.events(draft.number) if each.event == "labeled" and each.label == APPROVE]
         who = labelled[-1].actor if labelled else ""
         if not who or who == self.hub.login() or self.hub.permission(who) not in WRITERS:

@@ -15,12 +15,18 @@ from fuzz_core.triage.signature import normalised
 Search = Callable[[str], Sequence[IssueView]]
 # GitHub takes 256 characters, and five of AND, OR and NOT.
 LONGEST = 200
-ALIKE = 90.0
-_WORD = re.compile(r"[A-Za-z_][\w.]{2,}")
+ALIKE = 80.0
+SHORTEST = 3
+_WORD = re.compile(r"\w[\w.]*")
+# For each kind of bug the word that is searched for, and those that reporters use.
 _KINDS = {
-    "crash": "crash", "hang": "hang", "wrong-result": "incorrect result", "wrong-gradient": "gradient",
-    "nonfinite": "nan", "internal-error": "INTERNAL ASSERT FAILED",
-}  # fmt: skip
+    "crash": ("crash", r"crash|seg(?:mentation )?fault|abort|core dump|SIG[A-Z]{3}|Check failed"),
+    "internal-error": ("INTERNAL ASSERT FAILED", r"internal (?:assert|error)|Check failed|abort"),
+    "hang": ("hang", r"hang|deadlock|stuck|never returns|infinite loop"),
+    "wrong-result": ("incorrect", r"wrong|incorrect|mismatch|inconsisten|differ"),
+    "wrong-gradient": ("gradient", r"gradient|backward"),
+    "nonfinite": ("nan", r"\bnan\b|\binf"),
+}
 
 
 class Candidate(NamedTuple):
@@ -40,15 +46,17 @@ def duplicates(wanted: Wanted, search: Search) -> list[Candidate]:
 
 
 def queries(wanted: Wanted) -> list[str]:
-    """What is searched for. Words alone: what came from a worker must not become a part of the query's syntax."""
-    api = wanted.api.rpartition(".")[2]
+    """What is searched for: phrases of words alone, so that nothing from a worker is a part of the query's syntax."""
+    word, _ = _KINDS.get(wanted.kind, ("", ""))
+    api, last = _phrase(wanted.api), _phrase(wanted.api.rpartition(".")[2])
     asked = [
-        f"in:title {_quoted(wanted.title)}",
-        *(_quoted(_message(text)) for text in list(wanted.signatures.values())[:3]),
-        f"{_quoted(wanted.api)} {_KINDS.get(wanted.kind, '')}",
-        f"in:title {_quoted(api)} {_KINDS.get(wanted.kind, '')}",
+        ("in:title ", _phrase(wanted.title), ""),
+        *(("", _phrase(_message(text)), "") for text in list(wanted.signatures.values())[:3]),
+        ("in:title ", api, ""),
+        ("", api, f" {word}"),
+        ("in:title ", last, f" {word}"),
     ]
-    return list(dict.fromkeys(query.strip() for query in asked if _WORD.search(query.replace("in:title", ""))))
+    return list(dict.fromkeys(f'{at}"{phrase}"{more}' for at, phrase, more in asked if len(phrase) >= SHORTEST))
 
 
 def _message(signature: str) -> str:
@@ -57,26 +65,31 @@ def _message(signature: str) -> str:
     return max(re.split(r"<\w+>", said), key=len)
 
 
-def _quoted(text: str) -> str:
-    words = _WORD.findall(text)
-    line = ""
-    for word in words:
-        if len(line) + len(word) > LONGEST:
-            break
-        line = f"{line} {word}".strip()
-    return f'"{line}"' if line else ""
+def _phrase(text: str) -> str:
+    """The first words of a text, as many as a query takes; punctuation counts for nothing in a search."""
+    line = " ".join(_WORD.findall(text[: LONGEST * 2]))
+    return line if len(line) <= LONGEST else line[:LONGEST].rpartition(" ")[0]
 
 
 def _common(wanted: Wanted, view: IssueView) -> str:
-    """A title that is alike, or the words of the failure together with the api."""
-    if fuzz.token_set_ratio(wanted.title.casefold(), view.title.casefold()) >= ALIKE:
+    """A title that is alike, the words of the failure together with the api, or api and kind in a title."""
+    apis, text = (wanted.api, *wanted.apis), f"{view.title}\n{view.body}"
+    last = re.compile("|".join(rf"\b{re.escape(api.rpartition('.')[2])}\b" for api in apis))
+    if not last.search(text):
+        return ""
+    if fuzz.token_sort_ratio(wanted.title.casefold(), view.title.casefold()) >= ALIKE:
         return "its title"
-    text = f"{view.title}\n{view.body}"
-    said = next((signature for signature in wanted.signatures.values() if _says(text, signature)), "")
-    names = {api.rpartition(".")[2] for api in (wanted.api, *wanted.apis)}
-    if said and any(re.search(rf"\b{re.escape(name)}\b", text) for name in names):
+    if any(_says(text, signature) for signature in wanted.signatures.values()):
         return "the api and the words of the failure"
-    return ""
+    _, words = _KINDS.get(wanted.kind, ("", ""))
+    named = any(re.search(_named(api), view.title) for api in apis)
+    return "the api and what happens" if words and named and re.search(words, view.title, re.IGNORECASE) else ""
+
+
+def _named(api: str) -> str:
+    """The whole name, or its last part where it is written as one: many are words of the language."""
+    last = re.escape(api.rpartition(".")[2])
+    return rf"\b{re.escape(api)}\b|[.`]{last}\b|\b{last}(?=\(|`)"
 
 
 def _says(text: str, signature: str) -> bool:

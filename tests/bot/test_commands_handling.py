@@ -81,6 +81,14 @@ def test_a_comment_is_handled_once(place: Place) -> None:
     assert IGNORE not in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
 
 
+def test_who_is_not_heard_hears_that_once(place: Place) -> None:
+    for _ in range(5):
+        place.say("stranger", "/nightfuzz ignore")
+    # The server has no reactions, so each one that is tried is a problem.
+    assert len(place.sweep().problems) == 1
+    assert len(place.filings.handled) == 5
+
+
 def test_the_bots_own_words_are_no_commands(place: Place) -> None:
     place.repo.send("POST", "/issues/1/comments", {"body": "/nightfuzz bisect"}, place.repo.token)
     place.sweep()

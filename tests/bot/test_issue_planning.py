@@ -236,6 +236,15 @@ def test_what_another_run_is_about_to_file_is_left_to_it_for_an_hour() -> None:
     assert world.filings.claims == {}
 
 
+def test_what_was_brought_up_to_date_longest_ago_comes_first() -> None:
+    world = World()
+    world.night(cluster("a"), cluster("b"))
+    world.later(HOUR)
+    world.night(seen_later(cluster("a"), world))
+    both = [seen_later(cluster(name), world, "2.15") for name in "ab"]
+    assert [each.number for each in world.plan(*both).actions] == [2, 1]
+
+
 def test_an_action_that_is_refused_stops_no_other_and_is_tried_again() -> None:
     world = World()
     world.night(cluster("a"), cluster("b"))

@@ -151,6 +151,7 @@ def test_the_newest_build_has_to_show_it(story: Story) -> None:
     [
         ("fakelib.a(0): RuntimeError: no such thing as 'x' in the table", ""),
         ("Crash in a", "I see this:\n\n    RuntimeError: no such thing as 7 in the table"),
+        ("`fakelib.a` hits an internal assert", "on my machine"),
     ],
 )
 def test_what_is_reported_already_is_shown_and_filed_on_a_second_word(story: Story, title: str, body: str) -> None:
@@ -163,8 +164,9 @@ def test_what_is_reported_already_is_shown_and_filed_on_a_second_word(story: Sto
     assert len(story.review().filed) == 1
 
 
-def test_other_reports_are_no_duplicates(story: Story) -> None:
-    story.theirs.send("POST", "/issues", {"title": "fakelib.a is slow", "body": "very"}, token_of("stranger"))
+@pytest.mark.parametrize("title", ["fakelib.a is slow", "fakelib.b: internal error", "a crash: internal assert"])
+def test_other_reports_are_no_duplicates(story: Story, title: str) -> None:
+    story.theirs.send("POST", "/issues", {"title": title, "body": "very"}, token_of("stranger"))
     story.draft()
     story.approve("writer")
     assert len(story.review().filed) == 1
