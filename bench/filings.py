@@ -135,8 +135,10 @@ def plainly(server: githubserver.Server, filings: int, faults: int, seed: int) -
     plan = faultproxy.Plan(seed, Counter(rng.choice(kinds) for _ in range(faults)), min(0.4, faults / (filings * 3)))
     with faultproxy.fault_proxy(server.url, plan) as proxy:
         signed = github.Auth.Token(githubserver.new_token())
-        pace = {"seconds_between_writes": 0, "seconds_between_requests": 0}
-        there = github.Github(base_url=proxy.url, auth=signed, lazy=True, **pace).get_repo(repo.name)
+        api = github.Github(
+            base_url=proxy.url, auth=signed, lazy=True, seconds_between_writes=0, seconds_between_requests=0
+        )
+        there = api.get_repo(repo.name)
         for at in range(filings):
             with suppress(github.GithubException, requests.RequestException, ValueError, TypeError, AssertionError):
                 if not any(issue.title == f"finding {at}" for issue in there.get_issues(state="all")):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from bot.github.auth import PUBLIC_API, Auth
+from bot.github.auth import Auth, api_address
 from bot.github.budget import Budget, Clock, Limits, Sleep
 from bot.github.checks import check_run
 from bot.github.claims import Claims
@@ -69,12 +69,13 @@ class Hub:
         rng: random.Random | None = None,
         nonces: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> Hub:
-        """repository: `owner/name`. former: logins under which this bot filed before. Asks GitHub who we are."""
+        """repository: `owner/name`. api_url: of GitHub's own API where None. former: logins under which this bot filed
+        before. Asks GitHub who we are. Raises UserError."""
         scrub_logs()
         if not _REPOSITORY.fullmatch(repository):
             raise UserError(f"{repository!r:.100} is no repository", "give it as owner/name")
         budget = Budget(clock, sleep, limits or Limits())
-        client = Client(auth, repository, (api_url or PUBLIC_API).rstrip("/"), budget, rng or random.Random())
+        client = Client(auth, repository, api_address({}, api_url), budget, rng or random.Random())
         client.auth = installed(client, auth)
         return cls(client, (login(client), *former), nonces)
 

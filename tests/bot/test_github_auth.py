@@ -273,6 +273,11 @@ def test_odd_addresses_are_refused(option: str, problem: str) -> None:
     assert "pass" not in caught.value.problem.replace("password", "")
 
 
+def test_no_token_is_sent_in_the_open() -> None:
+    with pytest.raises(UserError, match="not encrypted"):
+        Hub.open(TokenAuth(Secret("ghp_" + "x" * 36)), "a/b", "http://github.example.com/api/v3")
+
+
 def test_a_signed_request_is_short_lived_and_says_who(proxy: faultproxy.Proxy, app: AppAuth) -> None:
     head, body, _ = app.app().token.split(".")
     said: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body + "=="))
