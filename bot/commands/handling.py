@@ -128,6 +128,7 @@ class Listener:
         if command.name == "ignore":
             self.hub.ensure_labels(LABELS)
             self.hub.add_labels(filed.number, [IGNORE])
+            self.filings = self.filings.amended(filed.number, self.now, teaching="ignore", taught_at=self.now)
             return "ignore", "no more is said of this. Take the label away to hear of it again."
         if command.name == "upstream" and filed.kind == "bug":
             return "upstream", self._upstream(filed)

@@ -75,6 +75,7 @@ def test_a_comment_is_handled_once(place: Place) -> None:
     place.say("writer", "/nightfuzz ignore")
     place.sweep()
     assert IGNORE in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
+    assert place.filings.issues[1].teaching == "ignore"
     place.hub.remove_label(1, IGNORE)
     place.time.now += timedelta(minutes=1)
     place.sweep()

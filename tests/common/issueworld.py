@@ -104,6 +104,7 @@ class Memory:
         self.writes: list[str] = []
         self.filed: list[datetime] = []
         self.refuses: set[str] = set()
+        self.moved: set[int] = set()
 
     def _write(self, what: str) -> None:
         self.writes.append(what)
@@ -114,6 +115,8 @@ class Memory:
         return [each for each in self.by_number.values() if label is None or label in each.labels]
 
     def issue(self, number: int) -> IssueView | None:
+        if number in self.moved:
+            raise RefusedError(301, f"issue {number} was moved away", "")
         return self.by_number.get(number)
 
     def add(self, title: str, body: str, labels: Sequence[str] = (), author: str = ME) -> IssueView:
