@@ -169,17 +169,9 @@ class DescribeReusableWorkflows:
         assert condition(pull["plan"]["if"], contexts, functions) == (not forked or environment != "")
         approved = evaluate(pull["fuzz"]["environment"].strip()[3:-2], contexts, {})
         assert approved == (environment if forked else "")
-        planned = {**contexts, "needs": {"plan": {"outputs": {"matrix": "{}"}}}}
+        planned = {**contexts, "needs": {"plan": {"outputs": {"matrix": "{}"}}, "fuzz": {"result": "success"}}}
         assert condition(pull["report"]["if"], planned, functions) == (not forked)
         assert condition(night["plan"]["if"], contexts, functions) == (event == "schedule")
-
-    @pytest.mark.parametrize("name", CALLED)
-    def test_nothing_to_fuzz_is_nothing_to_report(self, name: str) -> None:
-        functions = {"success": lambda: True, "cancelled": lambda: False}
-        contexts = {"github": {"event": {}, "repository": "o/p"}, "needs": {"plan": {"outputs": {"matrix": ""}}}}
-        jobs = CALLED[name]["jobs"]
-        assert not condition(jobs["fuzz"]["if"], contexts, functions)
-        assert not condition(jobs["report"]["if"], contexts, functions)
 
 
 class DescribeCallers:
