@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
-from bot.github.errors import GaveUpError, RefusedError, UnsureError
+from bot.github.errors import GaveUpError, UnsureError
 from bot.github.marker import Marker
 from bot.github.views import CommentView, EventView, IssueView
 from bot.issues.filings import Draft, Filings
@@ -75,7 +75,8 @@ class _No(Exception):  # noqa: N818 - an answer, no error
 
 
 class Approver:
-    """elsewhere: opens a tracker by its repository. verify: what the newest build does, by fingerprint."""
+    """elsewhere: opens a tracker by its repository, or raises UserError. verify: what the newest build does, by
+    fingerprint. Whatever raises leaves the draft as it is, for the next run."""
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class Approver:
         for fingerprint, draft in filings.drafts.items():
             try:
                 changed = None if draft.url else self._reviewed(fingerprint, draft)
-            except (RefusedError, UnsureError) as error:
+            except (UserError, UnsureError) as error:
                 problems.append(f"the draft #{draft.number}: {error}")
                 continue
             except GaveUpError as error:
@@ -128,7 +129,7 @@ class Approver:
         """Raises _No with the first reason against it."""
         self._check_who(draft)
         text = self._approved_text(draft, view)
-        wanted = self._still_wanted(fingerprint, text)
+        wanted = self._still_wanted(fingerprint, draft, text)
         tracker = self.elsewhere(draft.upstream)
         marker = Marker("report", digest("report", fingerprint))
         # Filed by a run that did not live to say so: it is no duplicate of itself.
@@ -153,14 +154,17 @@ class Approver:
             raise _No("the text here is not the one that was drafted. Ask for it again with `/nightfuzz upstream`.")
         return text
 
-    def _still_wanted(self, fingerprint: str, text: Text) -> Wanted:
+    def _still_wanted(self, fingerprint: str, draft: Draft, text: Text) -> Wanted:
         wanted = self.wanted.get(fingerprint)
         if wanted is None:
             raise _No("the bug is on record no more.")
         try:
-            refuse(wanted, policy_of(self.policies, wanted.library), text)
+            policy = policy_of(self.policies, wanted.library)
+            refuse(wanted, policy, text)
         except UserError as error:
             raise _No(f"{escaped(error.problem)}.") from error
+        if policy.repository != draft.upstream:
+            raise _No(f"reports go to {span(policy.repository)} now. Ask for it again with `/nightfuzz upstream`.")
         verified = self.verify(fingerprint)
         if verified.status == "unknown":
             raise _No("it waits to be run on the newest build. The next run does that.", for_good=False)

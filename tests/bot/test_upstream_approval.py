@@ -198,6 +198,24 @@ def test_a_tracker_that_says_no_gets_no_draft(story: Story) -> None:
     assert len(story.ours.all("/issues?state=all")) == 1
 
 
+def test_a_tracker_that_has_moved_gets_a_draft_of_its_own(story: Story) -> None:
+    story.draft()
+    story.approve("writer")
+    story.policy = story.policy.model_copy(update={"repository": "another/place"})
+    story.review()
+    assert story.reports == [] and "`another/place`" in story.said(2)
+
+
+def test_what_cannot_be_filed_is_told_and_stays_approved(story: Story) -> None:
+    story.draft()
+    story.approve("writer")
+    story.theirs.send("PATCH", "", {"has_issues": False})
+    reviewed = story.review()
+    assert (reviewed.filed, len(reviewed.problems), APPROVE in story.labels()) == ((), 1, True)
+    story.theirs.send("PATCH", "", {"has_issues": True})
+    assert len(story.review().filed) == 1
+
+
 def test_a_strangers_copy_of_a_draft_is_none(story: Story) -> None:
     story.draft()
     body = story.ours.get("/issues/2")["body"]
