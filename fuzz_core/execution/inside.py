@@ -20,7 +20,7 @@ def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
     """Which code is here, whether the state is the caller's and can be written, and why interpreters do not start."""
     return {
         "identity": identity(),
-        "state": (state / mark).exists() and os.access(state, os.W_OK),
+        "state": os.access(state / mark, os.F_OK) and os.access(state, os.W_OK),
         "interpreters": {python: problem for python in pythons if (problem := _problem(python))},
     }
 

@@ -31,7 +31,8 @@ def interpreter(python: str) -> Interpreter:
     Only files are read: code of the target does not run for it. A base installation that is the system's own is left
     out. Raises UserError where the environment itself is the system's.
     """
-    home = Path(python).absolute().parent.parent
+    place = Path(python).absolute().parent
+    home = place.parent if place.name == "bin" else place
     if home in SYSTEM or _is_home(home):
         raise UserError(
             f"{python} belongs to no environment of its own, and the sandbox cannot be shown all of {home}",

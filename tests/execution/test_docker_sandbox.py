@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import dockerengine
+import fakelib
 import pytest
+from fakebuilds import Builds
 
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.containing import look, sandbox_of, user_of
@@ -454,6 +456,56 @@ def test_the_same_bugs_as_outside(place: Place) -> None:
     assert (local.returncode, contained.returncode) == (0, 0), contained.stderr
     assert "one container without network" in contained.stdout and "sandbox" not in local.stdout
     assert bugs(inside) == bugs(place.state) != []
+
+
+def test_bugs_are_run_again_inside(place: Place) -> None:
+    assert command(place, "trace", "--source", "docs").returncode == 0
+    fuzz = ("fuzz", "--tests-count", "100", "--seed", "1", "--workers", "1", "--api", "fakelib.scale")
+    assert command(place, *fuzz, "--sandbox", "docker").returncode == 0
+    done = command(place, "recheck", "--runs", "2", "--sandbox", "docker", "--json")
+    assert done.returncode == 0, done.stderr
+    checked = json.loads(done.stdout)[0]["checked"]
+    assert [(each["check"], each["hits"], each["runs"]) for each in checked] == [("shown", 2, 2)]
+
+
+def test_builds_are_compared_inside_as_outside(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Beside the adapter lies a fakelib, which would come before those of the builds.
+    adapter = place.folder / "adapter"
+    shutil.copytree(Path(os.environ["NIGHTFUZZ_PATH"]) / "nightfuzz_fakelib", adapter / "nightfuzz_fakelib")
+    monkeypatch.setenv("NIGHTFUZZ_PATH", str(adapter))
+    source = Path(str(fakelib.__file__)).read_text()
+    builds = Builds(place.folder / "builds")
+    with open_store(place.state / "state.db") as store:
+        for version, by in (("1", "x * by"), ("2", "x * by * 2")):
+            made = builds.make(version, source.replace("return x * by", f"return {by}"))
+            shutil.copy(Path(str(fakelib.nn.__file__)), builds.root / made.key / "fakelib")
+            store.save_target(made._replace(info=place.record.info))
+    (place.project / "tests" / "test_scale.py").write_text(
+        "import fakelib\nimport numpy as np\n\n\ndef test_scale():\n    fakelib.scale(np.ones(3), 2.0)\n"
+    )
+    inside = place.folder / "inside"
+    shutil.copytree(place.state, inside)
+    bump = (
+        "bump",
+        "--from",
+        "fakelib-1",
+        "--to",
+        "fakelib-2",
+        "--tests",
+        "tests",
+        "--seed",
+        "1",
+        "--tests-count",
+        "50",
+        "--json",
+    )
+    told: list[list[Any]] = []
+    for more in ((), ("--state", str(inside), "--sandbox", "docker")):
+        done = command(place, *bump, *more)
+        assert done.returncode == 0, done.stderr
+        names = ("api", "kind", "signature", "test", "script", "hits", "runs", "seeds")
+        told.append([[each[name] for name in names] for each in json.loads(done.stdout)["changes"]])
+    assert told[0] == told[1] != []
 
 
 def test_seeds_are_traced_and_json_is_alone_on_standard_output(place: Place) -> None:
