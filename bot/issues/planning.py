@@ -61,8 +61,8 @@ def plan(
     Once it is done, planning again from the same gives no action.
     """
     issues = ours(existing, filings, rules.authors)
-    public = [each for each in wanted if not each.private]
-    clusters = sorted(_apart(public), key=lambda each: each.urgency)
+    apart = _apart(wanted)
+    clusters = sorted((each for each in apart if not each.private), key=lambda each: each.urgency)
     learned = [*_lessons(issues, filings, gone, now), *_adopted(issues, clusters, umbrellas, now)]
     for record in learned:
         filings = filings.with_issue(record)
@@ -70,7 +70,7 @@ def plan(
     planner = _Planner(issues, filings, rules, now)
     for cluster in clusters:
         planner.place(cluster)
-    return planner.planned(umbrellas, tuple(learned), len(wanted) - len(public))
+    return planner.planned(umbrellas, tuple(learned), len(apart) - len(clusters))
 
 
 def lessons(

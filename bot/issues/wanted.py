@@ -89,7 +89,10 @@ def newest(builds: Sequence[str]) -> str:
 
 
 def joined(clusters: Sequence[Wanted]) -> Wanted:
-    """Clusters that share an issue, as one: the most urgent's, with what all of them show. It is fixed if all are."""
+    """Clusters that share an issue, as one: the most urgent's, with what all of them show.
+
+    It is fixed, known or batched if all are, and private if one is.
+    """
     first = min(clusters, key=lambda each: each.urgency)
     worst = min(clusters, key=lambda each: (_WORST[each.standing], each.urgency))
     shown = [each for each in clusters if each.standing == worst.standing]
@@ -102,6 +105,9 @@ def joined(clusters: Sequence[Wanted]) -> Wanted:
         standing=worst.standing,
         turned=newest([each.turned for each in shown if each.turned]),
         regression=any(each.regression for each in shown),
+        private=any(each.private for each in clusters),
+        known=all(each.known for each in clusters),
+        batched=all(each.batched for each in clusters),
     )
 
 

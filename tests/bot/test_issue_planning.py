@@ -118,6 +118,11 @@ def test_private_known_and_batched_clusters_are_not_filed() -> None:
     assert (made.actions, made.private, made.silent) == ((), 1, 1)
 
 
+def test_a_cause_that_is_private_on_one_build_is_private() -> None:
+    made = World().night(cluster("a"), cluster("a", "b", private=True), cluster("c", known=True), cluster("c"))
+    assert ([action.title for action in made.actions], made.private) == (["torch.c(): abort"], 1)
+
+
 def test_what_turns_out_private_is_not_spoken_of_any_more() -> None:
     world = World()
     world.night(cluster("a"))

@@ -8,10 +8,11 @@ import faultproxy
 from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
-from issueworld import cluster
+from issueworld import cluster, umbrella
 
 from bot.issues.doing import Done
 from bot.issues.filings import Filings
+from bot.issues.labels import LABELS
 from bot.issues.teaching import entries_of
 from bot.issues.wanted import Wanted
 
@@ -81,6 +82,32 @@ def test_the_life_of_two_bugs(github_repo: Repository) -> None:
     assert len(repo.all("/issues?state=all")) == 2
     comments = repo.all(f"/issues/{first}/comments")
     assert [comment["user"]["login"] for comment in comments] == [BOT] * 3
+
+
+def test_the_life_of_an_umbrella(github_repo: Repository) -> None:
+    repo, time = github_repo, FakeTime()
+    filings = night(hub_of(repo, time), Filings(), time, umbrellas=(umbrella("a", "b"),)).filings
+    (issue,) = repo.all("/issues")
+    assert {label["name"] for label in issue["labels"]} == {"nightfuzz", "nightfuzz:umbrella"}
+
+    # A person checks a box, and another takes its line for no bug and deletes it.
+    body = issue["body"].replace("- [ ] `torch.a`", "- [x] `torch.a`")
+    body = "\n".join(line for line in body.split("\n") if "torch.b" not in line)
+    repo.send("PATCH", f"/issues/{issue['number']}", {"body": body}, token_of("maintainer"))
+
+    # The next night brings a third one: it is added, and nothing else is changed.
+    done = night(hub_of(repo, time), filings, time, umbrellas=(umbrella("a", "b", "c"),))
+    assert done.counts == {"extend": 1}
+    now = repo.get(f"/issues/{issue['number']}")["body"]
+    assert "- [x] `torch.a`" in now and "- [ ] `torch.c`" in now and "torch.b" not in now
+
+
+def test_labels_are_made_with_colour_and_description(github_repo: Repository) -> None:
+    time = FakeTime()
+    night(hub_of(github_repo, time), Filings(), time, cluster("a"))
+    made = {label["name"]: (label["color"], label["description"]) for label in github_repo.all("/labels")}
+    assert LABELS.items() <= made.items()
+    assert all(len(description) <= 100 for _, description in LABELS.values())
 
 
 def test_faults_and_a_second_runner_leave_one_issue_for_each_bug(github_repo: Repository) -> None:
