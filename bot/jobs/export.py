@@ -65,7 +65,7 @@ def _ran(store: Store, inputs: Inputs, work: Work, begun: Begun, ended: Ended, n
         dropped=[Dropped(**each) for each in told.get("dropped_apis", ())],
         figures=_figures(work, told, (now - datetime.fromisoformat(begun.at)).total_seconds()),
         protection=read_protection(work.state),
-        problems=[*ended.problems, *_untraced(told)],
+        problems=[line.replace(f"{work.sources}/", "") for line in (*ended.problems, *_untraced(told))],
         stopped=ended.stopped,
         shard=inputs.shard,
         shards=inputs.shards,

@@ -40,7 +40,7 @@ def file_issues(inputs: Inputs, run: str, hub: Hub, place: Place, state: Path, c
     """Brings the issues up to what the state says. Claims what it is about to file before it files anything."""
     with open_store(state) as store:
         clusters, batches = wanted(store), umbrellas(store)
-    rules = Rules(daily=inputs.max_new_issues, run=run)
+    rules = Rules(daily=inputs.max_new_issues, run=run, authors=frozenset({hub.login()}))
     before = _remembered(place)
     existing, gone = look(hub, before)
     first = plan(clusters, existing, before, rules, clock(), batches, gone)

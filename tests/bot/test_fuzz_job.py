@@ -28,6 +28,7 @@ SETTINGS = 'library = "fakelib"\nworkers = 1\nseed = 1\nconfirm_runs = 2\nsource
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NIGHTFUZZ_PATH", str(fakenights.adapter(tmp_path / "adapters")))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ["NIGHTFUZZ_PATH"]]))
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / "nightfuzz.toml").write_text(f"{SETTINGS}tests_count = 400\n")

@@ -1,0 +1,92 @@
+"""From an empty repository to the return of a bug: the whole of nightfuzz in GitHub, as a user meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import fakenights
+import pytest
+from fakeindex import real_index
+from githubserver import Repository
+from project import INSTALLED, Project, Pull
+
+SETTINGS = """
+library = "fakelib"
+workers = 1
+seed = 1
+confirm_runs = 2
+tests_count = 300
+source = ["docs"]
+api = ["fakelib.scale", "fakelib.outer"]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, github_repo: Repository, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    (tmp_path / "nights").mkdir()
+    monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
+    with real_index(tmp_path / "nights") as index:
+        made = Project(tmp_path, github_repo, index, INSTALLED)
+        made.write("nightfuzz.toml", SETTINGS)
+        made.commit("Settings")
+        yield made
+
+
+def test_from_an_empty_repository_to_the_return_of_a_bug(project: Project) -> None:
+    # A maintainer sets it up.
+    assert project.init("--target", "torch-nightly") == ["nightfuzz.yml"]
+
+    # The first night: an issue for a bug on valid input, one for all that crashes on corner cases.
+    project.build(1)
+    first = project.night()
+    titles = {each["title"]: each["number"] for each in project.issues()}
+    scale = next(number for title, number in titles.items() if "fakelib.scale" in title)
+    corner = next(number for title, number in titles.items() if "corner-case" in title)
+    assert "Found by fuzzing" in project.repo.get(f"/issues/{scale}")["body"]
+    assert "- [ ] `fakelib.outer`" in project.repo.get(f"/issues/{corner}")["body"]
+    assert (first.outputs["bugs-new"], first.outputs["bugs-total"]) == ("2", "2")
+
+    # The same build once more: no new issue; one comment says when it was seen last.
+    second = project.night()
+    assert len(project.issues()) == 2
+    assert (second.outputs["bugs-new"], second.outputs["bugs-total"]) == ("0", "2")
+    assert len(project.comments(scale)) == 1
+
+    # Two builds without the bug close its issue, and name the first of them.
+    for day in (2, 3):
+        project.build(day, fakenights.MENDED)
+        project.night()
+    closed = project.repo.get(f"/issues/{scale}")
+    assert (closed["state"], closed["state_reason"]) == ("closed", "completed")
+    assert "1.0.dev20260102" in project.comments(scale)[-1]
+
+    # It returns: the same issue is open again, as a regression.
+    project.build(4)
+    last = project.night()
+    again = project.repo.get(f"/issues/{scale}")
+    assert again["state"] == "open"
+    assert "nightfuzz:regression" in {label["name"] for label in again["labels"]}
+    assert last.outputs["regressions"] == "1"
+    assert len(project.issues()) == 2
+
+
+def test_a_bump_gets_one_comment_that_the_next_push_updates(project: Project) -> None:
+    project.build(1)
+    project.build(2, {"return x.sum(-1)": "return x.sum(-1, keepdims=True)"})
+    project.build(3)
+    project.write("requirements.txt", "fakelib==1.0.dev20260101\n")
+    project.write("nightfuzz.toml", f'{SETTINGS}index = "{project.index}"\n'.replace("api =", "# api ="))
+    project.commit("Pinned")
+    pull = Pull(project)
+    pull.push({"requirements.txt": "fakelib==1.0.dev20260102\n"})
+    project.bump(pull)
+    (comment,) = project.comments(pull.number)
+    assert "fakelib.row_sum" in comment and "test_pipeline.py" in comment
+
+    project.write("requirements.txt", "fakelib==1.0.dev20260101\n")
+    project.commit("Base")
+    pull.push({"requirements.txt": "fakelib==1.0.dev20260103\n"})
+    project.bump(pull)
+    (updated,) = project.comments(pull.number)
+    assert updated != comment and "fakelib.row_sum" not in updated
