@@ -8,30 +8,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple, TextIO
+from typing import TextIO
 
-from reports.text import clean
+from reports.annotations import TITLE, command
+from reports.text import bounded
 
 SHORTEST = 4
 """A shorter line of a secret is no secret, and stars for it would hide the log."""
 SUMMARY_BYTES = 1 << 20
-ANNOTATIONS = 10
-"""GitHub shows so many of a level for each step."""
 _OUTPUT = re.compile(r"[a-z][a-z0-9-]*")
 _CUT = "\n\n… The rest did not fit into GitHub's limit of 1 MiB; the whole report is in the artifact.\n"
-_MESSAGE = 4_000
-
-Level = Literal["error", "warning", "notice"]
-
-
-class Annotation(NamedTuple):
-    """A note on a run, at a line of a file of the repository where it has one. line: from 1."""
-
-    level: Level
-    title: str
-    message: str
-    file: str = ""
-    line: int = 0
 
 
 class Runner:
@@ -48,7 +34,6 @@ class Runner:
         self._summary = _file(environment, "GITHUB_STEP_SUMMARY")
         self._stream = stream or sys.stdout
         self._token = token
-        self._shown: dict[str, int] = {}
 
     def output(self, name: str, value: object) -> None:
         """Sets an output of the step. Raises ValueError for a name that is none."""
@@ -68,16 +53,13 @@ class Runner:
         if there + len(text.encode()) <= SUMMARY_BYTES:
             _append(self._summary, text)
             return True
-        room = SUMMARY_BYTES - there - len(_CUT.encode())
-        if room > 0:
-            head = text.encode()[:room].decode(errors="ignore")
-            _append(self._summary, _closed(head[: head.rfind("\n") + 1]) + _CUT)
+        _append(self._summary, _cut(text, SUMMARY_BYTES - there))
         return False
 
     @contextmanager
     def group(self, title: str) -> Iterator[None]:
         """What is printed inside is folded in the log."""
-        self._say(f"::group::{_data(clean(title))}")
+        self._say(command("group", bounded(title, TITLE)))
         try:
             yield
         finally:
@@ -88,16 +70,6 @@ class Runner:
         for part in dict.fromkeys([secret, *secret.splitlines()]):
             if len(part.strip()) >= SHORTEST:
                 self._say(f"::add-mask::{_data(part)}")
-
-    def annotate(self, note: Annotation) -> bool:
-        """Writes one, as long as GitHub shows more of its level. Returns whether it was written."""
-        if self._shown.get(note.level, 0) >= ANNOTATIONS:
-            return False
-        self._shown[note.level] = self._shown.get(note.level, 0) + 1
-        where = {"title": note.title, "file": note.file, "line": str(note.line) if note.line and note.file else ""}
-        told = ",".join(f"{key}={_property(value)}" for key, value in where.items() if value)
-        self._say(f"::{note.level}{' ' if told else ''}{told}::{_data(clean(note.message[:_MESSAGE]))}")
-        return True
 
     @contextmanager
     def untrusted(self) -> Iterator[None]:
@@ -124,8 +96,20 @@ def _append(file: Path | None, text: str) -> None:
             stream.write(text)
 
 
-def _closed(markdown: str) -> str:
-    """The text, with the code block closed that a cut has left open."""
+def _cut(markdown: str, room: int) -> str:
+    """The first lines, so many that they and what closes them fit into `room` bytes; nothing where none does."""
+    head = markdown.encode()[: max(room, 0)].decode(errors="ignore")
+    while head := head[: head.rfind("\n") + 1]:
+        whole = f"{head}{_closing(head)}{_CUT}"
+        over = len(whole.encode()) - room
+        if over <= 0:
+            return whole
+        head = head[: -max(over, 1)]
+    return ""
+
+
+def _closing(markdown: str) -> str:
+    """What closes the code block and the folds that a cut has left open."""
     fence = ""
     for line in markdown.splitlines():
         found = re.match(r" {0,3}(`{3,}|~{3,})", line)
@@ -133,12 +117,10 @@ def _closed(markdown: str) -> str:
             fence = found.group(1)
         elif found and found.group(1).startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
-    return f"{markdown}{fence}\n" if fence else markdown
+    folds = max(markdown.count("<details>") - markdown.count("</details>"), 0)
+    return f"{fence}\n{'</details>' * folds}\n" if fence or folds else ""
 
 
 def _data(text: str) -> str:
+    """As it is, though in one line: a secret with a sign exchanged would not be recognised."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(clean(text)).replace(":", "%3A").replace(",", "%2C")

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner import parsed
 
-from bot.action.runner import ANNOTATIONS, SUMMARY_BYTES, Annotation, Runner
+from bot.action.runner import SUMMARY_BYTES, Runner
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]))
-HOSTILE = "::error::x\n::stop-commands::pause\r\n::set-output name=a::b\n%0A::add-mask::y, file=z"
 
 
 def made(folder: Path, token: str = "token") -> tuple[Runner, io.StringIO]:
@@ -67,12 +66,15 @@ class DescribeSummary:
 
     def test_closes_the_code_block_that_it_cuts(self, tmp_path: Path) -> None:
         runner, _stream = made(tmp_path)
-        runner.summary("````python\n```\n" + "x = 1\n" * 300_000 + "````\n")
+        runner.summary("<details>\n\n````python\n```\n" + "x = 1\n" * 300_000 + "````\n")
         text = (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
         assert text.count("````") == 2
-        assert text.index("````\n\n\n…") > 0
+        assert "\n````\n</details>\n\n\n… The rest" in text
 
-    @given(parts=st.lists(TEXT, max_size=4), share=st.integers(0, 60))
+    @given(
+        parts=st.lists(TEXT | st.just("<details>\n" * 9 + "`" * 40 + "\n" + "x\n" * 200), max_size=4),
+        share=st.integers(0, 700),
+    )
     def test_never_passes_the_limit(
         self, parts: list[str], share: int, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
@@ -85,36 +87,12 @@ class DescribeSummary:
 
 
 class DescribeCommands:
-    @given(title=TEXT, message=TEXT, file=TEXT)
-    def test_writes_one_line_for_an_annotation_whatever_it_says(self, title: str, message: str, file: str) -> None:
-        stream = io.StringIO()
-        Runner({}, stream).annotate(Annotation("error", title + HOSTILE, message + HOSTILE, file, 3))
-        lines = stream.getvalue().splitlines()
-        assert len(lines) == 1
-        head, _colons, said = lines[0].removeprefix("::").partition("::")
-        assert head.startswith("error title=")
-        assert head.count(",") == (2 if file else 0)
-        assert "::error::x" in said
-        assert "%0A" in said
-
-    def test_says_where(self) -> None:
-        stream = io.StringIO()
-        Runner({}, stream).annotate(Annotation("warning", "torch.add: abort", "100% wrong", "tests/test_a.py", 12))
-        assert stream.getvalue() == "::warning title=torch.add%3A abort,file=tests/test_a.py,line=12::100%25 wrong\n"
-
-    def test_stops_where_github_shows_no_more(self) -> None:
-        stream = io.StringIO()
-        runner = Runner({}, stream)
-        written = [runner.annotate(Annotation("error", "", str(number))) for number in range(30)]
-        assert written.count(True) == ANNOTATIONS == len(stream.getvalue().splitlines())
-        assert runner.annotate(Annotation("notice", "", "x"))
-
     def test_folds_and_takes_control_signs_out_of_titles(self) -> None:
         stream = io.StringIO()
         runner = Runner({}, stream)
         with runner.group("Fuzzing\n::error::\x1b[31m"):
             print("inside", file=stream)
-        assert stream.getvalue().splitlines() == ["::group::Fuzzing%0A::error::�[31m", "inside", "::endgroup::"]
+        assert stream.getvalue().splitlines() == ["::group::Fuzzing ::error::�[31m", "inside", "::endgroup::"]
 
     def test_masks_every_line_of_a_secret(self) -> None:
         stream = io.StringIO()
