@@ -18,7 +18,7 @@ MAX_TEXT = 1500
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~&$])")
 _LINE_MARK = re.compile(r"^(\d*)([-.=:])(?=[\s=:-]|$)")
 # GitHub looks for these in the rendered text, where a backslash is gone: only a sign in between keeps them text.
-_REFERENCE = re.compile(r"(?<=[@#])(?=\S)|(?<=\bGH-)(?=\d)|(?<=:)(?=//)|(?<=\bwww)(?=\.)", re.IGNORECASE)
+_REFERENCE = re.compile(r"(?<=[@#])(?=\S)|(?<=GH-)(?=\d)|(?<=:)(?=//)|(?<=www)(?=\.|$)", re.IGNORECASE)
 ZERO_WIDTH = "\N{ZERO WIDTH SPACE}"
 
 

@@ -86,7 +86,8 @@ def fence_for(text: str, shortest: int) -> tuple[str, str]:
 
 def span(text: str) -> str:
     """A code span of one bounded line, whatever backticks are inside."""
-    line, fence = fence_for(bounded(text, SPAN), 1)
+    # Without anything inside, fences of two spans would hold what stands between them.
+    line, fence = fence_for(bounded(text, SPAN) or " ", 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
 

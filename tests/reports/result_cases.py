@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from hypothesis import strategies as st
@@ -132,6 +133,20 @@ def hostile(text: str, many: int = 1) -> Result:
         protection=(name,) * min(many, 1_000),
         problems=(name,) * min(many, 1_000),
     )
+
+
+def mixed(found: list[str]) -> Result:
+    """A document whose texts are these in turn, whatever they are: empty ones too."""
+    turn = itertools.cycle(found)
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: replaced(each) for name, each in value.items()}
+        if isinstance(value, tuple):
+            return tuple(map(replaced, value))
+        return next(turn)[:500] if value == "x" else value
+
+    return Result(**replaced(hostile("x", 3).model_dump(by_alias=True)))
 
 
 NASTY = [

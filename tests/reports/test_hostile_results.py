@@ -9,8 +9,9 @@ from importlib.util import find_spec
 import pytest
 from bs4 import BeautifulSoup, Comment, Tag
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from result_cases import BLOB, MARKER, NASTY, RUN, hostile, texts
+from result_cases import BLOB, MARKER, NASTY, RUN, hostile, mixed, texts
 
 from reports.comment import check, comment
 from reports.results import Result
@@ -22,7 +23,7 @@ PAGES: dict[str, Callable[[Result], str]] = {
     "summary": lambda result: summary(result, BLOB, ["budget: 5 of 10"]),
 }
 # What GitHub makes links, mentions and backlinks of, in the text that is left after rendering.
-REFERENCES = re.compile(r"@\w|#\d|\bGH-\d|://|\bwww\.\w", re.IGNORECASE)
+REFERENCES = re.compile(r"@\w|#\d|GH-\d|://|www\.\w", re.IGNORECASE)
 INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200c-\u200f\u2028-\u202f\u2066-\u2069\ufeff]")
 
 
@@ -97,3 +98,25 @@ def test_a_nasty_text_is_only_text(text: str, page: str, rendered: Callable[[str
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_only_text(page: str, rendered: Callable[[str], str], text: str) -> None:
     assert_only_text(text, page, rendered)
+
+
+OURS = {
+    "a", "p", "h1", "h2", "h3", "h4", "ul", "li", "code", "pre", "strong", "blockquote", "details", "summary", "table",
+    "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rendered", RENDERERS)
+@pytest.mark.parametrize("page", PAGES)
+@given(st.lists(texts | st.sampled_from(["", " ", "`", "``", "a`@octocat", "a``#1", "x"]), min_size=1, max_size=12))
+@example(["", "a`@octocat"])
+@example(["GH-7", "www", "", "$$["])
+@example(["[^1][x][y]", "{{ 7 * 7 }}{0}", "<**x**", "_x_www.example.org["])
+@settings(max_examples=40, deadline=None)
+def test_texts_do_not_help_each_other(page: str, rendered: Callable[[str], str], found: list[str]) -> None:
+    html = rendered(PAGES[page](mixed(found)))
+    soup = BeautifulSoup(html, "html.parser")
+    assert {tag.name for tag in soup.find_all()} <= OURS
+    assert {str(tag["href"]).startswith((BLOB, RUN)) for tag in soup.find_all("a")} <= {True}
+    assert [str(each) for each in soup.find_all(string=lambda each: isinstance(each, Comment))] in ([], [MARKER[4:-3]])
+    assert not REFERENCES.findall(prose(html))
