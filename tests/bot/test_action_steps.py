@@ -116,6 +116,26 @@ class DescribeWhatArrives:
         assert "PEM" not in json.dumps(standing.told("plan"))
 
 
+class DescribeWrongValues:
+    """With the real command."""
+
+    @pytest.mark.parametrize(
+        ("inputs", "said"),
+        [
+            ({"mode": "nighty"}, "input mode: 'nighty' does not fit"),
+            ({"time": "$(touch pwned)"}, "input time: '$(touch pwned)' does not fit"),
+            ({"mode": "report"}, "github-token: ${{ github.token }}"),
+        ],
+    )
+    def test_they_end_the_step_with_what_would_fit(self, inputs: dict[str, str], said: str, tmp_path: Path) -> None:
+        runner = Runner(tmp_path)
+        done = runner.run(ROOT, inputs, {**PYTHON, "install": {"command": str(ROOT / ".venv/bin/nightfuzz")}})
+        assert done.step("work").outcome == done.outcome == "failure"
+        assert said in done.step("work").log
+        assert "Traceback" not in done.log
+        assert list(runner.workspace.iterdir()) == []
+
+
 class DescribeWhatComesOut:
     OUTPUTS = "export bugs-total=3\nexport bugs-new=1\nexport report-path=r/report.md\nreport bugs-total=4"
 

@@ -29,7 +29,6 @@ ACTIONS = [
     Action("o/r", "v1.2/x", COMMIT, "https://ghe.example"),
 ]
 VARIANTS: dict[str, list[Any]] = {
-    "target": ["torch-nightly", "index:https://x.example/simple#torch"],
     "runs_on": [("ubuntu-latest",), ("self-hosted", "GPU 1", "a_b.c-d")],
     "tests": [("tests",), ("a b", ODD, "x/y"), (".",)],
     "shards": [1, 256],
@@ -48,13 +47,14 @@ class DescribeRendered:
         files = []
         for index, values in enumerate(itertools.product(*VARIANTS.values())):
             answers = checked(
-                workflows=WORKFLOWS, models=("m",), baseline="torch==2.0.0", upstream="draft", at="23:59",
+                workflows=WORKFLOWS, models=("m",), target="index:https://x.example/simple#torch",
+                baseline="torch==2.0.0", upstream="draft", at="23:59",
                 **dict(zip(VARIANTS, values, strict=True)),
             )  # fmt: skip
             for name, text in rendered(answers, ACTIONS[index % len(ACTIONS)]).items():
                 files.append(tmp_path / f"{index}-{name}")
                 files[-1].write_text(text)
-        assert len(files) == 5 * 96
+        assert len(files) == 5 * 48
         assert schema_errors("github-workflows", files) == ""
         assert zizmor_findings(files) == ""
         assert actionlint_findings(files) == []
