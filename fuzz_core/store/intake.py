@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
+from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.schema import APPLICATION_ID, MIGRATIONS
 from fuzz_core.store.vetting import Refused, Vetting, cell
 
@@ -45,14 +45,19 @@ def take_in(path: Path, clean: Path, vetting: Vetting | None = None, max_bytes: 
     of ours as a whole: a link, too large, damaged, of another program, or with any table, column, index, trigger or
     view that the schema does not have. Rows that no store would have written are left out and counted.
     """
-    size = _looked_at(path, max_bytes)
-    with _reading(path, size) as connection:
+    with _reading(path, max_bytes) as connection:
         order = _known_schema(connection, path)
-        fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if fault != "ok":
-            raise UserError(f"the state file {path.name} is damaged ({str(fault)[:200]})", REMEDY)
         clean.unlink(missing_ok=True)
         return _Copy(connection, vetting or Vetting()).into(clean, order)
+
+
+def look_over(path: Path, max_bytes: int = MAX_BYTES) -> None:
+    """Checks a state file as a whole, and not its rows: for one that only trusted jobs write.
+
+    Raises like `take_in`, and NewerError where a later nightfuzz has written it.
+    """
+    with _reading(path, max_bytes) as connection:
+        _known_schema(connection, path)
 
 
 def _looked_at(path: Path, max_bytes: int) -> int:
@@ -72,8 +77,9 @@ def _looked_at(path: Path, max_bytes: int) -> int:
 
 
 @contextmanager
-def _reading(path: Path, size: int) -> Iterator[sqlite3.Connection]:
+def _reading(path: Path, max_bytes: int) -> Iterator[sqlite3.Connection]:
     """`immutable`: neither a log nor a lock beside the file is looked at."""
+    size = _looked_at(path, max_bytes)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         _distrust(connection, size)
@@ -113,10 +119,30 @@ def _known_schema(connection: sqlite3.Connection, path: Path) -> list[str]:
     found = _schema(connection)
     for version in range(len(_versions()), 0, -1):
         if sorted(found) == sorted(_versions()[version - 1]):
+            _undamaged(connection, path)
             return [name for kind, name, _ in _versions()[version - 1] if kind == "table"]
+    _refuse_newer(connection, path, found)
     strange = sorted({name for _, name, _ in found} - {name for _, name, _ in _versions()[-1]})
     what = f": it has {', '.join(strange)[:200]!r}" if strange else ""
     raise UserError(f"the state file {path.name} has a schema that nightfuzz does not know{what}", REMEDY)
+
+
+def _refuse_newer(connection: sqlite3.Connection, path: Path, found: list[tuple[str, str, str]]) -> None:
+    """What a later schema is like, nobody here can know; that it has had more migrations, its own record tells."""
+    if _versions()[0][0] not in found:
+        return
+    (applied,) = connection.execute("SELECT COUNT(DISTINCT name) FROM _sqlite_migrations").fetchone()
+    if applied > len(_versions()):
+        remedy = "let all jobs use one version of nightfuzz: the newest that has written this state"
+        raise NewerError(
+            f"the state file {path.name} has schema {applied}, this nightfuzz knows {len(_versions())}", remedy
+        )
+
+
+def _undamaged(connection: sqlite3.Connection, path: Path) -> None:
+    fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if fault != "ok":
+        raise UserError(f"the state file {path.name} is damaged ({str(fault)[:200]})", REMEDY)
 
 
 def _schema(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:

@@ -20,6 +20,10 @@ from fuzz_core.store.store import Store
 SIDECARS = ("-wal", "-shm")
 
 
+class NewerError(UserError):
+    """A later nightfuzz has written the file: nothing is wrong with it."""
+
+
 def now() -> datetime:
     """The wall clock in UTC."""
     return datetime.now(UTC)
@@ -162,7 +166,7 @@ def _refuse_foreign(db: Database, path: Path) -> None:
 def _refuse_newer(db: Database, path: Path) -> None:
     version = version_of(db)
     if version > NEWEST:
-        raise UserError(
+        raise NewerError(
             f"the state file {path} has schema {version}, this nightfuzz knows schemas up to {NEWEST}",
             "upgrade nightfuzz, or choose another state directory",
         )

@@ -1,0 +1,166 @@
+"""One night's end: what is kept, what the shards have brought and what is private become the state of tomorrow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.state import private
+from bot.state.packing import pack, parts, unpack
+from bot.state.place import PLAIN, STATE, Files, Place, Snapshot
+from bot.state.private import Keys, Opened
+from fuzz_core.campaign.splitting import Split, joined, split
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.intake import look_over, take_in
+from fuzz_core.store.merging import Merged
+from fuzz_core.store.opening import NewerError, open_store
+from fuzz_core.store.vetting import Vetting
+
+
+class Brought(NamedTuple):
+    """What untrusted jobs have left: state files, and encrypted parts."""
+
+    states: Sequence[Path] = ()
+    sealed: Sequence[bytes] = ()
+
+
+class Night(NamedTuple):
+    """public: the state file as it is kept. private: what of it only a key opens, where there is any that we may read.
+
+    merged: what the state files of the shards had that was new. dropped: rows of them that no store would have written,
+    by reason. problems: what could not be done, a line each.
+    """
+
+    public: Path
+    private: Path | None
+    merged: Merged
+    dropped: dict[str, int]
+    problems: tuple[str, ...]
+
+
+def fetched(place: Place, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
+    """Writes the state file of a place to `path`, where the place has a sound one; with what was not as it should be.
+
+    Nothing of the place changes: who stores next keeps a broken state aside. Raises UserError as `Place.load` does.
+    """
+    before = place.load()
+    broken = _unpacked(before, path)
+    return before, (broken,) if broken else ()
+
+
+def keep(place: Place, brought: Brought, keys: Keys, folder: Path, clock: Callable[[], datetime]) -> Night:
+    """Folds what was brought into the place, and leaves the result in `folder`.
+
+    Where somebody else writes meanwhile, theirs is taken in and all is done again. A shard that is no state file is
+    left out and said; a state of the place that cannot be read is kept aside, and a fresh one begins. Raises UserError
+    where the place cannot be read or written, and where a later nightfuzz has written it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    shards = _Shards(brought, folder)
+    night: list[Night] = []
+
+    def build(before: Snapshot | None) -> Files:
+        made, files = _Evening(place, keys, folder, clock, shards).end(before)
+        night[:] = [made]
+        return files
+
+    place.store(build, f"State after {len(shards.states)} shards")
+    return night[0]
+
+
+def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
+    """Writes a state file of the place to `path`, if it has one. Returns why it cannot be read; empty where it can."""
+    path.unlink(missing_ok=True)
+    packed = [] if before is None else parts(before.files, name)
+    if not packed:
+        return ""
+    try:
+        unpack(packed, path)
+        look_over(path)
+    except NewerError:
+        raise
+    except UserError as error:
+        path.unlink(missing_ok=True)
+        return f"the {name} of the last night cannot be read: {error.problem}"
+    return ""
+
+
+class _Shards:
+    """Shards as state files of our own making: done once, however often the place is written by others meanwhile."""
+
+    def __init__(self, brought: Brought, folder: Path) -> None:
+        self.vetting = Vetting()
+        self.sealed = brought.sealed
+        self.states: list[Path] = []
+        self.dropped: Counter[str] = Counter()
+        self.problems: list[str] = []
+        for number, path in enumerate(brought.states):
+            clean = folder / f"shard-{number}.db"
+            try:
+                self.dropped.update(take_in(path, clean, self.vetting).dropped)
+                self.states.append(clean)
+            except UserError as error:
+                self.problems.append(f"shard {number + 1} is left out: {error.problem}")
+
+
+class _Evening:
+    """One try at writing the place."""
+
+    def __init__(self, place: Place, keys: Keys, folder: Path, clock: Callable[[], datetime], shards: _Shards) -> None:
+        self.place, self.keys, self.folder, self.clock, self.shards = place, keys, folder, clock, shards
+        self.problems = [*shards.problems]
+
+    def end(self, before: Snapshot | None) -> tuple[Night, Files]:
+        whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
+        had = self._begin(before, whole)
+        files = {} if before is None else _beside(before.files)
+        opened = self._opened(files)
+        with open_store(whole, clock=self.clock) as store:
+            joined(store, [*had, *opened.states])
+            merged = joined(store, self.shards.states)
+        told = split(whole, public, hidden, self.clock)
+        whole.unlink()
+        kept = self._private(files, opened, told, hidden if told.there else None)
+        night = Night(public, hidden if told.there else None, merged, dict(self.shards.dropped), tuple(self.problems))
+        return night, {**kept, **pack(public)}
+
+    def _begin(self, before: Snapshot | None, whole: Path) -> list[Path]:
+        """The state as it was; and where the place holds private findings as they are, those."""
+        plain = self.folder / "plain.db"
+        broken = [why for path, name in ((whole, STATE), (plain, PLAIN)) if (why := _unpacked(before, path, name))]
+        if before is not None and broken:
+            kept = self.place.set_aside(before)
+            self.problems.append(f"{'; '.join(broken)}; it is kept as {kept}, and a fresh state begins")
+        return [plain] if plain.exists() else []
+
+    def _opened(self, files: Files) -> Opened:
+        if self.keys.identity is None:
+            return Opened((), {}, ())
+        opened = private.opened(files, self.shards.sealed, self.keys.identity, self.folder, self.shards.vetting)
+        self.problems += opened.problems
+        return opened
+
+    def _private(self, files: Files, opened: Opened, told: Split, hidden: Path | None) -> Files:
+        now = self.clock()
+        if self.place.confidential and hidden is not None:
+            files = {**files, **pack(hidden, PLAIN)}
+        if self.keys.identity is not None:
+            sealed = None if self.place.confidential else hidden
+            return private.rewritten(files, opened.unread, sealed, told.fingerprints, self.keys, now)
+        more = [*self.shards.sealed]
+        if hidden is not None and not self.place.confidential:
+            if self.keys.recipients:
+                more.append(private.encrypt(hidden, self.keys.recipients))
+            else:
+                self.problems.append("what may be private has no place to go and is not kept: no public key is given")
+        kept = private.put_by(files, more, now)
+        self.problems += kept.problems
+        return kept.files
+
+
+def _beside(files: Files) -> Files:
+    """All files but the states."""
+    return {name: data for name, data in files.items() if not name.startswith((STATE, PLAIN))}

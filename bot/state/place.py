@@ -1,0 +1,107 @@
+"""What every place for a state has in common: a few named files that are read and replaced as one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, Protocol
+
+from fuzz_core.ir.errors import UserError
+
+Files = Mapping[str, bytes]
+STATE, FILINGS, CLAIMS = "state.db.xz", "filings.json", "claims.json"
+PLAIN = "private.db.xz"
+FINGERPRINTS, README, MARKER = "private.fingerprints", "README.md", "nightfuzz-state.json"
+PRIVATE = "private/"
+SCHEMA = "nightfuzz-state/1"
+MAX_FILES = 500
+MAX_FILE = 95 << 20
+MAX_TOTAL = 1 << 30
+FOREIGN = "choose another branch or directory for the state, or delete this one if nobody needs it"
+TOO_LARGE = "remove targets that nobody needs any more, or keep the state in a directory of the runner"
+_NAME = re.compile(r"(?:private/)?[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
+_ABOUT = f"""# The state of nightfuzz
+
+This branch is written by nightfuzz, never by hand, and shares no history with other branches. It always has one commit.
+Deleting it makes nightfuzz begin anew: it traces again, and finds again what is still there; issues that it has filed
+are recognised by their markers.
+
+| file | what it is |
+|---|---|
+| `{STATE}` | seeds, value spaces, bugs and findings as an SQLite file: nothing private is in it |
+| `{FILINGS}`, `{CLAIMS}` | which issue belongs to which bug, and who is filing just now |
+| `{PRIVATE}*.age` | what may be a security hole, encrypted with the public key that this repository's workflow names |
+| `{FINGERPRINTS}` | keyed digests of private bugs: they tell nothing without the key |
+| `{MARKER}` | tells nightfuzz that the branch is its own |
+"""
+
+
+class Snapshot(NamedTuple):
+    """The files as they were at one time. version: names that time; what it is differs from place to place."""
+
+    files: Files
+    version: str
+
+
+class Build(Protocol):
+    """Makes the files that take the place of what is there; called again where somebody else was faster."""
+
+    def __call__(self, before: Snapshot | None) -> Files:
+        """before: what there is now, which the new files must take in; None where there is nothing yet."""
+
+
+class Place(Protocol):
+    """Somewhere to keep a state. All methods raise UserError for what a person has to mend."""
+
+    confidential: bool
+
+    def load(self) -> Snapshot | None:
+        """What is there; None where nothing is yet."""
+
+    def store(self, build: Build, message: str) -> Snapshot:
+        """Puts the files that `build` makes there, all at once, and nothing of what others put there is lost."""
+
+    def set_aside(self, snapshot: Snapshot) -> str:
+        """Keeps a broken snapshot where a person can look at it, and says where."""
+
+
+def marked(files: Files) -> dict[str, bytes]:
+    """The files with those that say what the place is. Raises UserError for names or sizes that no place takes."""
+    whole = {**files, README: _ABOUT.encode(), MARKER: (json.dumps({"schema": SCHEMA}) + "\n").encode()}
+    checked((name, len(data)) for name, data in whole.items())
+    return whole
+
+
+def checked(sizes: Iterable[tuple[str, int]], what: str = "the new state") -> None:
+    """Raises UserError for names of files that are none of ours, and for more or larger ones than any state has."""
+    total = 0
+    for count, (name, size) in enumerate(sizes, 1):
+        total += size
+        if not _NAME.fullmatch(name):
+            raise UserError(f"{what} has a file that is none of its own: {name[:100]!r}", FOREIGN)
+        if count > MAX_FILES or size > MAX_FILE or total > MAX_TOTAL:
+            raise UserError(f"{what} is too large: {name[:100]!r} is file {count} with {size >> 20} MiB", TOO_LARGE)
+
+
+def is_ours(files: Files) -> bool:
+    """Whether nightfuzz has written these files."""
+    try:
+        told = json.loads(files.get(MARKER, b""))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and told.get("schema") == SCHEMA
+
+
+def revise(place: Place, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
+    """Changes one file of the place and leaves the others as they are. Returns its new content.
+
+    change: from the content now (empty where there is no such file) to the new one; called again where somebody else
+    was faster.
+    """
+
+    def build(before: Snapshot | None) -> Files:
+        files = {} if before is None else before.files
+        return {**files, name: change(files.get(name, b""))}
+
+    return place.store(build, message).files[name]

@@ -1,0 +1,168 @@
+"""What may be a security hole, encrypted with age for those who may read it."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import lzma
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import pyrage  # type: ignore[import-untyped]
+
+from bot.github.redaction import Secret
+from bot.state.packing import expanded
+from bot.state.place import FINGERPRINTS, PRIVATE, Files
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.intake import take_in
+from fuzz_core.store.vetting import Vetting
+
+MAX_BLOBS = 200
+MAX_BYTES = 256 << 20
+END = ".age"
+
+
+class Keys(NamedTuple):
+    """recipients: public keys that private findings are encrypted for. identity: a secret key, where there is one."""
+
+    recipients: tuple[str, ...] = ()
+    identity: Secret | None = None
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """The recipients, and whoever holds the identity."""
+        own = () if self.identity is None else (public_key(self.identity),)
+        return tuple(dict.fromkeys((*self.recipients, *own)))
+
+
+class Opened(NamedTuple):
+    """Private parts as state files. unread: those of the place that this key does not open; they stay as they are."""
+
+    states: tuple[Path, ...]
+    unread: Files
+    problems: tuple[str, ...]
+
+
+class Kept(NamedTuple):
+    """Private files as they go to a place, and what could not be done, a line each."""
+
+    files: Files
+    problems: tuple[str, ...]
+
+
+def encrypt(path: Path, recipients: Sequence[str]) -> bytes:
+    """A state file, compressed and encrypted so that each of the recipients (`age1…`) can read it alone.
+
+    Raises UserError where there is none, or one is no public key of age.
+    """
+    if not recipients:
+        raise UserError("no one to encrypt private findings for", "give a public key: `age-keygen` makes a pair")
+    keys = [_recipient(each) for each in recipients]
+    return bytes(pyrage.encrypt(lzma.compress(path.read_bytes(), preset=1), keys))
+
+
+def _recipient(text: str) -> pyrage.x25519.Recipient:
+    try:
+        return pyrage.x25519.Recipient.from_str(text.strip())
+    except (pyrage.RecipientError, ValueError) as error:
+        remedy = "it begins with age1; `age-keygen -y KEYFILE` prints it. A secret key does not belong here"
+        raise UserError(f"{text[:8]}… is no public key of age", remedy) from error
+
+
+def decrypt(data: bytes, identity: Secret, path: Path) -> None:
+    """Writes the state file that `encrypt` was given. Raises UserError: another key, or damaged."""
+    try:
+        packed = pyrage.decrypt(data, [_identity(identity)])
+    except pyrage.DecryptError as error:
+        remedy = "it was made for another key, or it is damaged"
+        raise UserError(f"a private part cannot be decrypted ({error})", remedy) from None
+    path.write_bytes(expanded(packed, MAX_BYTES))
+
+
+def _identity(identity: Secret) -> pyrage.x25519.Identity:
+    try:
+        return pyrage.x25519.Identity.from_str(identity.reveal().strip())
+    except (pyrage.IdentityError, ValueError):
+        raise UserError("the secret key is none of age", "it begins with AGE-SECRET-KEY-1: see `age-keygen`") from None
+
+
+def public_key(identity: Secret) -> str:
+    """The recipient that belongs to a secret key."""
+    return str(_identity(identity).to_public())
+
+
+def salted(fingerprint: str, salt: bytes) -> str:
+    """A digest that tells nothing of the fingerprint to those who do not have the salt."""
+    return hmac.new(salt, fingerprint.encode(), sha256).hexdigest()
+
+
+def salt_of(identity: Secret) -> bytes:
+    """The salt of a repository: who can guess at signatures must not be able to check the guess."""
+    return hmac.new(identity.reveal().strip().encode(), b"nightfuzz: fingerprints", sha256).digest()
+
+
+def blobs(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The encrypted parts of a place by name, the oldest first."""
+    return {name: files[name] for name in sorted(files) if name.startswith(PRIVATE) and name.endswith(END)}
+
+
+def named(data: bytes, now: datetime) -> str:
+    """The name of an encrypted part: names sort by age."""
+    return f"{PRIVATE}{now:%Y%m%dT%H%M%S}-{sha256(data).hexdigest()[:32]}{END}"
+
+
+def put_by(files: Files, more: Iterable[bytes], now: datetime) -> Kept:
+    """Encrypted parts beside those that are there, by whoever cannot read them: none is lost, up to a bound.
+
+    Beyond it the oldest goes, and that is said: what it told of and is still there, later runs have found again.
+    """
+    had = blobs(files)
+    ends = {name.partition("-")[2] for name in had}
+    fresh = {name: data for data in more if (name := named(data, now)).partition("-")[2] not in ends}
+    whole = dict(sorted({**had, **fresh}.items()))
+    dropped = []
+    while len(whole) > MAX_BLOBS or sum(map(len, whole.values())) > MAX_BYTES:
+        dropped.append(next(iter(whole)))
+        del whole[dropped[-1]]
+    problems = (f"{len(dropped)} private parts that nobody has read were dropped, the oldest first",) if dropped else ()
+    return Kept({**{name: data for name, data in files.items() if name not in had}, **whole}, problems)
+
+
+def opened(files: Files, more: Iterable[bytes], identity: Secret, folder: Path, vetting: Vetting) -> Opened:
+    """All private parts, by whoever holds the key. They come from untrusted jobs: each is checked like a state file."""
+    states: list[Path] = []
+    unread: dict[str, bytes] = {}
+    problems: list[str] = []
+    for number, (name, data) in enumerate([*blobs(files).items(), *(("", data) for data in more)]):
+        raw, clean = folder / f"raw-{number}.db", folder / f"private-{number}.db"
+        try:
+            decrypt(data, identity, raw)
+            take_in(raw, clean, vetting)
+            states.append(clean)
+        except UserError as error:
+            problems.append(f"private part {name or number}: {error.problem}")
+            unread.update({name: data} if name else {})
+        finally:
+            raw.unlink(missing_ok=True)
+    return Opened(tuple(states), unread, tuple(problems))
+
+
+def rewritten(
+    files: Files, unread: Files, state: Path | None, fingerprints: Iterable[str], keys: Keys, now: datetime
+) -> Files:
+    """The files with one encrypted part, beside those that this key does not open, and the salted fingerprints.
+
+    state: what is private now; None where nothing is. Raises UserError without an identity.
+    """
+    if keys.identity is None:
+        raise UserError("private parts cannot be rewritten without the secret key")
+    salt = salt_of(keys.identity)
+    listed = json.dumps(sorted(salted(each, salt) for each in fingerprints)) + "\n"
+    kept = {name: data for name, data in files.items() if name not in blobs(files)} | dict(unread)
+    if state is not None:
+        data = encrypt(state, keys.everyone)
+        kept[named(data, now)] = data
+    return {**kept, FINGERPRINTS: listed.encode()}
