@@ -132,12 +132,14 @@ class Inputs(BaseModel):
     github_token: SecretStr | None = None
     app_id: Annotated[int, Field(ge=1, le=2**53)] | None = None
     app_private_key: SecretStr | None = None
+    upstream_token: SecretStr | None = None
+    private_identity: SecretStr | None = None
     api_url: Annotated[str, Field(max_length=500), AfterValidator(_address)] = "https://api.github.com"
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown: to be masked before anything else is done."""
-        given = (self.github_token, self.app_private_key)
+        given = (self.github_token, self.app_private_key, self.upstream_token, self.private_identity)
         return tuple(secret.get_secret_value() for secret in given if secret)
 
 
@@ -191,7 +193,7 @@ def _check_together(inputs: Inputs) -> None:
         raise UserError(f"input state-path is empty, and the state is kept in a {inputs.state}", "say where it is")
     if (inputs.app_id is None) != (inputs.app_private_key is None):
         raise UserError("an App needs both app-id and app-private-key", "give both, or neither and a github-token")
-    if inputs.mode == "report" and not inputs.secrets:
+    if inputs.mode == "report" and inputs.github_token is None and inputs.app_private_key is None:
         raise UserError("mode report has no token", "add `github-token: ${{ github.token }}` to its inputs")
     if inputs.mode == "bump" and inputs.baseline and not inputs.target:
         raise UserError("input baseline is given without a target", "give both builds, or neither to read the diff")

@@ -11,14 +11,16 @@ from pydantic import ValidationError
 
 from bot.action.inputs import Inputs
 from bot.commands.handling import Listener
+from bot.github.auth import Auth, TokenAuth
 from bot.github.hub import Hub
+from bot.github.redaction import Secret
 from bot.issues.actions import Create
 from bot.issues.doing import Done, carry_out, look
-from bot.issues.filings import Filed as Record
 from bot.issues.filings import Filings
 from bot.issues.filings import merged as filings_merged
 from bot.issues.planning import Plan, Rules, plan
 from bot.jobs.answers import answered
+from bot.jobs.upstream import Abroad, drafter, reviewed
 from bot.jobs.wanting import umbrellas, wanted
 from bot.state.place import FILINGS, Place, revise
 from fuzz_core.ir.errors import UserError
@@ -36,29 +38,39 @@ class Filed(NamedTuple):
     notes: tuple[str, ...]
 
 
-def file_issues(inputs: Inputs, run: str, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]) -> Filed:
-    """Brings the issues up to what the state says. Claims what it is about to file before it files anything."""
+def file_issues(
+    inputs: Inputs, home: str, run: str, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]
+) -> Filed:
+    """Brings the issues up to what the state says. Claims what it is about to file before it files anything.
+
+    home: our repository. run: a name that no other run has.
+    """
     with open_store(state) as store:
         clusters, batches = wanted(store), umbrellas(store)
+    abroad = Abroad(inputs.upstream, _elsewhere(inputs), inputs.api_url)
+    existing, gone = look(hub, _remembered(place))
+    # People are heard first: what they do not want to hear of is not told once more.
+    heard = Listener(hub, _remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
+    existing, gone = look(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.max_new_issues, run=run, authors=frozenset({hub.login()}))
-    before = _remembered(place)
-    existing, gone = look(hub, before)
-    first = plan(clusters, existing, before, rules, clock(), batches, gone)
+    first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
     new = [action.id for action in first.actions if isinstance(action, Create)]
-    claimed = _revised(place, lambda now: now.with_claims(new, run, clock()), "claims")
+    claimed = _revised(place, lambda now: filings_merged(now, heard.filings).with_claims(new, run, clock()), "claims")
     ours = plan(clusters, existing, claimed, rules, clock(), batches, gone)
     done = carry_out(hub, ours, claimed, clock)
-    heard = Listener(hub, done.filings, _no_upstream, clock()).sweep(existing)
     with open_store(state, read_only=True) as store:
-        filings = answered(hub, store, heard.filings, clock())
-    kept = _revised(
-        place, lambda now: filings_merged(_without_claims(now, run), _without_claims(filings, run)), "filed"
-    )
-    return Filed(kept, (*_notes(ours, done), *heard.problems))
+        told = answered(hub, store, done.filings, clock())
+        there = reviewed(hub, abroad, home, store, clusters, told, clock())
+    mine = _without_claims(there.filings, run)
+    kept = _revised(place, lambda now: filings_merged(_without_claims(now, run), mine), "filed")
+    filed_there = [f"filed upstream: {url}" for url in there.filed]
+    return Filed(kept, (*_notes(ours, done), *heard.problems, *filed_there, *there.problems))
 
 
-def _no_upstream(filed: Record, filings: Filings) -> tuple[Filings, str]:
-    raise UserError("the input upstream is `off`", "set it to `draft`")
+def _elsewhere(inputs: Inputs) -> Auth | None:
+    """Who files in other repositories."""
+    token = inputs.upstream_token
+    return TokenAuth(Secret(token.get_secret_value())) if token is not None else None
 
 
 def read(data: bytes) -> Filings:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bot.action.inputs import Inputs
 from bot.github.hub import Hub
+from bot.github.redaction import Secret
 from bot.jobs.filing import file_issues
 from bot.jobs.intake import brought
 from bot.jobs.places import RESULTS
@@ -87,6 +88,13 @@ def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
     return Reported(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
 
 
+def keys_of(inputs: Inputs) -> Keys:
+    """Who private bugs are encrypted for, and who reads them."""
+    identity = inputs.private_identity
+    recipients = (inputs.private_recipient,) if inputs.private_recipient else ()
+    return Keys(recipients, None if identity is None else Secret(identity.get_secret_value()))
+
+
 def folders(root: Path) -> Iterator[Path]:
     """The folders with results below one, whichever way the artifacts were unpacked."""
     found = sorted(path for depth in range(DEEP) for path in root.glob(f"{'*/' * depth}{RESULTS}"))
@@ -111,8 +119,8 @@ def _night(
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
         files, refused = brought(shards, folder)
-        keys = Keys((inputs.private_recipient,) if inputs.private_recipient else ())
+        keys = keys_of(inputs)
         night = keep(place, files, keys, folder / "state", clock)
-        filed = file_issues(inputs, event.run, hub, place, night.public, clock)
+        filed = file_issues(inputs, event.repository, event.run, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
     return (*refused, *night.problems, *dropped, *filed.notes)
