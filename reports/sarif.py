@@ -28,6 +28,7 @@ MESSAGE, SCRIPT, RULE = 1_000, 4_000, 200
 ROOT = "%SRCROOT%"
 _FOUND = "Found by fuzzing; the place is a test that makes the call."
 _LEVELS = ("error", "warning", "note")
+_ODD = re.compile(r"[^A-Za-z0-9.]+")
 _LINK = re.compile(r"\](?=\()")
 
 
@@ -76,7 +77,7 @@ def _packed(text: str) -> int:
 
 
 def _run(result: Result, told: list[_Told], left: int, share: float, fallback: str, home: str) -> dict[str, Any]:
-    rules = _rules(told)
+    rules = [rule | ({"helpUri": home} if home else {}) for rule in _rules(told)]
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     version = fuzz_core.__version__
     driver = {"name": "nightfuzz", "version": version, "semanticVersion": version, "rules": rules}
@@ -105,9 +106,10 @@ def _summed(result: Result) -> dict[str, Any]:
 
 def _told(result: Result) -> Iterator[_Told]:
     brought = {bug.fingerprint for bug in telling.brought(result)}
-    where = telling.named(result.target)
+    where, was = telling.named(result.target, result.baseline), telling.named(result.baseline, result.target)
     for bug in telling.worst_first(telling.opened(result)):
-        message = f"{bug.api}: {bug.title.removeprefix(f'{telling.call(bug)}: ')}. Seen with {where}."
+        clean = f" {was} does not show it." if bug.regression and result.baseline else ""
+        message = f"{bug.api}: {bug.title.removeprefix(f'{telling.call(bug)}: ')}. Seen with {where}.{clean}"
         fields = bug.model_dump(
             include={"api", "kind", "grade", "validity", "number", "cluster", "hits", "runs", "regression"}
         )
@@ -115,7 +117,6 @@ def _told(result: Result) -> Iterator[_Told]:
         rule = _id(bug.oracle, bug.kind)
         new = bug.fingerprint in brought
         yield _Told(rule, telling.level(bug), bug.fingerprint, message, bug.script, new, bug, fields)
-    was = telling.named(result.baseline, result.target)
     for change in telling.changes(result, "regression", "changed"):
         message = f"{change.api} {telling.told(change.after)}. {was} {telling.told(change.before)}."
         fields = change.model_dump(include={"api", "kind", "hits", "runs"})
@@ -129,7 +130,8 @@ def _told(result: Result) -> Iterator[_Told]:
 
 
 def _id(oracle: str, kind: str) -> str:
-    return bounded(f"{oracle}/{kind}", RULE)
+    """Part of addresses on GitHub, so it has nothing that needs escaping there."""
+    return _ODD.sub("-", f"{oracle}-{kind}")[:RULE]
 
 
 def _rules(told: list[_Told]) -> list[dict[str, Any]]:

@@ -62,13 +62,13 @@ def test_check_jsonschema_accepts_the_file(tmp_path: Path) -> None:
 def test_what_is_open_or_changes_is_a_result_the_worst_first() -> None:
     found = results_of(eventful())
     assert [(each["ruleId"], each["level"], each["baselineState"]) for each in found] == [
-        ("crash/internal-error", "error", "new"),
-        ("versions/regression", "error", "new"),
-        ("versions/removed", "error", "new"),
-        ("differential/wrong-result", "error", "unchanged"),
-        ("versions/changed", "warning", "new"),
-        ("versions/deprecated", "warning", "new"),
-        ("crash/internal-error", "warning", "unchanged"),
+        ("crash-internal-error", "error", "new"),
+        ("versions-regression", "error", "new"),
+        ("versions-removed", "error", "new"),
+        ("differential-wrong-result", "error", "unchanged"),
+        ("versions-changed", "warning", "new"),
+        ("versions-deprecated", "warning", "new"),
+        ("crash-internal-error", "warning", "unchanged"),
     ]
     assert run_of(eventful())["properties"] | {"figures": None} == {
         "mode": "bump", "figures": None, "known": 1, "fixed": 1, "private": 2, "target": "torch 2.14.0",
@@ -114,6 +114,12 @@ def test_a_result_is_recognised_in_the_next_run_on_the_next_build_at_another_lin
     assert results_of(first)[0]["partialFingerprints"]["nightfuzz/v1"] in hash_of(results_of(first)[0])
 
 
+def test_a_message_says_what_happens_and_where() -> None:
+    (found,) = results_of(result(bugs=(bug(regression=True, title="torch.f1(torch.zeros(2)): wrong result"),)))
+    assert found["message"]["text"] == "torch.f1: wrong result. Seen with torch 2.14.0. torch 2.13.0 does not show it."
+    assert bug().script.strip() in found["message"]["markdown"]
+
+
 def test_known_and_fixed_bugs_are_no_results() -> None:
     assert results_of(result(bugs=(bug(status="known", new=True), bug(2, status="fixed")))) == []
 
@@ -137,9 +143,9 @@ def test_rules_are_the_same_in_every_run_and_say_what_they_mean() -> None:
 
 
 def test_an_oracle_from_outside_gets_a_rule_too() -> None:
-    run = run_of(result(bugs=(bug(oracle="mine", kind="odd"),)))
+    run = run_of(result(bugs=(bug(oracle="mine", kind="odd/?&"),)))
     (found,) = run["results"]
-    assert run["tool"]["driver"]["rules"][found["ruleIndex"]]["id"] == found["ruleId"] == "mine/odd"
+    assert run["tool"]["driver"]["rules"][found["ruleIndex"]]["id"] == found["ruleId"] == "mine-odd-"
 
 
 def test_what_went_wrong_is_in_the_invocation() -> None:
@@ -204,4 +210,4 @@ def test_the_limits_of_code_scanning_are_kept_and_what_is_left_out_is_said() -> 
     assert run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].startswith(
         "500 results did not fit"
     )
-    assert sum(each["ruleId"] == "versions/regression" for each in run["results"]) == 100
+    assert sum(each["ruleId"] == "versions-regression" for each in run["results"]) == 100
