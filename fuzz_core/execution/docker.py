@@ -220,7 +220,7 @@ def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, A
         "working_dir": str(sandbox.folder),
         "hostname": "sandbox",
         "environment": dict(sandbox.environment),
-        "labels": {LABEL: _owner()},
+        "labels": {LABEL: owner(os.getpid())},
         "host_config": api.create_host_config(**_limits(sandbox), **_confinement(sandbox)),
     }
 
@@ -273,9 +273,9 @@ def _devices(gpus: tuple[str, ...] | None) -> list[DeviceRequest] | None:
     return [DeviceRequest(capabilities=[["gpu", "compute", "utility"]], **which)]
 
 
-def _owner() -> str:
-    """This process, in words that no later process and none of another machine shares."""
-    return f"{_namespace()} {os.getpid()} {_started(os.getpid())}"
+def owner(pid: int) -> str:
+    """A process of this machine, in words that no later process and none of another machine shares."""
+    return f"{_namespace()} {pid} {_started(pid)}"
 
 
 def _is_over(owner: str) -> bool:

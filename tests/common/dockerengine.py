@@ -15,6 +15,7 @@ from pathlib import Path
 import docker  # type: ignore[import-untyped]
 import docker.errors  # type: ignore[import-untyped]
 import pytest
+from filelock import FileLock
 
 from fuzz_core.execution.docker import Engine, NoEngine, reach
 from fuzz_core.execution.image import ADDRESSES, ROOT, STAGE, find_image, own_name
@@ -61,6 +62,8 @@ def _started() -> Iterator[Engine]:
                 os.environ["DOCKER_HOST"] = before
             daemon.terminate()
             daemon.wait(START_SECONDS)
+            # It leaves this mounted, and the folder could not be removed.
+            subprocess.run(["umount", f"{folder}/run/netns/default"], check=False, stderr=subprocess.DEVNULL)
 
 
 def _answering(daemon: subprocess.Popen[bytes], log: Path) -> Engine:
@@ -75,6 +78,11 @@ def _answering(daemon: subprocess.Popen[bytes], log: Path) -> Engine:
 
 def image_in(engine: Engine) -> str:
     """The sandbox's image of this very code, built as nightfuzz does, or on a base of Debian packages."""
+    with FileLock(Path(tempfile.gettempdir()) / "nightfuzz-test-image.lock"):
+        return _image_in(engine)
+
+
+def _image_in(engine: Engine) -> str:
     try:
         return find_image(engine.client, None, lambda text: None)
     except UserError as error:

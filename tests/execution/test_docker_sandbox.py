@@ -24,7 +24,7 @@ from fakebuilds import Builds
 
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.containing import look, sandbox_of, user_of
-from fuzz_core.execution.docker import LABEL, Engine, Sandbox, reach
+from fuzz_core.execution.docker import LABEL, Engine, Sandbox, owner
 from fuzz_core.execution.image import ROOT
 from fuzz_core.execution.mounting import lent
 from fuzz_core.ir.errors import UserError
@@ -395,28 +395,33 @@ def test_signals_go_to_the_container_and_it_is_gone(place: Place) -> None:
     with place.sandbox() as made:
         assert place.engine.run(made, ["python", "-c", block + code], heard) == 7
     assert said == ["up", "Signals.SIGTERM"] or said == ["up", "15"]
-    assert place.engine.client.containers.list(all=True, filters={"label": LABEL, "ancestor": place.image}) == []
+    assert containers(place.engine, owner(os.getpid())) == []
+
+
+def containers(engine: Engine, whose: str) -> list[Any]:
+    found: list[Any] = engine.client.containers.list(all=True, filters={"label": f"{LABEL}={whose}"})
+    return found
+
+
+LEAVING = """
+import sys
+from pathlib import Path
+from fuzz_core.execution.docker import Sandbox, reach
+sandbox = Sandbox(sys.argv[1], Path(sys.argv[2]), "10001:10001", 1 << 28, 64)
+reach().run(sandbox, ["sh", "-c", "echo up; sleep 300"], lambda line, error: print(line, flush=True))
+"""
 
 
 def test_what_a_killed_controller_leaves_is_swept(place: Place) -> None:
-    starts = (
-        "from fuzz_core.execution.docker import reach\nengine = reach()\n"
-        + """
-import sys
-from pathlib import Path
-from fuzz_core.execution.docker import Sandbox
-engine.run(Sandbox(sys.argv[1], Path(sys.argv[2]), "10001:10001", 1 << 28, 64),
-           ["python", "-c", "print('up', flush=True); input()"] if False else ["sh", "-c", "echo up; sleep 300"],
-           lambda line, error: print(line, flush=True))
-"""
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", starts, place.image, str(place.state)], stdout=subprocess.PIPE, cwd=ROOT
-    ) as killed:
+    words = [sys.executable, "-c", LEAVING, place.image, str(place.state)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT) as killed:
         assert killed.stdout is not None and killed.stdout.readline() == b"up\n"
+        whose = owner(killed.pid)
+        place.engine.sweep()
+        assert len(containers(place.engine, whose)) == 1
         killed.kill()
-    assert place.engine.sweep() == 1
-    assert place.engine.sweep() == 0
+    place.engine.sweep()
+    assert containers(place.engine, whose) == []
 
 
 def test_what_does_not_fit_is_told(place: Place, tmp_path: Path) -> None:
@@ -527,13 +532,14 @@ def test_a_cancelled_run_leaves_its_findings(place: Place) -> None:
     ) as running:
         assert running.stdout is not None
         told = next(line for line in running.stdout if "tests" in line and "findings" in line)
+        whose = owner(running.pid)
         running.send_signal(signal.SIGTERM)
         rest = running.stdout.read()
     assert running.returncode == 130, told + rest
     with open_store(place.state / "state.db", read_only=True) as store:
         assert len(store.pending_findings("fakelib-1")) > 0
     assert (place.state / "protection.txt").stat().st_uid == os.getuid()
-    assert reach().sweep() == 0
+    assert containers(place.engine, whose) == []
 
 
 @pytest.mark.real
