@@ -1,0 +1,68 @@
+"""A night in two shards through the reusable workflow itself: real command, real wheels, a GitHub server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from fakeindex import real_index
+from githubserver import Repository
+from project import INSTALLED, ROOT, Project
+from workflow import Hosting
+
+SETTINGS = """
+library = "fakelib"
+workers = 1
+seed = 1
+confirm_runs = 2
+tests_count = 200
+source = ["docs"]
+api = ["fakelib.scale", "fakelib.outer"]
+"""
+
+
+def test_shards_are_put_together_and_only_the_report_has_the_token(
+    tmp_path: Path, github_repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nights").mkdir()
+    monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
+    with real_index(tmp_path / "nights") as index:
+        project = Project(tmp_path, github_repo, index, INSTALLED)
+        project.write("nightfuzz.toml", SETTINGS)
+        project.commit("Settings")
+        project.build(1)
+        hosting = Hosting(tmp_path / "hosting", project.workspace, INSTALLED, environment(project), github_repo.token)
+        called = hosting.call(
+            "nightfuzz", {"target": f"index:{index}#fakelib", "sandbox": "none", "shards": "2", "fail-on": "any"}
+        )
+
+    # The night fails as its caller has asked, after all is told.
+    logs = "\n".join(run.log for job in called.jobs for run in job.runs)
+    assert [job.outcome for job in called.jobs] == ["success", "success", "success", "failure"], logs
+    assert (called.outputs["bugs-total"], called.outputs["bugs-new"]) == ("2", "2")
+    body = "\n".join(str(issue["body"]) for issue in project.issues())
+    assert "fakelib.scale" in body
+    assert "fakelib.outer" in body
+    assert "github/codeql-action/upload-sarif" in called.job("report").given
+
+    fuzzed = [run for job in called.jobs if job.name == "fuzz" for run in job.runs]
+    told = [run.log + str([step.environment for step in run.steps]) for run in fuzzed]
+    left = [path.read_bytes() for path in hosting.artifacts.rglob("*") if path.is_file()]
+    assert len(fuzzed) == 2
+    assert len(left) > 8
+    assert all(github_repo.token not in text for text in told)
+    assert all(github_repo.token.encode() not in data for data in left)
+
+
+def environment(project: Project) -> dict[str, str]:
+    """What a runner of this GitHub tells its steps."""
+    return {
+        "GITHUB_REPOSITORY": project.repo.name,
+        "GITHUB_SERVER_URL": f"file://{project.home / 'remotes'}",
+        "GITHUB_API_URL": project.repo.server.url,
+        "GITHUB_RUN_ID": "1",
+        "NIGHTFUZZ_CACHE": os.environ["NIGHTFUZZ_CACHE"],
+        "NIGHTFUZZ_PATH": os.environ["NIGHTFUZZ_PATH"],
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ["NIGHTFUZZ_PATH"]]),
+    }
