@@ -13,6 +13,7 @@ DEFAULT = "nightfuzz/nightfuzz@v1"
 SERVER = "https://github.com"
 SECONDS = 30
 _FORM = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)@([A-Za-z0-9_][A-Za-z0-9_./-]*)")
+_SERVER = re.compile(r"https://[A-Za-z0-9.-]+(:\d+)?")
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -38,10 +39,12 @@ class Action(NamedTuple):
 
 
 def action_of(text: str, server: str = SERVER) -> Action:
-    """Reads OWNER/REPO@REF. Raises UserError for anything else."""
+    """Reads OWNER/REPO@REF on a server. Raises UserError for anything else."""
     found = _FORM.fullmatch(text.strip())
     if not found or ".." in found[2] or found[1].endswith(("/.", "/..")):
         raise UserError(f"--action: {text[:80]!r} does not fit", f"write OWNER/REPO@REF, such as {DEFAULT}")
+    if not _SERVER.fullmatch(server):
+        raise UserError(f"--server: {server[:80]!r} does not fit", f"write an address such as {SERVER}")
     repository, reference = found.groups()
     return Action(repository, reference, reference if _HASH.fullmatch(reference) else "", server)
 

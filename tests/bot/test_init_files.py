@@ -128,6 +128,13 @@ class DescribeAction:
         with pytest.raises(UserError, match="OWNER/REPO@REF"):
             action_of(text)
 
+    @pytest.mark.parametrize(
+        "server", ["", "github.com", "https://x\n- y", "https://x/?y", "file:///etc", "https://a@b"]
+    )
+    def test_it_refuses_what_is_no_server(self, server: str) -> None:
+        with pytest.raises(UserError, match="--server"):
+            action_of("o/r@v1", server)
+
     def test_it_is_pinned_to_what_the_tag_or_branch_names(self, tmp_path: Path) -> None:
         def git(*arguments: str) -> str:
             who = ["-c", "user.name=n", "-c", "user.email=e@localhost", "-c", "tag.gpgsign=false"]
