@@ -65,6 +65,7 @@ class Settings(BaseModel):
     known: Path = Path(KNOWN_FILE)
     sandbox: str = Field("none", pattern="^(none|auto|docker)$")
     sandbox_image: str | None = None
+    sandbox_base: str | None = None
     sandbox_memory: float | None = Field(None, gt=0, allow_inf_nan=False)
     sandbox_cpus: float | None = Field(None, gt=0, allow_inf_nan=False)
     sandbox_processes: int | None = Field(None, ge=64)

@@ -147,7 +147,7 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> None:
     for python, problem in found["interpreters"].items():
         raise UserError(
             f"{python} does not start in the image {sandbox.image}: {printable(problem)}",
-            "build the image on this machine's own distribution (BASE, see docs/sandbox.md), and let others read it",
+            "let others read it, and build the image on this machine's own distribution: set sandbox_base",
         )
 
 

@@ -62,7 +62,8 @@ def _contained(context: typer.Context, settings: Settings, told: Console) -> int
     with _or_unprotected():
         engine = reach()
         engine.sweep()
-        image = find_image(engine.client, settings.sandbox_image, lambda text: _say(told, [text]))
+        named, base = settings.sandbox_image, settings.sandbox_base
+        image = find_image(engine.client, named, base, lambda text: _say(told, [text]))
     records, keys = _targets(context, settings)
     with scratch() as folder:
         with _or_unprotected():

@@ -107,6 +107,10 @@ class Engine:
         """All memory of the machine, in bytes."""
         return int(self.info.get("MemTotal", 0))
 
+    def has(self, limit: str) -> bool:
+        """Whether the kernel can do what the engine calls `MemoryLimit`, `SwapLimit`, `PidsLimit`."""
+        return bool(self.info.get(limit))
+
     @property
     def rootless(self) -> bool:
         """Whether root inside is the caller outside."""

@@ -35,17 +35,19 @@ def identity() -> str:
     return f"{fuzz_core.__version__}-{digest.hexdigest()[:12]}"
 
 
-def own_name() -> str:
-    """The name of the image of this code."""
-    return f"{REPOSITORY}:{identity()}"
+def own_name(base: str | None = None) -> str:
+    """The name of the image of this code, on a base of the user's or on the Dockerfile's own."""
+    on = "" if base is None else f"-on-{hashlib.sha256(base.encode()).hexdigest()[:12]}"
+    return f"{REPOSITORY}:{identity()}{on}"
 
 
-def find_image(client: Any, name: str | None, say: Callable[[str], object]) -> str:
+def find_image(client: Any, name: str | None, base: str | None, say: Callable[[str], object]) -> str:
     """The image that was named, or the one of this code, which is built where it is missing and there is a checkout.
 
-    Raises UserError where there is none. An image that was named is never pulled: who names it has it there.
+    base: what it is built on, else what the Dockerfile says. Raises UserError where there is none. An image that was
+    named is never pulled: who names it has it there.
     """
-    wanted = name or own_name()
+    wanted = name or own_name(base)
     try:
         client.images.get(wanted)
         return wanted
@@ -58,12 +60,13 @@ def find_image(client: Any, name: str | None, say: Callable[[str], object]) -> s
             f"in a checkout of the same version: docker build --target {STAGE} --tag {wanted} .",
         )
     say(f"building the image {wanted}: some minutes the first time")
-    return _built(client, wanted)
+    return _built(client, wanted, {} if base is None else {"BASE": base})
 
 
-def _built(client: Any, wanted: str) -> str:
+def _built(client: Any, wanted: str, arguments: Mapping[str, str]) -> str:
+    given = {**addresses(os.environ), **arguments}
     try:
-        client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=addresses(os.environ), rm=True)
+        client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=given, rm=True)
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise UserError(
             f"the image {wanted} cannot be built: {_why(error)}",

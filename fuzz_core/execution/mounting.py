@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 
 # What lies there belongs to the system, and the image has its own.
 SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
 ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "requirements.txt")
 HOPS = 40
+# An environment's own packages lie less deep.
+DEPTH = 64
 
 
 @dataclass
@@ -115,11 +118,13 @@ def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
     """The folder in the hands of another user (uid, gid) for a while, if this one is root.
 
     What untrusted code can leave there is harmless afterwards: links and special files are removed, since whoever opens
-    them may have more rights, and nothing is set-user-id. Raises UserError where there is such a thing beforehand.
+    them may have more rights, so is what is nested deeply, and nothing is set-user-id. Raises UserError where there is
+    such a thing beforehand.
     """
-    for path, _ in _odd(folder):
+    folder = folder.resolve()
+    for path in _odd(folder):
         raise UserError(
-            f"{path} is neither a plain file nor a folder, and a sandbox cannot keep it",
+            f"{path} is no plain file or folder, or lies too deep: a sandbox cannot keep it",
             "put the thing itself there, or choose another state directory with --state",
         )
     owner = (folder.stat().st_uid, folder.stat().st_gid)
@@ -127,37 +132,49 @@ def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
     try:
         yield
     finally:
-        for path, _ in list(_odd(folder)):
-            path.unlink()
         _hand(folder, owner)
+        for path in list(_odd(folder)):
+            remove(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
-def _odd(folder: Path) -> Iterator[tuple[Path, int]]:
-    for here, children, names, descriptor in os.fwalk(folder):
-        for name in (*children, *names):
-            mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
-            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                yield Path(here, name), mode
+def _below(folder: Path) -> Iterator[tuple[Path, os.stat_result, int]]:
+    """All that lies in a folder, with its state and depth; nothing below the depth that is allowed."""
+    waiting = [(folder, 1)]
+    while waiting:
+        here, depth = waiting.pop()
+        for path in here.iterdir():
+            state = path.lstat()
+            # Told first: only then can one that is closed be looked into.
+            yield path, state, depth
+            if stat.S_ISDIR(state.st_mode) and depth < DEPTH:
+                waiting.append((path, depth + 1))
+
+
+def _odd(folder: Path) -> Iterator[Path]:
+    for path, state, depth in _below(folder):
+        plain = stat.S_ISREG(state.st_mode) or (stat.S_ISDIR(state.st_mode) and depth < DEPTH)
+        if not plain:
+            yield path
 
 
 def _hand(folder: Path, user: tuple[int, int]) -> None:
-    """Depth first, so that a folder closed to its owner is opened on the way back only."""
-    for _, children, names, descriptor in os.fwalk(folder):
-        for name in (".", *children, *names):
-            state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            if os.geteuid() == 0:
-                os.chown(name, *user, dir_fd=descriptor, follow_symlinks=False)
-            plain = (state.st_mode & 0o777) | (0o700 if stat.S_ISDIR(state.st_mode) else 0o600)
-            if plain != stat.S_IMODE(state.st_mode):
-                os.chmod(name, plain, dir_fd=descriptor)
+    """Gives all of it to a user, who can read and write it afterwards; nobody can run anything as somebody else."""
+    _give(folder, folder.stat(), user)
+    for path, state, _ in _below(folder):
+        _give(path, state, user)
+
+
+def _give(path: Path, state: os.stat_result, user: tuple[int, int]) -> None:
+    if os.geteuid() == 0:
+        os.chown(path, *user, follow_symlinks=False)
+    if not stat.S_ISLNK(state.st_mode):
+        path.chmod((state.st_mode & 0o777) | (0o700 if stat.S_ISDIR(state.st_mode) else 0o600))
 
 
 def open_to(folder: Path, group: int) -> None:
     """Lets a group read an environment of this user's that only this user can read; nobody else can afterwards."""
-    for _, children, names, descriptor in os.fwalk(folder):
-        for name in (".", *children, *names):
-            state = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            needed = 0o5 if stat.S_ISDIR(state.st_mode) or state.st_mode & 0o100 else 0o4
-            if not stat.S_ISLNK(state.st_mode) and state.st_mode & needed != needed:
-                os.chown(name, -1, group, dir_fd=descriptor, follow_symlinks=False)
-                os.chmod(name, stat.S_IMODE(state.st_mode) | needed << 3, dir_fd=descriptor)
+    for path, state in ((folder, folder.stat()), *((path, state) for path, state, _ in _below(folder))):
+        needed = 0o5 if stat.S_ISDIR(state.st_mode) or state.st_mode & 0o100 else 0o4
+        if not stat.S_ISLNK(state.st_mode) and state.st_mode & needed != needed:
+            os.chown(path, -1, group)
+            path.chmod(stat.S_IMODE(state.st_mode) | needed << 3)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fuzz_core.execution.docker import Engine, Sandbox
+from fuzz_core.execution.scratch import remove
 
 FILE = "protection.txt"
 LINES = 20
@@ -37,21 +38,35 @@ def _project() -> Path:
 def container_protection(engine: Engine, sandbox: Sandbox) -> tuple[str, ...]:
     """The lines for a container."""
     gpus = "no GPU" if sandbox.gpus is None else f"GPUs: {', '.join(sandbox.gpus) or 'all'}"
-    cpus = "" if sandbox.cpus is None else f", {sandbox.cpus:g} CPUs"
     seccomp = f"seccomp profile `{engine.seccomp}`" if engine.seccomp else "no seccomp filter: this engine has none on"
     return (
         f"Docker {engine.version}: one container without network, read-only but for the state directory and /tmp",
         f"user {sandbox.user}, no capabilities, no new privileges, {seccomp}",
-        f"at most {sandbox.memory / 2**30:.1f} GiB of memory without swap, {sandbox.processes} processes{cpus}, {gpus}",
+        f"{', '.join(_limits(engine, sandbox))}, {gpus}",
         f"read-only inside: {len(sandbox.shown)} folders or files of the machine; {len(sandbox.hidden)} hidden in them",
     )
 
 
+def _limits(engine: Engine, sandbox: Sandbox) -> Iterator[str]:
+    """Those that are set; an engine ignores what its kernel cannot do."""
+    memory = f"at most {sandbox.memory / 2**30:.1f} GiB of memory"
+    if not engine.has("MemoryLimit"):
+        yield "no limit on memory: this kernel has none"
+    else:
+        yield f"{memory} without swap" if engine.has("SwapLimit") else f"{memory} and as much swap"
+    yield f"{sandbox.processes} processes" if engine.has("PidsLimit") else "no limit on processes: this kernel has none"
+    if sandbox.cpus is not None:
+        yield f"{sandbox.cpus:g} CPUs"
+
+
 def write_protection(state: Path, lines: Sequence[str]) -> None:
     """Keeps the lines with the state, for the report of the run; none where workers were plain processes."""
-    state.joinpath(FILE).unlink(missing_ok=True)
+    path = state / FILE
+    if path.is_dir() and not path.is_symlink():
+        remove(path)
+    path.unlink(missing_ok=True)
     if lines:
-        state.joinpath(FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def read_protection(state: Path) -> tuple[str, ...]:

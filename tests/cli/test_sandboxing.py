@@ -18,12 +18,17 @@ from fuzz_core.cli.containing import sandbox_of
 from fuzz_core.cli.sandboxing import _printed, command_line
 from fuzz_core.execution.docker import Engine
 from fuzz_core.execution.image import ROOT, addresses
-from fuzz_core.execution.protection import read_protection, write_protection
+from fuzz_core.execution.protection import container_protection, read_protection, write_protection
 from fuzz_core.store.records import TargetRecord
 
 Cli = Callable[..., Any]
 FUZZ = ("fuzz", "--tests-count", 50, "--seed", 1, "--workers", 1, "--api", "*.add")
-INFO = {"ServerVersion": "28.0", "MemTotal": 16 << 30, "SecurityOptions": ["name=seccomp,profile=builtin"]}
+INFO = {
+    "ServerVersion": "28.0",
+    "MemTotal": 16 << 30,
+    "MemoryLimit": True,
+    "SecurityOptions": ["name=seccomp,profile=builtin"],
+}
 SECRETS = {
     "GITHUB_TOKEN": "ghs_1",
     "AWS_SECRET_ACCESS_KEY": "2",
@@ -75,6 +80,29 @@ def test_other_sandboxes_are_unknown(cli: Cli, value: str) -> None:
 def test_kept_lines_are_bounded(tmp_path: Path) -> None:
     write_protection(tmp_path, ["x" * 5000] * 100)
     assert [len(line) for line in read_protection(tmp_path)] == [500] * 20
+
+
+def test_a_folder_in_the_place_of_the_lines_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "protection.txt" / "in").mkdir(parents=True)
+    write_protection(tmp_path, ["on"])
+    assert read_protection(tmp_path) == ("on",)
+
+
+@pytest.mark.parametrize(
+    ("engine", "told"),
+    [
+        ({}, "no seccomp filter: this engine has none on"),
+        ({"SecurityOptions": ["name=seccomp,profile=unconfined"]}, "no seccomp filter: this engine has none on"),
+        (INFO, "seccomp profile `builtin`"),
+        (INFO, "at most 12.0 GiB of memory and as much swap"),
+        ({**INFO, "SwapLimit": True}, "at most 12.0 GiB of memory without swap"),
+        ({**INFO, "MemoryLimit": False}, "no limit on memory: this kernel has none"),
+        (INFO, "no limit on processes: this kernel has none"),
+        ({**INFO, "PidsLimit": True}, "1536 processes"),
+    ],
+)
+def test_what_an_engine_lacks_is_told(tmp_path: Path, fakelib_python: str, engine: dict[str, Any], told: str) -> None:
+    assert told in " ".join(container_protection(Engine(None, engine), made(tmp_path, fakelib_python, ["cpu"])))
 
 
 seen: list[tuple[dict[str, Any], list[str]]] = []

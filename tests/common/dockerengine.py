@@ -84,7 +84,7 @@ def image_in(engine: Engine) -> str:
 
 def _image_in(engine: Engine) -> str:
     try:
-        return find_image(engine.client, None, lambda text: None)
+        return find_image(engine.client, None, None, lambda text: None)
     except UserError as error:
         _make_base(engine, error)
     addresses = {name: os.environ[name] for name in ADDRESSES if name in os.environ}

@@ -542,6 +542,27 @@ def test_a_cancelled_run_leaves_its_findings(place: Place) -> None:
     assert containers(place.engine, whose) == []
 
 
+def test_only_this_code_is_run(place: Place, tmp_path: Path) -> None:
+    """Auto says what is on instead, and goes on."""
+    assert command(place, "trace", "--source", "docs").returncode == 0
+    (tmp_path / "image").mkdir()
+    other = f"{place.image}-changed"
+    (tmp_path / "image" / "Dockerfile").write_text(
+        f"FROM {place.image}\nUSER 0\nRUN echo 1 >> /opt/nightfuzz/code/fuzz_core/__init__.py\nUSER 10001\n"
+    )
+    place.engine.client.images.build(path=str(tmp_path / "image"), tag=other, network_mode="none", rm=True)
+    fuzz = ("fuzz", "--tests-count", "20", "--workers", "1", "--api", "fakelib.add", "--sandbox")
+    try:
+        for image, said in ((other, "holds nightfuzz"), ("nightfuzz-none:1", "has no image nightfuzz-none:1")):
+            (place.project / "nightfuzz.toml").write_text(f'sandbox_image = "{image}"\n')
+            refused = command(place, *fuzz, "docker")
+            assert refused.returncode == 2 and said in refused.stderr
+            instead = command(place, *fuzz, "auto")
+            assert instead.returncode == 0 and "sandbox: no container (" in instead.stdout and said in instead.stdout
+    finally:
+        place.engine.client.images.remove(other)
+
+
 @pytest.mark.real
 def test_torch_in_a_container(place: Place, torch_python: Path) -> None:
     code = "import subprocess, sys\nsys.exit(subprocess.call([sys.argv[1], '-c', 'import torch; torch.ones(2)']))"

@@ -123,3 +123,25 @@ def test_an_environment_is_opened_to_one_group_alone(tmp_path: Path) -> None:
     modes = {path.name: (stat.S_IMODE(path.stat().st_mode), path.stat().st_gid) for path in (home, *home.rglob("*"))}
     assert modes["env"] == (0o750, 10001) and modes["python"] == (0o750, 10001) and modes["module.py"] == (0o640, 10001)
     assert modes["open.py"] == (0o644, 0)
+
+
+def test_what_is_left_deep_down_is_removed(tmp_path: Path) -> None:
+    state = made(tmp_path / "state", "state.db", "kept/a/b/c")
+    with lent(state, (os.getuid(), os.getgid())):
+        here = os.open(state, os.O_RDONLY)
+        for _ in range(1500):
+            os.mkdir("d", dir_fd=here)
+            below = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(here)
+    assert sum(1 for _ in state.rglob("d")) < 100
+    assert (state / "kept/a/b/c").exists()
+
+
+def test_a_state_that_is_a_link_is_lent(tmp_path: Path) -> None:
+    made(tmp_path / "real", "state.db")
+    state = linked(tmp_path / "state", "real")
+    with lent(state, (os.getuid(), os.getgid())):
+        linked(state / "left", "/etc/passwd")
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["state.db"]
