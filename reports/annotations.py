@@ -30,13 +30,14 @@ class Note(NamedTuple):
 
 
 def notes(result: Result) -> list[Note]:
-    """What this run brings, the worst first: changes, bugs (one for each cause), apis that are gone."""
+    """What this run brings, one for each cause, the worst first: changes, bugs, apis that are gone."""
     return sorted(_notes(result), key=lambda note: (list(COMMANDS).index(note.level), note.site is None))
 
 
 def _notes(result: Result) -> Iterator[Note]:
-    for change in telling.changes(result, "regression", "changed"):
-        yield _note(change, telling.change_level(change), telling.call(change), _compared(result, change))
+    for change, others in telling.alike(telling.changes(result, "regression", "changed")):
+        more = f" and {len(others)} more" if others else ""
+        yield _note(change, telling.change_level(change), telling.call(change) + more, _compared(result, change))
     for cause in telling.causes(telling.brought(result)):
         shown = f"{cause.bug.hits} of {cause.bug.runs} fresh processes show it"
         yield _note(cause.bug, telling.level(cause.bug), cause.bug.title, f"{telling.named(result.target)}: {shown}.")

@@ -15,7 +15,7 @@ Conclusion = Literal["success", "failure", "neutral"]
 FAIL_ON = ("never", "regression", "new", "any")
 OUTPUT = 65_535
 TITLE = 120
-NEW, BETTER = "new bug", "fixed bug"
+NEW, CHANGED, BETTER = "new bug", "changed call", "fixed bug"
 # At most: entries with a script in each section, entries of one line, characters of a script.
 FULL, LINES, SCRIPT = 10, 50, 2_500
 
@@ -72,9 +72,15 @@ def conclusion(result: Result, fail_on: FailOn) -> Conclusion:
 
 def headline(result: Result) -> str:
     """What there is, in a few words of our own."""
-    new = telling.causes(bug for bug in telling.brought(result) if not bug.regression)
-    of = f" ({counted(new, 'cause')})" if any(cause.others for cause in new) else ""
-    told = [counted(number, noun) + (of if noun == NEW else "") for noun, number in _counts(result).items() if number]
+    causes = {
+        NEW: len(telling.causes(bug for bug in telling.brought(result) if not bug.regression)),
+        CHANGED: len(telling.alike(telling.changes(result, "changed"))),
+    }
+    told = [
+        counted(number, noun) + (f" ({counted(causes[noun], 'cause')})" if causes.get(noun, number) < number else "")
+        for noun, number in _counts(result).items()
+        if number
+    ]
     return listed(told) or _nothing(result)[0]
 
 
@@ -83,7 +89,7 @@ def _counts(result: Result) -> dict[str, int]:
         "regression": result.regressions,
         NEW: sum(not bug.regression for bug in telling.brought(result)),
         "removed api": sum(one.kind == "removed" for one in result.dropped),
-        "changed call": len(telling.changes(result, "changed")),
+        CHANGED: len(telling.changes(result, "changed")),
         "deprecated api": sum(one.kind != "removed" for one in result.dropped),
         BETTER: len(telling.changes(result, "fixed")) + result.fixed,
     }
@@ -104,15 +110,7 @@ def _page(result: Result, share: float, marker: str, blob_url: str, report_url: 
         "marker": marker,
         "headline": headline(result),
         "nothing": "" if worth_telling(result) else _nothing(result)[1],
-        "worse": telling.changes(result, "regression"),
         "new": telling.causes(telling.brought(result)),
-        "changed": telling.changes(result, "changed"),
-        "fixed": telling.changes(result, "fixed"),
-        "turned": [turn for turn in result.turns if turn.turn == "fixed"],
-        "back": {turn.fingerprint for turn in result.turns if turn.turn != "fixed"},
-        "dropped": telling.dropped(result),
-        "old": telling.causes(telling.standing(result)),
-        "gaps": telling.gaps(result),
         "report_url": address(report_url),
         "whole": f"[the report]({address(report_url)})" if report_url else "the run's artifact",
     }

@@ -25,10 +25,24 @@ PLAIN = "cpu"
 
 def page(template: str, share: float, result: Result, blob_url: str = "", **names: Any) -> str:
     """A template of `templates/results` with the filters below; cuts are made to `share` of their limits."""
+    names = _parts(result) | names
     names.update(result=result, share=share, blob_url=blob_url, version=fuzz_core.__version__, SITES=SITES)
     names.update(was=telling.named(result.baseline, result.target), now=telling.named(result.target, result.baseline))
     text = _templates().get_template(f"results/{template}").render(**names)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _parts(result: Result) -> dict[str, Any]:
+    return {
+        "worse": telling.alike(telling.changes(result, "regression")),
+        "changed": telling.alike(telling.changes(result, "changed")),
+        "better": telling.alike(telling.changes(result, "fixed")),
+        "turned": [turn for turn in result.turns if turn.turn == "fixed"],
+        "back": {turn.fingerprint for turn in result.turns if turn.turn != "fixed"},
+        "dropped": telling.dropped(result),
+        "old": telling.causes(telling.standing(result)),
+        "gaps": telling.gaps(result),
+    }
 
 
 @cache

@@ -29,18 +29,10 @@ def _page(result: Result, share: float, blob_url: str, notes: Sequence[str]) -> 
     brought = telling.brought(result)
     names: dict[str, Any] = {
         "headline": headline(result),
-        "worse": telling.changes(result, "regression"),
         "regressed": telling.causes(bug for bug in brought if bug.regression),
         "new": telling.causes(bug for bug in brought if not bug.regression),
-        "dropped": telling.dropped(result),
-        "changed": telling.changes(result, "changed"),
-        "better": telling.changes(result, "fixed"),
-        "turned": [turn for turn in result.turns if turn.turn == "fixed"],
-        "back": {turn.fingerprint for turn in result.turns if turn.turn != "fixed"},
-        "old": telling.causes(telling.standing(result)),
         "known": sum(bug.status == "known" for bug in result.bugs),
         "fixed": sum(bug.status == "fixed" for bug in result.bugs),
-        "gaps": telling.gaps(result),
         "whole": "`results.json`, an artifact of this run",
         "notes": notes,
     }

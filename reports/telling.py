@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.triage.severity import GRADES
+from fuzz_core.triage.signature import normalised
 from fuzz_core.triage.validity import STATUSES
 from reports.case import SHOWS
-from reports.results import Bug, Build, Change, Dropped, Result, Said
+from reports.results import Bug, Build, Change, Dropped, Result, Said, Site
 from reports.text import bounded, call_of, happened
 
 Level = Literal["error", "warning", "note"]
@@ -30,6 +31,18 @@ class Cause(NamedTuple):
 
     bug: Bug
     others: Sequence[Bug] = ()
+
+
+class Alike(NamedTuple):
+    """Changes that look like one cause: the one to show, and the others."""
+
+    change: Change
+    others: Sequence[Change] = ()
+
+    @property
+    def sites(self) -> list[Site]:
+        """Where the user's tests reach any of them, the shown one's first."""
+        return list(dict.fromkeys(site for one in (self.change, *self.others) for site in one.sites))
 
 
 def worst_first(bugs: Iterable[Bug]) -> list[Bug]:
@@ -87,6 +100,16 @@ def changes(result: Result, *kinds: str) -> list[Change]:
     """Changes of these kinds, those that the user's tests reach first."""
     found = [change for change in result.changes if change.kind in kinds]
     return sorted(found, key=lambda change: (kinds.index(change.kind), not change.sites))
+
+
+def alike(changes: Iterable[Change]) -> list[Alike]:
+    """Changes by cause, in their order: one message under many apis, or one new check before many old ones."""
+    found: dict[str, list[Change]] = {}
+    for change in changes:
+        said, after = change.signature.partition(": ")[2], change.after
+        cause = f"{after.name}: {normalised(after.text)}" if after.kind == "exception" else said
+        found.setdefault(f"{change.kind} {cause}", []).append(change)
+    return [Alike(first, others) for first, *others in found.values()]
 
 
 def dropped(result: Result) -> list[Dropped]:

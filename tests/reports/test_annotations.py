@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from result_cases import NASTY, SITE, bug, change, eventful, hostile, result, texts
 
-from reports.annotations import MESSAGE, REQUEST, TITLE, check_annotations, command, commands, group, logged
+from reports.annotations import MESSAGE, REQUEST, TITLE, check_annotations, command, commands, group, logged, notes
+from reports.results import Said
 
 OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:title|file|line)=[^:,]*)*::.*")
 
@@ -53,13 +54,14 @@ def test_bugs_that_were_there_before_are_not_annotated() -> None:
 
 
 def test_a_check_gets_those_that_have_a_line() -> None:
-    many = result(changes=tuple(change(number=number) for number in range(60)), bugs=(bug(regression=True),))
+    changes = tuple(change(number=number, after=Said(kind="exception", name=f"E{number}")) for number in range(60))
+    many = result(changes=changes, bugs=(bug(regression=True),))
     made = check_annotations(many)
     assert len(made) == REQUEST
     assert made[0] == {
         "path": SITE.path, "start_line": 12, "end_line": 12, "annotation_level": "failure",
         "title": "torch.g0(torch.zeros(2))",
-        "message": "torch 2.13.0 returns tensor(1)\ntorch 2.14.0 raises RuntimeError: sizes differ",
+        "message": "torch 2.13.0 returns tensor(1)\ntorch 2.14.0 raises E0",
     }  # fmt: skip
 
 
@@ -86,6 +88,14 @@ def test_a_command_says_what_it_was_given(text: str) -> None:
     name, _, rest = made.removeprefix("::notice title=").partition("::")
     shown = text.replace("\r", "\ufffd").replace("\u2028", "\ufffd")
     assert (decoded(name), decoded(rest)) == (shown, shown)
+
+
+def test_there_is_one_for_each_cause() -> None:
+    causes = result(
+        changes=(change(number=1), change(number=2)),
+        bugs=tuple(bug(number, regression=True, cluster="a" * 32) for number in range(3)),
+    )
+    assert [note.title for note in notes(causes)] == ["torch.g1(torch.zeros(2)) and 1 more", bug(0).title]
 
 
 def test_a_group_folds_under_its_title() -> None:

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 from hypothesis import given, settings
-from result_cases import BLOB, MARKER, NASTY, NEW, RUN, bug, change, eventful, hostile, result, texts
+from result_cases import BLOB, MARKER, NASTY, NEW, OK, RUN, SITE, bug, change, eventful, hostile, result, texts
 
 from fuzz_core.ir.errors import UserError
 from reports.comment import FAIL_ON, OUTPUT, FailOn, check, comment, conclusion, headline, worth_telling
@@ -82,6 +82,20 @@ def test_one_entry_for_each_cause() -> None:
     assert "torch.f7(x)" in text
     assert "torch.f3(x)" not in text
     assert "1 more bug with what looks like the same cause." in text
+
+
+def test_one_new_check_is_one_entry_with_all_the_places_that_reach_it() -> None:
+    other = SITE.model_copy(update={"line": 40})
+    first, second, third = (
+        change("changed", 1),
+        change("changed", 2, sites=(SITE, other)),
+        change("changed", 3, after=OK),
+    )
+    text = told(result(changes=(first, second, third)))
+    assert "nightfuzz: 3 changed calls (2 causes)\n" in text
+    assert re.findall(r"(?m)^#### `torch\.(g\d)", text) == ["g1", "g3"]
+    assert "The same with `torch.g2(torch.zeros(2))`." in text
+    assert re.findall(r"\.py:(\d+)`", text.partition("torch.g3(")[0]) == ["12", "40"]
 
 
 def test_what_the_run_withholds_and_could_not_do_is_said() -> None:
