@@ -376,7 +376,7 @@ os.chmod(state + "/deep/er", 0)
 
 def test_a_state_with_links_is_refused(place: Place) -> None:
     (place.state / "elsewhere").symlink_to(place.folder)
-    with pytest.raises(UserError, match="neither a plain file nor a folder"):
+    with pytest.raises(UserError, match="no plain file or folder"):
         place.run("")
 
 
