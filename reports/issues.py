@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
+
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
 
 import fuzz_core
 from fuzz_core.ir.errors import UserError
@@ -86,18 +90,28 @@ def _refuse_private(case: Case) -> None:
 
 
 def _render(form: str, share: float, **names: Any) -> str:
+    limits = {"SCRIPT": SCRIPT, "OUTPUT": OUTPUT, "VERSIONS": VERSIONS, "share": share}
+    told = {"version": fuzz_core.__version__, "security": SECURITY}
+    text = _templates().get_template(f"issues/{form}").render(**limits, **told, **names)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+@cache
+def _templates() -> Environment:
     made = environment()
     made.filters.update(
         call=lambda case: call_of(case.bug.script, case.bug.api),
         happened=lambda case: happened(case.bug.kind, case.bug.outcome),
         one_line=lambda case: one_line(case.bug.script, SPAN),
         meaning=lambda mode: MEANINGS.get(mode, ""),
-        cut=lambda text, limit: clipped(text, int(limit * share)),
+        cut=_cut,
     )
-    limits = {"SCRIPT": SCRIPT, "OUTPUT": OUTPUT, "VERSIONS": VERSIONS}
-    told = {"version": fuzz_core.__version__, "security": SECURITY}
-    text = made.get_template(f"issues/{form}").render(**limits, **told, **names)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    return made
+
+
+@pass_context
+def _cut(context: Context, text: str, limit: int) -> str:
+    return clipped(text, int(limit * context["share"]))
 
 
 Part = Callable[[str], bool]

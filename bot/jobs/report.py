@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.action.inputs import Inputs
+from bot.action.origin import pull_of
 from bot.github.hub import Hub
 from bot.github.redaction import Secret
 from bot.jobs.filing import file_issues
@@ -24,6 +25,9 @@ from reports.comment import conclusion
 from reports.results import Result, merged, read_result
 
 DEEP = 3
+PULLS = ("pr", "bump")
+# Runs for something that another workflow has done, for a fork's pull request as a rule.
+ELSEWHERE = ("workflow_run",)
 EVENT_BYTES = 32 << 20
 
 
@@ -43,6 +47,7 @@ class Event(NamedTuple):
     sha: str = ""
     server: str = "https://github.com"
     run: str = ""
+    name: str = ""
 
     @property
     def links(self) -> Links:
@@ -65,6 +70,7 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
         inputs.commit or str(pull.get("head", {}).get("sha", "")) or environment.get("GITHUB_SHA", ""),
         environment.get("GITHUB_SERVER_URL", "https://github.com"),
         environment.get("GITHUB_RUN_ID", ""),
+        environment.get("GITHUB_EVENT_NAME", ""),
     )
 
 
@@ -80,12 +86,22 @@ def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
     """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
     shards = list(folders(inputs.results))
     result = merged([read_result(folder / RESULTS) for folder in shards])
-    if result.mode in ("pr", "bump"):
+    _check_mode(event, result)
+    if result.mode in PULLS:
         notes = _pull(inputs, event, hub, result)
     else:
         notes = _night(inputs, event, hub, place, clock, shards)
     failed = conclusion(result, inputs.fail_on) == "failure"
     return Reported(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
+
+
+def _check_mode(event: Event, result: Result) -> None:
+    """The code of a pull request may say of itself that it was a night: then it would write where nights write."""
+    if (event.pull or event.name in ELSEWHERE) and result.mode not in PULLS:
+        raise UserError(
+            f"results of the mode {result.mode} in a run for a pull request",
+            "report nights in the workflow that ran them",
+        )
 
 
 def keys_of(inputs: Inputs) -> Keys:
@@ -102,10 +118,11 @@ def folders(root: Path) -> Iterator[Path]:
 
 
 def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, ...]:
-    if not event.pull:
+    number = event.pull or pull_of(hub, event.repository, event.sha)
+    if not number:
         raise UserError("this run belongs to no pull request", "give the input pull-request, or use the mode nightly")
-    told = tell(hub, event.pull, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
-    return (f"pull request {event.pull}: comment {told.comment}", *told.problems)
+    told = tell(hub, number, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
+    return (f"pull request {number}: comment {told.comment}", *told.problems)
 
 
 def _night(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,3 +91,27 @@ def test_a_bump_gets_one_comment_that_the_next_push_updates(project: Project) ->
     project.bump(pull)
     (updated,) = project.comments(pull.number)
     assert updated != comment and "fakelib.row_sum" not in updated
+
+
+TORCH = """
+workers = 2
+seed = 1
+tests_count = 3000
+source = ["docs"]
+api = ["torch.index_put", "torch.Tensor.index_put", "torch.cholesky_inverse", "torch.nn.functional.max_unpool1d"]
+"""
+
+
+@pytest.mark.real
+def test_nights_of_real_torch(tmp_path: Path, github_repo: Repository, torch_python: Path) -> None:
+    """Through all of the action's own steps, its installation too."""
+    project = Project(tmp_path, github_repo, "", {"look": {"python": sys.executable}})
+    project.write("nightfuzz.toml", TORCH)
+    project.init("--target", "torch==2.13.0")
+    first = project.night(target="torch==2.13.0", time="10m")
+    issues = project.issues()
+    assert issues and all("2.13.0" in each["body"] for each in issues)
+    assert int(first.outputs["bugs-new"]) >= len(issues) - 1
+    second = project.night(target="torch==2.13.0", time="10m")
+    assert second.outputs["bugs-new"] == "0"
+    assert [each["number"] for each in project.issues()] == [each["number"] for each in issues]

@@ -12,6 +12,7 @@ from typing import Any
 
 import fakenights
 from githubserver import Repository, token_of
+from platformdirs import user_cache_path
 from runner import Run, Runner
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +88,7 @@ class Project:
             "GITHUB_EVENT_PATH": str(event),
             "GITHUB_RUN_ID": str(self.runs),
             "RUNNER_TEMP": str(self.temp),
-            "NIGHTFUZZ_CACHE": os.environ.get("NIGHTFUZZ_CACHE", str(self.home / "cache")),
+            "NIGHTFUZZ_CACHE": os.environ.get("NIGHTFUZZ_CACHE", str(user_cache_path("nightfuzz"))),
             "NIGHTFUZZ_PATH": str(self.adapter),
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(self.adapter)]),
         }
