@@ -16,8 +16,8 @@ FAIL_ON = ("never", "regression", "new", "any")
 OUTPUT = 65_535
 TITLE = 120
 NEW, CHANGED, BETTER = "new bug", "changed call", "fixed bug"
-# At most: entries with a script in each section, entries of one line, characters of a script.
-FULL, LINES, SCRIPT = 10, 50, 2_500
+# At most, of each section: entries in sight, entries with a script, entries of one line; and characters of a script.
+TOP, FULL, LINES, SCRIPT = 5, 10, 50, 2_500
 
 
 class Check(NamedTuple):
@@ -114,4 +114,4 @@ def _page(result: Result, share: float, marker: str, blob_url: str, report_url: 
         "report_url": address(report_url),
         "whole": f"[the report]({address(report_url)})" if report_url else "the run's artifact",
     }
-    return page("comment.md.j2", share, result, blob_url, FULL=FULL, LINES=LINES, SCRIPT=SCRIPT, **names)
+    return page("comment.md.j2", share, result, blob_url, TOP=TOP, FULL=FULL, LINES=LINES, SCRIPT=SCRIPT, **names)

@@ -192,10 +192,10 @@ def test_a_comment_fits_and_says_how_much_is_left_out(text: str) -> None:
     body, summary = told(many), check(many, "never").summary
     assert len(body) <= BODY
     assert len(summary) <= OUTPUT
-    assert body.count("<details>") == body.count("</details>") == 4
-    shown = len(re.findall("(?m)^#### ", body.partition("<details>")[0])) - 1
-    left = [int(number) for number in re.findall(r"(\d+) (?:regression|cause)s more: in \[the report\]", body)]
-    assert 400 + 1 - shown <= sum(left[:2])
+    assert body.count("<details>") == body.count("</details>") == 5
+    shown = len(re.findall("(?m)^#### ", body.partition("#### Apis that are removed")[0]))
+    left = [int(number) for number in re.findall(r"(\d+) causes more: in \[the report\]", body)]
+    assert shown + left[0] == 1 + 400
 
 
 def test_the_order_of_the_document_makes_no_difference_among_bugs() -> None:
@@ -209,3 +209,11 @@ def test_the_order_of_the_document_makes_no_difference_among_bugs() -> None:
 def test_templates_in_texts_are_not_rendered() -> None:
     for text in (text for text in NASTY if "{{" in text or "{%" in text):
         assert text in told(hostile(text))
+
+
+def test_the_worst_five_are_in_sight_and_the_others_folded() -> None:
+    text = comment(result(baseline=None, bugs=tuple(bug(number, new=True) for number in range(12))), MARKER)
+    sight, _, folded = text.partition("<details><summary>7 more causes</summary>")
+    assert re.findall(r"#### `torch\.f(\d+)", sight) == ["0", "1", "2", "3", "4"]
+    assert re.findall(r"#### `torch\.f(\d+)", folded) == ["5", "6", "7", "8", "9"]
+    assert "2 causes more: in the run's artifact." in folded
