@@ -67,7 +67,7 @@ def keep(place: Place, brought: Brought, keys: Keys, folder: Path, clock: Callab
         night[:] = [made]
         return files
 
-    place.store(build, f"State after {len(shards.states)} shards")
+    place.store(build, f"State after {len(brought.states)} shards")
     return night[0]
 
 
@@ -89,16 +89,24 @@ def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
 
 
 class _Shards:
-    """Shards as state files of our own making: done once, however often the place is written by others meanwhile."""
+    """Shards as state files of our own making: made once, however often the place is written by others meanwhile."""
 
     def __init__(self, brought: Brought, folder: Path) -> None:
+        self.brought, self.folder = brought, folder
         self.vetting = Vetting()
-        self.sealed = brought.sealed
         self.states: list[Path] = []
         self.dropped: Counter[str] = Counter()
         self.problems: list[str] = []
-        for number, path in enumerate(brought.states):
-            clean = folder / f"shard-{number}.db"
+        self._taken = False
+
+    def take(self, base: Path) -> None:
+        """base: the state of the place: what shards have from there is not looked at again."""
+        if self._taken:
+            return
+        self._taken = True
+        self.vetting.knows(base)
+        for number, path in enumerate(self.brought.states):
+            clean = self.folder / f"shard-{number}.db"
             try:
                 self.dropped.update(take_in(path, clean, self.vetting).dropped)
                 self.states.append(clean)
@@ -111,14 +119,16 @@ class _Evening:
 
     def __init__(self, place: Place, keys: Keys, folder: Path, clock: Callable[[], datetime], shards: _Shards) -> None:
         self.place, self.keys, self.folder, self.clock, self.shards = place, keys, folder, clock, shards
-        self.problems = [*shards.problems]
+        self.problems: list[str] = []
 
     def end(self, before: Snapshot | None) -> tuple[Night, Files]:
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
         files = {} if before is None else _beside(before.files)
-        opened = self._opened(files)
         with open_store(whole, clock=self.clock) as store:
+            self.shards.take(whole)
+            self.problems += self.shards.problems
+            opened = self._opened(files)
             joined(store, [*had, *opened.states])
             merged = joined(store, self.shards.states)
         told = split(whole, public, hidden, self.clock)
@@ -139,7 +149,7 @@ class _Evening:
     def _opened(self, files: Files) -> Opened:
         if self.keys.identity is None:
             return Opened((), {}, ())
-        opened = private.opened(files, self.shards.sealed, self.keys.identity, self.folder, self.shards.vetting)
+        opened = private.opened(files, self.shards.brought.sealed, self.keys.identity, self.folder, self.shards.vetting)
         self.problems += opened.problems
         return opened
 
@@ -150,7 +160,7 @@ class _Evening:
         if self.keys.identity is not None:
             sealed = None if self.place.confidential else hidden
             return private.rewritten(files, opened.unread, sealed, told.fingerprints, self.keys, now)
-        more = [*self.shards.sealed]
+        more = [*self.shards.brought.sealed]
         if hidden is not None and not self.place.confidential:
             if self.keys.recipients:
                 more.append(private.encrypt(hidden, self.keys.recipients))

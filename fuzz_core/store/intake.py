@@ -204,12 +204,14 @@ class _Copy:
 
         def fits(row: tuple[Any, ...]) -> bool:
             try:
-                for check, value in zip(cells, row, strict=True):
-                    check(value)
                 for place, column, there in parents:
                     if row[place] is not None and row[place] not in there:
                         raise Refused(f"{column}: refers to nothing")
-                self.vetting.row(table, dict(zip(had, row, strict=True)))
+                if not self.vetting.accepted(table, row):
+                    for check, value in zip(cells, row, strict=True):
+                        check(value)
+                    self.vetting.row(table, dict(zip(had, row, strict=True)))
+                    self.vetting.accept(table, row)
             except Refused as reason:
                 self.dropped[f"{table}: {reason}"] += 1
                 return False

@@ -41,17 +41,31 @@ class Refused(Exception):  # noqa: N818 - named for what became of the row
 
 
 class Vetting:
-    """Judges rows one by one. What was found sound once is not decoded again: files of one run are mostly alike."""
+    """Judges rows one by one. What was found sound once is not looked at again: files of one run are mostly alike."""
 
     def __init__(self) -> None:
         self._sound: set[bytes] = set()
+        # Python's own hash has a secret of each process in it, so nobody can aim at a row that is here.
+        self._rows: set[int] = set()
 
     def knows(self, path: Path) -> None:
         """What this state file says is sound: it is one of ours."""
         with open_store(path, read_only=True) as store:
+            connection = store._db.conn
+            for table in store._db.table_names():
+                for row in connection.execute(f"SELECT * FROM {table}"):
+                    self.accept(table, row)
             for sql, what in _KNOWN:
-                for row in store._db.conn.execute(sql):
+                for row in connection.execute(sql):
                     self._sound.add(_digest(what, *row))
+
+    def accept(self, table: str, row: tuple[Any, ...]) -> None:
+        """This very row is sound."""
+        self._rows.add(hash((table, row, *map(type, row))))
+
+    def accepted(self, table: str, row: tuple[Any, ...]) -> bool:
+        """Whether this very row was found sound before."""
+        return hash((table, row, *map(type, row))) in self._rows
 
     def row(self, table: str, row: Row) -> None:
         """Raises Refused for a row whose cells are sound and that is not fit for its table."""

@@ -164,6 +164,7 @@ class DescribeRows:
             ("UPDATE bugs SET status = 'won'", "bugs: status: none of"),
             ("UPDATE bugs SET signature_text = 'another'", "bugs: signature: not that of its text"),
             ("UPDATE bugs SET script = CAST(x'00ff' AS BLOB)", "bugs: script: no text"),
+            ("UPDATE bugs SET script = CAST(script AS BLOB)", "bugs: script: no text"),
             ("UPDATE bugs SET script = CAST(x'c3ff' AS TEXT)", "bugs: script: no text"),
             ("UPDATE bugs SET script = printf('%.*c', 2000000, 'x')", "bugs: script: no text, or too long"),
             ("UPDATE bugs SET first_found = 'yesterday'", "bugs: first_found: no time"),
@@ -174,6 +175,7 @@ class DescribeRows:
             ("UPDATE findings SET verdict = '{}'", "findings: verdict: none"),
             ("UPDATE findings SET run = 99", "findings: run: refers to nothing"),
             ("UPDATE findings SET bug = 99", "findings: bug: refers to nothing"),
+            ("DELETE FROM bugs", "findings: bug: refers to nothing"),
             ('UPDATE invocations SET body = \'["I", "x", [], [], null]\'', "invocations: digest: not that of the body"),
             ("UPDATE argument_values SET value = '7'", "argument_values: digest: not that of the value"),
             ("UPDATE news SET test = '[1, 2'", "news: test: no JSON"),
@@ -198,7 +200,10 @@ class DescribeRows:
         self, path: Path, tmp_path: Path, sql: str, reason: str
     ) -> None:
         whole = take_in(path, tmp_path / "whole.db")
+        vetting = Vetting()
+        vetting.knows(path)
         taken = take_in(changed(path, sql), tmp_path / "clean.db")
+        assert take_in(path, tmp_path / "again.db", vetting) == taken
         table = reason.partition(":")[0]
         assert [why for why in taken.dropped if why.startswith(reason)], taken.dropped
         assert taken.rows.get(table, 0) < whole.rows[table]
