@@ -1,0 +1,173 @@
+"""The report job: it holds the token, and what it reads comes from code that nobody trusts."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+from clocks import FakeTime
+from githubserver import Repository
+from hubs import hub_of
+from leavings import leave
+
+from bot.action.inputs import read_inputs
+from bot.github.hub import Hub
+from bot.jobs.places import RESULTS
+from bot.jobs.report import Event, Reported, event_of, report_job
+from bot.state.branch import Branch, Chance
+from bot.state.git import remote_of
+from bot.state.packing import parts, unpack
+from bot.state.place import STATE, Place
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+
+HOSTILE = (
+    "`` ``` \n```\n@everyone <b onclick=x>${{ github.token }}\n::set-output name=x::y {{ 7*7 }} \x1b[31m"
+    "'; DROP TABLE bugs;--"
+)
+
+
+class Stage:
+    """A repository, and the folder that the artifacts of a run were unpacked into."""
+
+    def __init__(self, home: Path, repo: Repository) -> None:
+        self.home, self.repo, self.time = home, repo, FakeTime()
+        self.results = home / "results"
+        subprocess.run(["git", "init", "--quiet", "--bare", str(home / "r.git")], check=True)
+        self.hub: Hub = hub_of(repo, self.time)
+        remote = remote_of((home / "r.git").as_uri())
+        self.place: Place = Branch(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
+
+    def report(self, event: Event | None = None, **inputs: str) -> Reported:
+        given = {"MODE": "report", "RESULTS": str(self.results), "GITHUB_TOKEN": self.repo.token, **inputs}
+        read = read_inputs({f"INPUT_{name}": value for name, value in given.items()})
+        return report_job(read, event or Event(self.repo.name, run="1"), self.hub, self.place, self.time.clock)
+
+    @property
+    def titles(self) -> list[str]:
+        return sorted(each["title"] for each in self.repo.all("/issues?state=all"))
+
+    @property
+    def bugs(self) -> list[str]:
+        """Apis of the bugs in the state that is kept."""
+        snapshot = self.place.load()
+        assert snapshot is not None
+        path = self.home / "kept.db"
+        unpack(parts(snapshot.files), path)
+        with open_store(path, read_only=True) as store:
+            return sorted(bug.api for bug in store.bugs())
+
+
+@pytest.fixture
+def stage(tmp_path: Path, github_repo: Repository) -> Stage:
+    return Stage(tmp_path, github_repo)
+
+
+def test_shards_become_one_state_and_one_issue_for_each_cause(stage: Stage) -> None:
+    leave(stage.results / "a", ["torch.alpha", "torch.beta"])
+    leave(stage.results / "b", ["torch.beta", "torch.gamma"])
+    done = stage.report()
+    assert [bug.api for bug in done.result.bugs].count("torch.beta") == 1
+    assert stage.bugs == ["torch.alpha", "torch.beta", "torch.gamma"]
+    assert len(stage.titles) == 3
+    assert stage.report().failed is False and len(stage.titles) == 3
+
+
+def test_what_a_worker_wrote_stays_text(stage: Stage) -> None:
+    leave(stage.results / "a", ["torch.alpha"], text=HOSTILE)
+    stage.report()
+    (issue,) = stage.repo.all("/issues")
+    outside = "".join(issue["body"].split("```")[::2])
+    assert "@everyone" not in outside and "<b onclick" not in outside and "\x1b" not in issue["body"]
+    assert "49" not in issue["title"] and stage.bugs == ["torch.alpha"]
+
+
+@pytest.mark.parametrize("count", ["0", "2"])
+def test_no_more_issues_a_day_than_asked_for(stage: Stage, count: str) -> None:
+    leave(stage.results / "a", [f"torch.{name}" for name in ("alpha", "beta", "gamma")])
+    done = stage.report(MAX_NEW_ISSUES=count)
+    assert len(stage.titles) == int(count)
+    assert any("wait for another day" in note for note in done.notes)
+
+
+class DescribeAnAttack:
+    def damage(self, stage: Stage, kind: str) -> None:
+        """A second shard that is not what it should be."""
+        bad = leave(stage.results / "b", ["torch.evil"])
+        raw = stage.home / "evil.db"
+        unpack([(bad / STATE).read_bytes()], raw)
+        with sqlite3.connect(raw) as db:
+            if kind == "trigger":
+                db.execute("CREATE TRIGGER t AFTER INSERT ON bugs BEGIN DELETE FROM bugs; END")
+            elif kind == "view":
+                db.execute("CREATE VIEW v AS SELECT * FROM bugs")
+            elif kind == "foreign":
+                db.execute("PRAGMA application_id = 7")
+        db.close()
+        (bad / STATE).write_bytes(os.urandom(4096) if kind == "noise" else lzma.compress(raw.read_bytes(), preset=0))
+        if kind == "link":
+            (bad / STATE).unlink()
+            (bad / STATE).symlink_to("/etc/passwd")
+
+    @pytest.mark.parametrize("kind", ["trigger", "view", "foreign", "noise", "link"])
+    def test_a_state_that_is_none_of_ours_is_left_out_and_told(self, stage: Stage, kind: str) -> None:
+        leave(stage.results / "a", ["torch.alpha"])
+        self.damage(stage, kind)
+        done = stage.report()
+        assert stage.bugs == ["torch.alpha"] and len(stage.titles) == 1
+        assert any("shard 2" in note for note in done.notes), done.notes
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "[" * 200_000,
+            '{"schema": "nightfuzz-results/1"}',
+            '{"schema": "nightfuzz-results/2", "mode": "nightly"}',
+            "\x00" * 100,
+        ],
+    )
+    def test_results_that_do_not_fit_the_schema_end_it_with_one_error(self, stage: Stage, text: str) -> None:
+        (leave(stage.results / "a", ["torch.alpha"]) / RESULTS).write_text(text)
+        with pytest.raises(UserError, match=r"results\.json"):
+            stage.report()
+        assert stage.titles == []
+
+    @pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "a\\..\\b", "a\nb"])
+    def test_a_path_that_leads_out_of_the_repository_is_refused(self, stage: Stage, path: str) -> None:
+        file = leave(stage.results / "a", ["torch.alpha"]) / RESULTS
+        told = json.loads(file.read_text())
+        told["bugs"][0]["sites"] = [{"path": path, "line": 1, "test": ""}]
+        file.write_text(json.dumps(told))
+        with pytest.raises(UserError, match="sites"):
+            stage.report()
+
+    def test_the_code_of_a_pull_request_files_no_issues(self, stage: Stage) -> None:
+        leave(stage.results / "a", ["torch.alpha"])
+        for event in (Event(stage.repo.name, pull=3), Event(stage.repo.name, name="workflow_run")):
+            with pytest.raises(UserError, match="in a run for a pull request"):
+                stage.report(event)
+        assert stage.titles == []
+
+
+def test_a_run_without_results_says_so(stage: Stage) -> None:
+    stage.results.mkdir()
+    with pytest.raises(UserError, match="no results to report"):
+        stage.report()
+
+
+def test_the_event_says_which_pull_request_unless_an_input_does(tmp_path: Path) -> None:
+    payload = tmp_path / "event.json"
+    payload.write_text(json.dumps({"pull_request": {"number": 7, "head": {"sha": "a" * 40}}}))
+    runner = {"GITHUB_REPOSITORY": "o/r", "GITHUB_EVENT_PATH": str(payload), "GITHUB_RUN_ID": "9"}
+    given = {"INPUT_MODE": "report", "INPUT_GITHUB_TOKEN": "t"}
+    assert event_of(read_inputs(given), runner)[1:3] == (7, "a" * 40)
+    assert event_of(read_inputs({**given, "INPUT_PULL_REQUEST": "8"}), runner).pull == 8
+    assert event_of(read_inputs(given), runner).links.report == "https://github.com/o/r/actions/runs/9"
+    with pytest.raises(UserError, match="GITHUB_REPOSITORY"):
+        event_of(read_inputs(given), {})

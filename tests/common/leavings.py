@@ -1,0 +1,43 @@
+"""What fuzz jobs leave, as files, without fuzzing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bot.jobs.places import RESULTS
+from bot.state.packing import pack
+from fuzz_core.campaign.exporting import Ran, result_of
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, Prim, TestCase
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.store.store import Store
+from reports.results import Mode
+
+KEY = "torch-2.13.0"
+
+
+def add_bug(store: Store, api: str, text: str = "sizes differ", kind: str = "wrong-result") -> None:
+    """A confirmed bug of torch 2.13.0, whose cause no other has."""
+    outcome = Outcome("exception", "AssertionError", f"{api}: {text}")
+    test = TestCase(Invocation(api, (Prim("int", 1),), ()), 1)
+    run = store.start_run(KEY, 1, {})
+    finding = store.add_finding(KEY, run, test, Verdict("differential", kind), outcome)
+    script = f"import torch\n\n{api}(1)\n"
+    bug = NewBug(f"{api}: {outcome.text}", api, "differential", kind, test, script, outcome, 5, 5)
+    store.settle_finding(finding or 0, "confirmed", hits=5, runs=5, bug=bug)
+
+
+def leave(folder: Path, apis: list[str], mode: Mode = "nightly", text: str = "sizes differ") -> Path:
+    """The folder of a shard that has found a bug in each of these apis."""
+    folder.mkdir(parents=True)
+    path = folder.parent / f"{folder.name}.db"
+    with open_store(path) as store:
+        store.save_target(TargetRecord(KEY, "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "torch"}))
+        for api in apis:
+            add_bug(store, api, text)
+        told = result_of(store, Ran(mode, KEY))
+    for name, data in pack(path).items():
+        (folder / name).write_bytes(data)
+    (folder / RESULTS).write_text(told.to_json(), encoding="utf-8")
+    return folder
