@@ -22,7 +22,14 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = 'library = "fakelib"\nworkers = 1\nseed = 1\nconfirm_runs = 2\nsource = ["docs"]\napi = ["fakelib.scale", "fakelib.add"]\n'
+SETTINGS = """
+library = "fakelib"
+workers = 1
+seed = 1
+confirm_runs = 2
+source = ["docs"]
+api = ["fakelib.scale", "fakelib.add"]
+"""
 
 
 @pytest.fixture
