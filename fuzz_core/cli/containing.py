@@ -6,15 +6,17 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
 from fuzz_core.execution.docker import Engine, Sandbox
 from fuzz_core.execution.image import identity
-from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, open_to, outermost, project
+from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, open_to, outermost, project, version_of
 from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
@@ -43,13 +45,15 @@ def sandbox_of(
     records: Sequence[TargetRecord],
     folder: Path,
     files: Iterable[Path] = (),
+    instead: Mapping[str, str] = MappingProxyType({}),
 ) -> Sandbox:
     """The container for work on these targets. folder: for what is made for it; files: what it reads besides.
 
-    Raises UserError where a target cannot be shown to it.
+    instead: interpreters whose base is replaced by that under a prefix in the image. Raises UserError where a target
+    cannot be shown to it.
     """
     user = user_of(engine)
-    pythons = [_interpreter(record, user) for record in records]
+    pythons = [_interpreter(record, user, instead) for record in records]
     projects = outermost(project(path) for path in (*settings.docs, *settings.tests, *settings.models))
     needed = outermost([*(each for python in pythons for each in python.folders), *_files(settings, files)])
     kept, memory = settings.state.absolute(), settings.sandbox_memory
@@ -69,8 +73,8 @@ def sandbox_of(
     )
 
 
-def _interpreter(record: TargetRecord, user: tuple[int, int]) -> Interpreter:
-    needed = interpreter(record.python)
+def _interpreter(record: TargetRecord, user: tuple[int, int], instead: Mapping[str, str]) -> Interpreter:
+    needed = interpreter(record.python, instead.get(record.python, ""))
     home = Path(record.python).absolute().parent.parent
     if user == STRANGER and home.is_relative_to(targets_root()):
         open_to(home, user[1])
@@ -92,6 +96,7 @@ def _hidden(projects: Iterable[Path], needed: Sequence[Path]) -> Iterator[Path]:
 
 def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path) -> dict[Path, Path]:
     """A name for the user, which libraries ask for, and the links by which interpreters are found."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
     placed = {Path("/etc/passwd"): folder / "passwd", Path("/etc/group"): folder / "group"}
     (folder / "passwd").write_text(f"nightfuzz:x:{user[0]}:{user[1]}::/tmp:/usr/sbin/nologin\n", encoding="ascii")
     (folder / "group").write_text(f"nightfuzz:x:{user[1]}:\n", encoding="ascii")
@@ -124,8 +129,39 @@ def _gpus(records: Iterable[TargetRecord], environ: Mapping[str, str]) -> tuple[
     return tuple(filter(None, environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
 
 
-def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> None:
-    """Raises UserError where the image is of another nightfuzz, or what is needed does not work in it."""
+def fitted(
+    engine: Engine, pythons: Sequence[str], make: Callable[[Mapping[str, str]], Sandbox]
+) -> tuple[Sandbox, tuple[str, ...]]:
+    """The container in which all interpreters start, and what is to be said of it.
+
+    make: from the interpreters whose base is to be replaced. A base may be of a newer system than the image; then the
+    image's own Python of that version stands in. Raises UserError where that does not help, and as `look` does.
+    """
+    sandbox = make({})
+    found = look(engine, sandbox, pythons)
+    instead = {each: found.prefix for each in found.problems if version_of(each) == found.version}
+    if instead:
+        sandbox = make(instead)
+        found = look(engine, sandbox, pythons)
+    for python, problem in found.problems.items():
+        raise UserError(
+            f"{python} does not start in the image {sandbox.image}: {printable(problem)}",
+            "let others read it, and build the image on this machine's own distribution: set sandbox_base",
+        )
+    notes = (f"the image's Python {found.version} stands in for that of {each}" for each in instead)
+    return sandbox, tuple(notes)
+
+
+class Found(NamedTuple):
+    """version and prefix of the image's Python; problems: why interpreters do not start."""
+
+    version: str
+    prefix: str
+    problems: dict[str, str]
+
+
+def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> Found:
+    """What a container finds. Raises UserError where it is of another nightfuzz, or has another state than this."""
     mark = f"mark-{secrets.token_hex(8)}"
     said: list[str] = []
     (sandbox.kept / mark).touch()
@@ -142,13 +178,9 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> None:
     if found.get("state") is not True:
         raise UserError(
             f"the container cannot write the state directory {sandbox.kept}",
-            "the engine must see the files of this machine, and the user of the container must own that directory",
+            "the engine must see the files of this machine, and the user of the container get to that directory",
         )
-    for python, problem in found["interpreters"].items():
-        raise UserError(
-            f"{python} does not start in the image {sandbox.image}: {printable(problem)}",
-            "let others read it, and build the image on this machine's own distribution: set sandbox_base",
-        )
+    return Found(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))
 
 
 def _told(said: Sequence[str]) -> dict[str, Any]:
@@ -156,4 +188,4 @@ def _told(said: Sequence[str]) -> dict[str, Any]:
         told = json.loads(said[-1])
     except (IndexError, ValueError):
         return {}
-    return told if isinstance(told, dict) and isinstance(told.get("interpreters"), dict) else {}
+    return told if isinstance(told, dict) else {}

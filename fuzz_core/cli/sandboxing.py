@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from fuzz_core.cli.command import Work
 from fuzz_core.cli.config import DEFAULT_FILE, Settings
-from fuzz_core.cli.containing import look, sandbox_of, user_of
+from fuzz_core.cli.containing import fitted, sandbox_of, user_of
 from fuzz_core.cli.display import printable
 from fuzz_core.cli.work import state_file, target_of
 from fuzz_core.execution.docker import reach
@@ -65,18 +66,18 @@ def _contained(context: typer.Context, settings: Settings, told: Console) -> int
         named, base = settings.sandbox_image, settings.sandbox_base
         image = find_image(engine.client, named, base, lambda text: _say(told, [text]))
     records, keys = _targets(context, settings)
-    with scratch() as folder:
+    with scratch() as folder, lent(settings.state.absolute(), user_of(engine)):
+        make = functools.partial(sandbox_of, settings, engine, image, records, folder, _files(context))
         with _or_unprotected():
-            sandbox = sandbox_of(settings, engine, image, records, folder, _files(context))
-        with lent(sandbox.kept, user_of(engine)):
-            with _or_unprotected():
-                look(engine, sandbox, [record.python for record in records])
-            lines = container_protection(engine, sandbox)
-            _say(told, lines)
-            try:
-                return engine.run(sandbox, [*WORK, *command_line(context, keys)], _printed)
-            finally:
-                write_protection(sandbox.kept, lines)
+            sandbox, notes = fitted(
+                engine, [record.python for record in records], lambda instead: make(instead=instead)
+            )
+        lines = (*container_protection(engine, sandbox), *notes)
+        _say(told, lines)
+        try:
+            return engine.run(sandbox, [*WORK, *command_line(context, keys)], _printed)
+        finally:
+            write_protection(sandbox.kept, lines)
 
 
 @contextmanager

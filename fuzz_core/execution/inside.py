@@ -17,9 +17,11 @@ NEEDED = "import ctypes, json, socket, zlib"
 
 
 def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
-    """Which code is here, whether the state is the caller's and can be written, and why interpreters do not start."""
+    """Which code and Python are here, whether the state is that of the caller, and why interpreters do not start."""
     return {
         "identity": identity(),
+        "version": "{}.{}".format(*sys.version_info),
+        "prefix": sys.base_prefix,
         "state": os.access(state / mark, os.F_OK) and os.access(state, os.W_OK),
         "interpreters": {python: problem for python in pythons if (problem := _problem(python))},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from fuzz_core.ir.errors import UserError
 SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
 ROOT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "requirements.txt")
 HOPS = 40
+# What a Python is found by, below its prefix.
+PARTS = ("bin", "include", "lib")
 # An environment's own packages lie less deep.
 DEPTH = 64
 
@@ -28,11 +31,12 @@ class Interpreter:
     links: dict[Path, dict[str, str]] = field(default_factory=dict)
 
 
-def interpreter(python: str) -> Interpreter:
+def interpreter(python: str, instead: str = "") -> Interpreter:
     """What the interpreter of an environment needs: the environment, what its `.pth` files name, its base installation.
 
     Only files are read: code of the target does not run for it. A base installation that is the system's own is left
-    out. Raises UserError where the environment itself is the system's.
+    out; another is replaced by what is installed under the prefix `instead` of the image, where that is named. Raises
+    UserError where the environment itself is the system's.
     """
     place = Path(python).absolute().parent
     home = place.parent if place.name == "bin" else place
@@ -44,13 +48,25 @@ def interpreter(python: str) -> Interpreter:
     needed = Interpreter([home, *_named_by_pth(home)])
     hops = list(_hops(Path(python).absolute()))
     base = hops[-1].parent.parent
-    if base not in SYSTEM:
+    if base not in SYSTEM and instead:
+        needed.links = {each: {part: f"{instead}/{part}" for part in PARTS} for each in {base, base.resolve()}}
+    elif base not in SYSTEM:
         needed.folders += [base, base.resolve()]
     for hop in hops[:-1]:
-        if not any(hop.is_relative_to(folder) for folder in (*needed.folders, *SYSTEM[1:])):
+        if not any(hop.is_relative_to(folder) for folder in (*needed.folders, *needed.links, *SYSTEM[1:])):
             needed.links.setdefault(hop.parent, {})[hop.name] = os.readlink(hop)  # noqa: PTH115 - as it is written
     needed.folders = outermost(needed.folders)
     return needed
+
+
+def version_of(python: str) -> str:
+    """The minor version of an environment's Python, `3.11`, as the environment says itself; empty where it does not."""
+    try:
+        text = (Path(python).absolute().parent.parent / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = re.search(r"^version(?:_info)? *= *(\d+\.\d+)", text, re.MULTILINE)
+    return found.group(1) if found else ""
 
 
 def _hops(python: Path) -> Iterator[Path]:

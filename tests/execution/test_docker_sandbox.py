@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import pytest
 from fakebuilds import Builds
 
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.containing import look, sandbox_of, user_of
+from fuzz_core.cli.containing import fitted, look, sandbox_of, user_of
 from fuzz_core.execution.docker import LABEL, Engine, Sandbox, owner
 from fuzz_core.execution.image import ROOT
 from fuzz_core.execution.mounting import lent
@@ -424,12 +425,35 @@ def test_what_a_killed_controller_leaves_is_swept(place: Place) -> None:
     assert containers(place.engine, whose) == []
 
 
-def test_what_does_not_fit_is_told(place: Place, tmp_path: Path) -> None:
+def test_an_interpreter_that_cannot_start_is_told(place: Place) -> None:
+    gone = place.folder / "gone" / "bin" / "python"
     with place.sandbox() as made:
-        missing = tmp_path / "gone" / "bin" / "python"
+        assert look(place.engine, made, [place.record.python]).problems == {}
+        assert set(look(place.engine, made, [place.record.python, str(gone)]).problems) == {str(gone)}
         with pytest.raises(UserError, match="does not start in the image"):
-            look(place.engine, made, [place.record.python, str(missing)])
-        look(place.engine, made, [place.record.python])
+            fitted(place.engine, [str(gone)], lambda instead: made)
+
+
+def test_the_images_python_stands_in_for_one_of_a_newer_system(place: Place) -> None:
+    """Such a one lacks something inside: here, the program that it hands over to."""
+    base, env = place.folder / "base" / "bin", place.folder / "newer"
+    base.mkdir(parents=True)
+    (base / "python3").write_text(f'#!/bin/sh\nexec "{Path(place.record.python).resolve()}" "$@"\n')
+    (base / "python3").chmod(0o755)
+    shutil.copytree(Path(place.record.python).parent.parent, env, symlinks=True)
+    python = env / "bin" / "python"
+    python.unlink()
+    python.symlink_to(base / "python3")
+    newer = Place(place.folder, place.engine, place.image, place.record._replace(python=str(python)))
+    imports = "import subprocess, sys\nsys.exit(subprocess.call([sys.argv[1], '-c', 'import fakelib, ssl']))"
+    with newer.sandbox() as made:
+        assert newer.engine.run(made, ["python", "-c", imports, str(python)], lambda line, error: None) != 0
+    with newer.sandbox() as made:
+        settings = Settings(state=newer.state)
+        make = partial(sandbox_of, settings, newer.engine, newer.image, [newer.record], newer.folder / "scratch")
+        made, notes = fitted(newer.engine, [str(python)], lambda instead: make(instead=instead))
+        assert newer.engine.run(made, ["python", "-c", imports, str(python)], lambda line, error: None) == 0
+    assert len(notes) == 1 and "stands in" in notes[0]
 
 
 CLI = [sys.executable, "-m", "fuzz_core.cli"]
