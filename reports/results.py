@@ -199,7 +199,11 @@ class Result(Part):
 
 def schema() -> dict[str, Any]:
     """The published JSON schema of `Result`."""
-    return {"$id": SCHEMA, **TypeAdapter(Result).json_schema(by_alias=True)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA,
+        **TypeAdapter(Result).json_schema(by_alias=True),
+    }
 
 
 def read_result(path: Path) -> Result:

@@ -120,11 +120,11 @@ def _report(step: Step) -> int:
     folder = step.inputs.results.resolve() / "told"
     folder.mkdir(parents=True, exist_ok=True)
     write_texts(folder, done.result)
-    _told(step, done.result, folder, done.notes)
+    _told(step, done.result, folder, done.notes, event.links.blob)
     return BUGS if done.failed else 0
 
 
-def _told(step: Step, result: Result, folder: Path, notes: tuple[str, ...]) -> None:
+def _told(step: Step, result: Result, folder: Path, notes: tuple[str, ...], blob: str = "") -> None:
     """Outputs of the step, and the job's summary."""
     outputs = {
         "bugs-total": sum(bug.status == "open" for bug in result.bugs) + result.private,
@@ -137,7 +137,7 @@ def _told(step: Step, result: Result, folder: Path, notes: tuple[str, ...]) -> N
     }
     for name, value in outputs.items():
         step.runner.output(name, value)
-    step.runner.summary(summary(result, notes=notes))
+    step.runner.summary(summary(result, blob, notes))
 
 
 def _auth(inputs: Inputs) -> Auth:
