@@ -1,0 +1,195 @@
+"""What jobs hand to each other: the plan's artifact, and what a fuzz job exports."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+from leavings import KEY, add_bug, leave
+
+from bot.action.inputs import Inputs, read_inputs
+from bot.github.redaction import Secret
+from bot.issues.filings import Filed, Filings, Request
+from bot.jobs.asking import Planned, asked, planned, settings_file, specs
+from bot.jobs.export import export_job
+from bot.jobs.places import KNOWN, PRIVATE, RESULTS, SOURCES, restore, unpack_sources, work_of
+from bot.jobs.plan import plan_job
+from bot.jobs.work import Begun, Ended, Work
+from bot.state.directory import Directory
+from bot.state.packing import pack
+from bot.state.place import FILINGS, STATE, Place
+from bot.state.private import decrypt
+from fuzz_core.cli.config import load
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.triage.known import read_entries
+from reports.results import read_result
+
+NOW = datetime(2026, 1, 2, 3, tzinfo=UTC)
+SECRET_API, SECRET = "torch.scribbles", "free(): invalid pointer"
+FINGERPRINT = "a" * 32
+
+
+def inputs(**given: object) -> Inputs:
+    return read_inputs({f"INPUT_{name.upper()}": str(value) for name, value in given.items()})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with one commit, and what a runner leaves about in it."""
+    folder = tmp_path / "project"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "tests" / "test_it.py").write_text("import torch\n")
+    run = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
+        subprocess.run([*run, *command], cwd=folder, check=True)
+    (folder / ".git" / "config").write_text("[http]\n\textraheader = AUTHORIZATION: basic c2VjcmV0\n")
+    (folder / "left.env").write_text("TOKEN=secret\n")
+    return folder
+
+
+def place(tmp_path: Path, filings: Filings | None = None) -> Place:
+    """Where a night has left a state."""
+    made = Directory(tmp_path / "kept")
+    made.store(lambda before: _files(tmp_path, filings or Filings()), "a night")
+    return made
+
+
+def _files(tmp_path: Path, filings: Filings) -> dict[str, bytes]:
+    path = tmp_path / "kept.db"
+    with open_store(path) as store:
+        store.save_target(TargetRecord(KEY, "torch==2.13.0", "torch", "2.13.0", "/python", {}))
+    return {FILINGS: filings.to_json().encode(), **pack(path)}
+
+
+def taught() -> Filings:
+    """People have said of one issue that it is wrong, and asked for a bisection in another."""
+    common = {"library": "torch", "created_at": NOW, "at": NOW}
+    wrong = Filed(number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common)
+    request = Request(kind="bisect", fingerprint="b" * 32, issue=2, comment=9, by="m", at=NOW)
+    return Filings(issues={1: wrong}, requests={request.key: request})
+
+
+class DescribeThePlan:
+    def test_it_hands_over_state_sources_and_what_people_said(self, tmp_path: Path, project: Path) -> None:
+        given = inputs(plan_only="true", target="torch==2.13.0", shards=3, results=tmp_path / "plan")
+        matrix = plan_job(given, place(tmp_path, taught()), project)
+        assert json.loads(matrix.text) == {"shard": [0, 1, 2]}
+        with tarfile.open(tmp_path / "plan" / SOURCES) as archive:
+            names = archive.getnames()
+        assert "tests/test_it.py" in names and not any(".git" in name or "left" in name for name in names)
+        (entry,) = read_entries((tmp_path / "plan" / KNOWN).read_bytes(), KNOWN)
+        assert (entry.signature, entry.issue) == ("torch.f: E: x", "https://h/i/1")
+
+        job = inputs(target="torch==2.13.0", state="artifact", state_path=tmp_path / "plan", shards=3)
+        work = work_of(job, {"RUNNER_TEMP": str(tmp_path / "temp")})
+        unpack_sources(job, work)
+        restore(job, work, lambda: pytest.fail("the artifact has it"))
+        assert (work.sources / "tests" / "test_it.py").is_file() and work.state_file.is_file()
+        (request,) = planned(job).requests
+        assert (request.kind, request.by) == ("bisect", "m")
+        settings = load(Path(settings_file(job, work)[1]), {})
+        assert "torch.f: E: x" in settings.known.read_text()
+
+    def test_a_pull_request_that_bumps_nothing_has_nothing_to_do(self, tmp_path: Path, project: Path) -> None:
+        run = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "--allow-empty", "-m", "two"]
+        subprocess.run(run, cwd=project, check=True)
+        matrix = plan_job(inputs(mode="bump", results=tmp_path / "plan"), place(tmp_path), project)
+        assert (matrix.text, matrix.shards) == ("", 0)
+
+    def test_sources_that_lead_out_of_their_folder_are_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "plan").mkdir()
+        with tarfile.open(tmp_path / "plan" / SOURCES, "w") as archive:
+            member = tarfile.TarInfo("../../evil")
+            member.size = 1
+            archive.addfile(member, io.BytesIO(b"x"))
+        job = inputs(target="x", state="artifact", state_path=tmp_path / "plan")
+        with pytest.raises(UserError, match="cannot be unpacked"):
+            unpack_sources(job, work_of(job, {"RUNNER_TEMP": str(tmp_path / "temp")}))
+        assert not list(tmp_path.rglob("evil"))
+
+
+class DescribeWhatIsAsked:
+    def test_inputs_win_over_what_the_plan_found(self) -> None:
+        plan = Planned(target="torch==2", baseline="torch==1")
+        assert specs(inputs(mode="bump"), plan) == ("torch==2", "torch==1")
+        assert specs(inputs(mode="bump", target="torch==4", baseline="torch==3"), plan) == ("torch==4", "torch==3")
+        assert specs(inputs(mode="pr", target="torch==4"), plan) == ("torch==4", None)
+
+    @pytest.mark.parametrize("given", [{}, {"mode": "bump", "target": "torch==2"}])
+    def test_a_missing_build_is_named(self, given: dict[str, str]) -> None:
+        with pytest.raises(UserError, match="is empty"):
+            specs(inputs(**given), Planned())
+
+    def test_a_settings_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
+        work = Work(tmp_path, tmp_path / "state", tmp_path)
+        with pytest.raises(UserError, match=r"no file other\.toml"):
+            asked(inputs(config="other.toml"), Planned(), work)
+
+    def test_options_reach_the_commands(self, tmp_path: Path) -> None:
+        work = Work(tmp_path, tmp_path / "state", tmp_path)
+        made = asked(inputs(devices="cpu", workers=3, sandbox="docker", time="90s"), Planned(), work)
+        assert made.seconds == 90.0 and made.pull == ("--flavour", "cpu")
+        assert made.common == ("--flavour", "cpu", "--workers", "3", "--sandbox", "docker")
+
+
+class DescribeTheExport:
+    def ran(self, tmp_path: Path, **given: Any) -> tuple[Inputs, Work]:
+        """A job that has found a bug that may be told, and one that may not."""
+        work = Work(tmp_path / "work", tmp_path / "state", tmp_path / "sources")
+        with open_store(work.state_file) as store:
+            store.save_target(TargetRecord(KEY, "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "torch"}))
+            add_bug(store, "torch.alpha")
+            test, outcome = TestCase(Invocation(SECRET_API, (), ()), 1), Outcome("signal", "SIGABRT", SECRET)
+            finding = store.add_finding(KEY, store.start_run(KEY, 1, {}), test, Verdict("crash", "crash"), outcome)
+            script = f"import torch\n\n{SECRET_API}()\n"
+            bug = NewBug(f"{SECRET_API}: {SECRET}", SECRET_API, "crash", "crash", test, script, outcome, 5, 5)
+            store.settle_finding(finding or 0, "confirmed", bug=bug)
+        work.note(Begun(mode="nightly", target=KEY, at=NOW.isoformat()))
+        return inputs(results=tmp_path / "out", **given), work
+
+    def test_nothing_private_leaves_without_a_key(self, tmp_path: Path) -> None:
+        given, work = self.ran(tmp_path)
+        result = export_job(given, work, NOW)
+        assert [bug.api for bug in result.bugs] == ["torch.alpha"] and result.private == 1
+        assert any("1 private bugs" in line and "not kept" in line for line in result.problems)
+        assert result.stopped, "no note says that the commands came to their end"
+        packed = work.root / "public.db"
+        left = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir()) + packed.read_bytes()
+        for words in (SECRET_API, SECRET):
+            assert words.encode() not in left
+        assert read_result(tmp_path / "out" / RESULTS) == result
+        assert not (tmp_path / "out" / PRIVATE).exists()
+
+    def test_with_a_key_it_leaves_for_the_keys_owner_alone(self, tmp_path: Path) -> None:
+        identity = pyrage.x25519.Identity.generate()
+        given, work = self.ran(tmp_path, private_recipient=str(identity.to_public()))
+        work.note(Ended(codes={"run": 0}))
+        assert export_job(given, work, NOW).problems == ()
+        sealed = (tmp_path / "out" / PRIVATE).read_bytes()
+        assert SECRET.encode() not in sealed
+        decrypt(sealed, Secret(str(identity)), tmp_path / "private.db")
+        with open_store(tmp_path / "private.db", read_only=True) as store:
+            assert [bug.api for bug in store.bugs()] == [SECRET_API]
+
+    def test_a_directory_on_the_runner_keeps_everything(self, tmp_path: Path) -> None:
+        given, work = self.ran(tmp_path, state="directory", state_path=tmp_path)
+        assert any("stay in the state directory" in line for line in export_job(given, work, NOW).problems)
+
+    def test_a_job_that_never_began_says_so(self, tmp_path: Path) -> None:
+        work = Work(tmp_path / "work", tmp_path / "state", tmp_path)
+        with pytest.raises(UserError, match="before it could begin"):
+            export_job(inputs(results=tmp_path / "out"), work, NOW)
+
+    def test_its_state_is_what_the_report_takes(self, tmp_path: Path) -> None:
+        assert {path.name for path in leave(tmp_path / "shard", ["torch.alpha"]).iterdir()} == {RESULTS, STATE}
