@@ -17,6 +17,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over, take_in
 from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
+from fuzz_core.store.thinning import thin
 from fuzz_core.store.vetting import Vetting
 
 
@@ -131,6 +132,7 @@ class _Evening:
             opened = self._opened(files)
             joined(store, [*had, *opened.states])
             merged = joined(store, self.shards.states)
+            thin(store)
         told = split(whole, public, hidden, self.clock)
         whole.unlink()
         kept = self._private(files, opened, told, hidden if told.there else None)

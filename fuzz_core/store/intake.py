@@ -27,6 +27,8 @@ MAX_VALUE = 16 << 20
 # Steps of SQLite's machine by byte of the file: reading every row takes less than one.
 STEPS, EVERY = 20, 100_000
 BATCH = 1000
+# What grows with the square of their number (likenesses of bugs) must not grow without end.
+MOST = {"targets": 500, "bugs": 5_000, "changes": 10_000, "runs": 50_000, "probes": 50_000, "checks": 200_000}
 REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
 _PARENTS = {"targets": "key", "invocations": "id", "runs": "id", "bugs": "id"}
 
@@ -188,7 +190,10 @@ class _Copy:
         judge = self._judge(into, table, had)
         cursor = self.connection.execute(f"SELECT {', '.join(had)} FROM {table}")
         while rows := cursor.fetchmany(BATCH):
-            kept = [row for row in rows if judge(row)]
+            room = max(MOST.get(table, MAX_BYTES) - self.rows[table], 0)
+            if len(rows) > room:
+                self.dropped[f"{table}: more than any state has"] += len(rows) - room
+            kept = [row for row in rows[:room] if judge(row)]
             taken = into.executemany(sql, kept).rowcount
             self.rows[table] += taken
             if len(kept) > taken:

@@ -210,6 +210,13 @@ class DescribeRows:
         with open_store(tmp_path / "clean.db") as store:
             store.bugs()
 
+    def test_more_bugs_than_any_state_has_are_dropped(
+        self, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(intake.MOST, "changes", 1)
+        taken = take_in(path, tmp_path / "clean.db")
+        assert (taken.rows["changes"], taken.dropped) == (1, {"changes: more than any state has": 1})
+
     def test_a_value_larger_than_any_is_refused_with_its_file(self, path: Path, tmp_path: Path) -> None:
         changed(path, "UPDATE bugs SET script = printf('%.*c', 20000000, 'x')")
         with pytest.raises(UserError, match="too big"):
