@@ -15,7 +15,9 @@ from rapidfuzz import process as nearest
 from fuzz_core.cli.config import Seconds
 from fuzz_core.ir.errors import UserError
 
-Mode = Literal["nightly", "pr", "bump", "recheck", "report"]
+Mode = Literal["nightly", "pr", "bump", "recheck", "report", "listen"]
+# Modes that talk to GitHub, and run nothing of anybody.
+TALKING = ("report", "listen")
 FailOn = Literal["never", "regression", "new", "any"]
 StatePlace = Literal["branch", "directory", "artifact"]
 Upstream = Literal["off", "draft", "approved"]
@@ -193,7 +195,7 @@ def _check_together(inputs: Inputs) -> None:
         raise UserError(f"input state-path is empty, and the state is kept in a {inputs.state}", "say where it is")
     if (inputs.app_id is None) != (inputs.app_private_key is None):
         raise UserError("an App needs both app-id and app-private-key", "give both, or neither and a github-token")
-    if inputs.mode == "report" and inputs.github_token is None and inputs.app_private_key is None:
-        raise UserError("mode report has no token", "add `github-token: ${{ github.token }}` to its inputs")
+    if inputs.mode in TALKING and inputs.github_token is None and inputs.app_private_key is None:
+        raise UserError(f"mode {inputs.mode} has no token", "add `github-token: ${{ github.token }}` to its inputs")
     if inputs.mode == "bump" and inputs.baseline and not inputs.target:
         raise UserError("input baseline is given without a target", "give both builds, or neither to read the diff")

@@ -14,7 +14,7 @@ from fuzz_core.cli.config import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
 
-Workflow = Literal["nightly", "pull-request", "bump", "manual", "report"]
+Workflow = Literal["nightly", "pull-request", "bump", "manual", "report", "commands"]
 WORKFLOWS: tuple[Workflow, ...] = get_args(Workflow)
 LABEL = r"[A-Za-z0-9][A-Za-z0-9._ -]*"
 _OPTIONS = {"workflows": "workflow"}

@@ -38,6 +38,10 @@ PERMISSIONS: dict[Workflow, tuple[Permission, ...]] = {
     "manual": _NIGHT,
     "pull-request": _PULL,
     "bump": _PULL,
+    "commands": (
+        Permission("contents", "write", "keeps what was asked with the state, on its branch"),
+        Permission("issues", "write", "the answer, and the labels that a command means"),
+    ),
     "report": (
         Permission("actions", "read", "reads the artifacts of the other run"),
         Permission("pull-requests", "write", "the comment"),

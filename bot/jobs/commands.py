@@ -21,6 +21,7 @@ from bot.github.redaction import Secret
 from bot.jobs import asking, plan
 from bot.jobs.export import export_job, write_texts
 from bot.jobs.fuzzing import fuzz_job
+from bot.jobs.listen import listen_job
 from bot.jobs.places import REPORT, SARIF, restore, unpack_sources, work_of
 from bot.jobs.report import event_of, report_job
 from bot.state.branch import Branch, Chance
@@ -30,6 +31,7 @@ from bot.state.place import STATE, Place
 from fuzz_core.cli.boundary import BUGS, guarded
 from fuzz_core.ir.errors import UserError
 from reports.annotations import commands as marks
+from reports.markdown import escaped
 from reports.results import Result
 from reports.summary import summary
 
@@ -81,6 +83,12 @@ def report() -> None:
     _step(_report)
 
 
+@app.command()
+def listen() -> None:
+    """Heed a command in the comment that the job was started by."""
+    _step(_listen)
+
+
 def _fuzz(step: Step) -> int:
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
@@ -109,7 +117,7 @@ def _plan(step: Step) -> int:
     matrix = plan.plan_job(step.inputs, _place(step), workspace)
     for name, value in plan.outputs(matrix).items():
         step.runner.output(name, value)
-    step.runner.summary("\n".join(f"- {note}" for note in matrix.notes))
+    step.runner.summary("\n".join(f"- {escaped(note)}" for note in matrix.notes))
     return 0
 
 
@@ -122,6 +130,14 @@ def _report(step: Step) -> int:
     write_texts(folder, done.result)
     _told(step, done.result, folder, done.notes, event.links.blob)
     return BUGS if done.failed else 0
+
+
+def _listen(step: Step) -> int:
+    event = event_of(step.inputs, step.environment)
+    hub = Hub.open(_auth(step.inputs), event.repository, step.inputs.api_url)
+    notes = listen_job(step.inputs, event, hub, _place(step), _now)
+    step.runner.summary("\n".join(f"- {escaped(note)}" for note in notes))
+    return 0
 
 
 def _told(step: Step, result: Result, folder: Path, notes: tuple[str, ...], blob: str = "") -> None:

@@ -48,21 +48,21 @@ def file_issues(
     with open_store(state) as store:
         clusters, batches = wanted(store), umbrellas(store)
     abroad = Abroad(inputs.upstream, _elsewhere(inputs), inputs.api_url)
-    existing, gone = look(hub, _remembered(place))
+    existing, gone = look(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
-    heard = Listener(hub, _remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
+    heard = Listener(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
     existing, gone = look(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.max_new_issues, run=run, authors=frozenset({hub.login()}))
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
     new = [action.id for action in first.actions if isinstance(action, Create)]
-    claimed = _revised(place, lambda now: filings_merged(now, heard.filings).with_claims(new, run, clock()), "claims")
+    claimed = revised(place, lambda now: filings_merged(now, heard.filings).with_claims(new, run, clock()), "claims")
     ours = plan(clusters, existing, claimed, rules, clock(), batches, gone)
     done = carry_out(hub, ours, claimed, clock)
     with open_store(state, read_only=True) as store:
         told = answered(hub, store, done.filings, clock())
         there = reviewed(hub, abroad, home, store, clusters, told, clock())
     mine = _without_claims(there.filings, run)
-    kept = _revised(place, lambda now: filings_merged(_without_claims(now, run), mine), "filed")
+    kept = revised(place, lambda now: filings_merged(_without_claims(now, run), mine), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]
     return Filed(kept, (*_notes(ours, done), *heard.problems, *filed_there, *there.problems))
 
@@ -81,12 +81,14 @@ def read(data: bytes) -> Filings:
         raise UserError(f"{FILINGS} cannot be read", "delete it: issues are found again by their markers") from error
 
 
-def _remembered(place: Place) -> Filings:
+def remembered(place: Place) -> Filings:
+    """What the place has of issues; nothing where there is none yet."""
     snapshot = place.load()
     return Filings() if snapshot is None else read(snapshot.files.get(FILINGS, b""))
 
 
-def _revised(place: Place, change: Callable[[Filings], Filings], what: str) -> Filings:
+def revised(place: Place, change: Callable[[Filings], Filings], what: str) -> Filings:
+    """Changes what the place has of issues; `change` is called again where somebody else was faster."""
     return read(revise(place, FILINGS, lambda data: change(read(data)).to_json().encode(), what))
 
 

@@ -40,7 +40,10 @@ class Reported(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head."""
+    """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head.
+
+    issue, comment: numbers of what somebody has said, 0 for none.
+    """
 
     repository: str
     pull: int = 0
@@ -48,6 +51,8 @@ class Event(NamedTuple):
     server: str = "https://github.com"
     run: str = ""
     name: str = ""
+    issue: int = 0
+    comment: int = 0
 
     @property
     def links(self) -> Links:
@@ -63,7 +68,8 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not repository:
         raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
-    pull = _payload(environment.get("GITHUB_EVENT_PATH", "")).get("pull_request") or {}
+    payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
+    pull = payload.get("pull_request") or {}
     return Event(
         repository,
         inputs.pull_request or int(pull.get("number", 0)),
@@ -71,6 +77,8 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
         environment.get("GITHUB_SERVER_URL", "https://github.com"),
         environment.get("GITHUB_RUN_ID", ""),
         environment.get("GITHUB_EVENT_NAME", ""),
+        int(payload.get("issue", {}).get("number", 0)),
+        int(payload.get("comment", {}).get("id", 0)),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -32,6 +34,12 @@ class Directory:
 
     def load(self) -> Snapshot | None:
         """What the directory holds. Raises UserError: not readable, or not written by nightfuzz."""
+        if not self.path.is_dir():
+            return None
+        with self._alone():
+            return self._load()
+
+    def _load(self) -> Snapshot | None:
         pointer = self.path / CURRENT
         if not pointer.exists():
             self._refuse_foreign()
@@ -50,19 +58,25 @@ class Directory:
 
     def store(self, build: Build, message: str) -> Snapshot:
         """Like that of a branch, under a lock: `build` is called once. Raises UserError: not writable, or locked."""
+        with self._alone():
+            return self._replace(marked(build(self._load())))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with FileLock(self.path / _LOCK, timeout=LOCK_SECONDS):
-                return self._replace(marked(build(self.load())))
+                yield
         except Timeout:
             raise UserError(f"another job has held {self.path / _LOCK} for {LOCK_SECONDS:.0f} s", "end it") from None
         except OSError as error:
-            raise UserError(
-                f"cannot write {self.path}: {error.strerror}", "make it writable, or choose another"
-            ) from error
+            remedy = "make it writable, or choose another"
+            raise UserError(f"cannot read or write {self.path}: {error.strerror}", remedy) from error
 
     def _replace(self, files: Files) -> Snapshot:
         name = f"{_FOLDER}{_digest(files)}"
+        # What another job wrote of the same before it was killed may be half of it.
+        shutil.rmtree(self.path / name, ignore_errors=True)
         write_files(self.path / name, files)
         fresh = self.path / f"{_FOLDER}{CURRENT}"
         fresh.write_text(f"{name}\n", encoding="utf-8")

@@ -16,6 +16,8 @@ from bot.github.redaction import Secret, scrub
 from fuzz_core.ir.errors import UserError
 
 SECONDS = 600
+# From this version on, settings may come from the environment.
+OLDEST = (2, 31)
 SCHEMES = ("https", "http", "file")
 AUTHOR = "nightfuzz"
 ADDRESS = "nightfuzz@users.noreply.github.com"
@@ -55,8 +57,14 @@ class Git:
 
     def __init__(self, folder: Path, remote: Remote) -> None:
         self.folder, self.remote = folder, remote
+        self._refuse_old()
         folder.mkdir(parents=True, exist_ok=True)
         self.call("init", "--quiet", "--bare", "--initial-branch=none")
+
+    def _refuse_old(self) -> None:
+        told = re.search(rb"(\d+)\.(\d+)", self._git("version", folder=Path()).output)
+        if told is None or (int(told[1]), int(told[2])) < OLDEST:
+            raise UserError("git is too old", f"install git {'.'.join(map(str, OLDEST))} or newer")
 
     def call(self, *arguments: str, given: bytes | None = None, at: datetime | None = None) -> bytes:
         """Standard output. Raises UserError where git fails, which for these calls is nobody's fault but the disk's."""
@@ -67,7 +75,10 @@ class Git:
 
     def run(self, *arguments: str, given: bytes | None = None, at: datetime | None = None) -> Done:
         """Runs git in the scratch repository. at: the time of a commit. Raises UserError where there is no git."""
-        command = ["git", "-C", str(self.folder), *arguments]
+        return self._git(*arguments, folder=self.folder, given=given, at=at)
+
+    def _git(self, *arguments: str, folder: Path, given: bytes | None = None, at: datetime | None = None) -> Done:
+        command = ["git", "-C", str(folder), *arguments]
         environment = {**_environment(os.environ, self.folder, self.remote), **_dates(at)}
         try:
             done = subprocess.run(command, input=given or b"", capture_output=True, env=environment, timeout=SECONDS)

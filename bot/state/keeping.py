@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bot.state import private
 from bot.state.packing import pack, parts, unpack
-from bot.state.place import PLAIN, STATE, Files, Place, Snapshot
+from bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
 from bot.state.private import Keys, Opened
 from fuzz_core.campaign.splitting import Split, joined, split
 from fuzz_core.ir.errors import UserError
@@ -19,6 +19,8 @@ from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.thinning import thin
 from fuzz_core.store.vetting import Vetting
+
+OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
 
 
 class Brought(NamedTuple):
@@ -61,15 +63,18 @@ def keep(place: Place, brought: Brought, keys: Keys, folder: Path, clock: Callab
     """
     folder.mkdir(parents=True, exist_ok=True)
     shards = _Shards(brought, folder)
-    night: list[Night] = []
+    done: list[tuple[Files, Night, Files]] = []
 
     def build(before: Snapshot | None) -> Files:
-        made, files = _Evening(place, keys, folder, clock, shards).end(before)
-        night[:] = [made]
-        return files
+        had = {} if before is None else before.files
+        own = {name: data for name, data in had.items() if name.startswith(OWN)}
+        if not done or done[0][0] != own:
+            done[:] = [(own, *_Evening(place, keys, folder, clock, shards).end(before, own))]
+        # Others may write nothing but that they are about to file: then all is done but for that.
+        return {**{name: data for name, data in had.items() if name not in own}, **done[0][2]}
 
     place.store(build, f"State after {len(brought.states)} shards")
-    return night[0]
+    return done[0][1]
 
 
 def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
@@ -122,20 +127,21 @@ class _Evening:
         self.place, self.keys, self.folder, self.clock, self.shards = place, keys, folder, clock, shards
         self.problems: list[str] = []
 
-    def end(self, before: Snapshot | None) -> tuple[Night, Files]:
+    def end(self, before: Snapshot | None, own: Files) -> tuple[Night, Files]:
+        """own: the files of the place that are replaced. Returns what takes their place."""
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
-        files = {} if before is None else _beside(before.files)
+        sealed = {**private.blobs(own), **private.sealed(self.shards.brought.sealed, self.clock())}
         with open_store(whole, clock=self.clock) as store:
             self.shards.take(whole)
             self.problems += self.shards.problems
-            opened = self._opened(files)
+            opened = self._opened(sealed)
             joined(store, [*had, *opened.states])
             merged = joined(store, self.shards.states)
             thin(store)
         told = split(whole, public, hidden, self.clock)
         whole.unlink()
-        kept = self._private(files, opened, told, hidden if told.there else None)
+        kept = self._private(opened, told, hidden if told.there else None)
         night = Night(public, hidden if told.there else None, merged, dict(self.shards.dropped), tuple(self.problems))
         return night, {**kept, **pack(public)}
 
@@ -148,31 +154,25 @@ class _Evening:
             self.problems.append(f"{'; '.join(broken)}; it is kept as {kept}, and a fresh state begins")
         return [plain] if plain.exists() else []
 
-    def _opened(self, files: Files) -> Opened:
+    def _opened(self, sealed: Files) -> Opened:
         if self.keys.identity is None:
-            return Opened((), {}, ())
-        opened = private.opened(files, self.shards.brought.sealed, self.keys.identity, self.folder, self.shards.vetting)
+            return Opened((), sealed, ())
+        opened = private.opened(sealed, self.keys.identity, self.folder, self.shards.vetting)
         self.problems += opened.problems
         return opened
 
-    def _private(self, files: Files, opened: Opened, told: Split, hidden: Path | None) -> Files:
-        now = self.clock()
-        if self.place.confidential and hidden is not None:
-            files = {**files, **pack(hidden, PLAIN)}
+    def _private(self, opened: Opened, told: Split, hidden: Path | None) -> Files:
+        """Every private part that we cannot read, what is private now, and the fingerprints where we may tell them."""
+        parts = dict(opened.unread)
+        files: dict[str, bytes] = {}
+        if hidden is not None and self.place.confidential:
+            files = pack(hidden, PLAIN)
+        elif hidden is not None and self.keys.everyone:
+            parts |= private.sealed([private.encrypt(hidden, self.keys.everyone)], self.clock())
+        elif hidden is not None:
+            self.problems.append("what may be private has no place to go and is not kept: no public key is given")
         if self.keys.identity is not None:
-            sealed = None if self.place.confidential else hidden
-            return private.rewritten(files, opened.unread, sealed, told.fingerprints, self.keys, now)
-        more = [*self.shards.brought.sealed]
-        if hidden is not None and not self.place.confidential:
-            if self.keys.recipients:
-                more.append(private.encrypt(hidden, self.keys.recipients))
-            else:
-                self.problems.append("what may be private has no place to go and is not kept: no public key is given")
-        kept = private.put_by(files, more, now)
+            files[FINGERPRINTS] = private.fingerprints(told.fingerprints, self.keys.identity)
+        kept = private.bounded(parts)
         self.problems += kept.problems
-        return kept.files
-
-
-def _beside(files: Files) -> Files:
-    """All files but the states."""
-    return {name: data for name, data in files.items() if not name.startswith((STATE, PLAIN))}
+        return {**files, **kept.files}

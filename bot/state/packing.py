@@ -6,7 +6,7 @@ import lzma
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.state.place import STATE, Files
+from bot.state.place import STATE, TOO_LARGE, Files
 from fuzz_core.ir.errors import UserError
 
 # Targets of one library repeat each other: a window as large as this finds that, for a few seconds more.
@@ -21,7 +21,12 @@ REMEDY = "the copy that is kept aside may be mended; nightfuzz begins anew witho
 
 
 def pack(path: Path, name: str = STATE) -> dict[str, bytes]:
-    """The file, compressed, as parts `state.db.xz`, `state.db.xz.1`, … that every place takes."""
+    """The file, compressed, as parts `state.db.xz`, `state.db.xz.1`, … that every place takes.
+
+    Raises UserError for one that `unpack` would refuse.
+    """
+    if path.stat().st_size > MAX_BYTES:
+        raise UserError(f"the state is larger than {MAX_BYTES >> 20} MiB", TOO_LARGE)
     content = path.read_bytes()
     window = min(WINDOW, max(len(content), LEAST))
     filters = [{"id": lzma.FILTER_LZMA2, "preset": PRESET, "dict_size": window}]

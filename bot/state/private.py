@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import lzma
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyrage  # type: ignore[import-untyped]
 
 from bot.github.redaction import Secret
 from bot.state.packing import expanded
-from bot.state.place import FINGERPRINTS, PRIVATE, Files
+from bot.state.place import MAX_FILE, PRIVATE, Files
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
 from fuzz_core.store.vetting import Vetting
@@ -39,7 +39,7 @@ class Keys(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """Private parts as state files. unread: those of the place that this key does not open; they stay as they are."""
+    """Private parts as state files. unread: those that no key at hand opens; they stay as they are."""
 
     states: tuple[Path, ...]
     unread: Files
@@ -47,7 +47,7 @@ class Opened(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Private files as they go to a place, and what could not be done, a line each."""
+    """Encrypted parts as they go to a place, and what could not be done, a line each."""
 
     files: Files
     problems: tuple[str, ...]
@@ -104,65 +104,57 @@ def salt_of(identity: Secret) -> bytes:
     return hmac.new(identity.reveal().strip().encode(), b"nightfuzz: fingerprints", sha256).digest()
 
 
-def blobs(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def fingerprints(plain: Iterable[str], identity: Secret) -> bytes:
+    """The list of private bugs as it may be seen by everybody."""
+    salt = salt_of(identity)
+    return (json.dumps(sorted(salted(each, salt) for each in plain)) + "\n").encode()
+
+
+def blobs(files: Files) -> dict[str, bytes]:
     """The encrypted parts of a place by name, the oldest first."""
     return {name: files[name] for name in sorted(files) if name.startswith(PRIVATE) and name.endswith(END)}
 
 
-def named(data: bytes, now: datetime) -> str:
-    """The name of an encrypted part: names sort by age."""
-    return f"{PRIVATE}{now:%Y%m%dT%H%M%S}-{sha256(data).hexdigest()[:32]}{END}"
+def sealed(parts: Iterable[bytes], now: datetime) -> dict[str, bytes]:
+    """Encrypted parts by the names that they get in a place: these sort by age."""
+    return {f"{PRIVATE}{now:%Y%m%dT%H%M%S}-{sha256(data).hexdigest()[:32]}{END}": data for data in parts}
 
 
-def put_by(files: Files, more: Iterable[bytes], now: datetime) -> Kept:
-    """Encrypted parts beside those that are there, by whoever cannot read them: none is lost, up to a bound.
+def bounded(parts: Files) -> Kept:
+    """Encrypted parts side by side, each once: by whoever cannot read them, none is lost up to a bound.
 
-    Beyond it the oldest goes, and that is said: what it told of and is still there, later runs have found again.
+    Beyond it the oldest goes, and that is said; so is one that no place takes. What they told of and is still there,
+    later runs find again.
     """
-    had = blobs(files)
-    ends = {name.partition("-")[2] for name in had}
-    fresh = {name: data for data in more if (name := named(data, now)).partition("-")[2] not in ends}
-    whole = dict(sorted({**had, **fresh}.items()))
-    dropped = []
-    while len(whole) > MAX_BLOBS or sum(map(len, whole.values())) > MAX_BYTES:
-        dropped.append(next(iter(whole)))
-        del whole[dropped[-1]]
-    problems = (f"{len(dropped)} private parts that nobody has read were dropped, the oldest first",) if dropped else ()
-    return Kept({**{name: data for name, data in files.items() if name not in had}, **whole}, problems)
+    once = {name.partition("-")[2]: name for name in sorted(parts, reverse=True)}
+    kept = {name: parts[name] for name in sorted(once.values()) if len(parts[name]) <= MAX_FILE}
+    problems = [f"{large} private parts were too large to keep"] if (large := len(once) - len(kept)) else []
+    old = 0
+    while len(kept) > MAX_BLOBS or sum(map(len, kept.values())) > MAX_BYTES:
+        del kept[next(iter(kept))]
+        old += 1
+    problems += [f"{old} private parts that nobody has read were dropped, the oldest first"] if old else []
+    return Kept(kept, tuple(problems))
 
 
-def opened(files: Files, more: Iterable[bytes], identity: Secret, folder: Path, vetting: Vetting) -> Opened:
-    """All private parts, by whoever holds the key. They come from untrusted jobs: each is checked like a state file."""
+def opened(parts: Files, identity: Secret, folder: Path, vetting: Vetting) -> Opened:
+    """Private parts, by whoever holds the key. They come from untrusted jobs: each is checked like a state file."""
     states: list[Path] = []
     unread: dict[str, bytes] = {}
     problems: list[str] = []
-    for number, (name, data) in enumerate([*blobs(files).items(), *(("", data) for data in more)]):
+    for number, (name, data) in enumerate(parts.items()):
         raw, clean = folder / f"raw-{number}.db", folder / f"private-{number}.db"
         try:
             decrypt(data, identity, raw)
+        except UserError as error:
+            unread[name] = data
+            problems.append(f"{name}: {error.problem}")
+            continue
+        try:
             take_in(raw, clean, vetting)
             states.append(clean)
         except UserError as error:
-            problems.append(f"private part {name or number}: {error.problem}")
-            unread.update({name: data} if name else {})
+            problems.append(f"{name} is left out: {error.problem}")
         finally:
-            raw.unlink(missing_ok=True)
+            raw.unlink()
     return Opened(tuple(states), unread, tuple(problems))
-
-
-def rewritten(
-    files: Files, unread: Files, state: Path | None, fingerprints: Iterable[str], keys: Keys, now: datetime
-) -> Files:
-    """The files with one encrypted part, beside those that this key does not open, and the salted fingerprints.
-
-    state: what is private now; None where nothing is. Raises UserError without an identity.
-    """
-    if keys.identity is None:
-        raise UserError("private parts cannot be rewritten without the secret key")
-    salt = salt_of(keys.identity)
-    listed = json.dumps(sorted(salted(each, salt) for each in fingerprints)) + "\n"
-    kept = {name: data for name, data in files.items() if name not in blobs(files)} | dict(unread)
-    if state is not None:
-        data = encrypt(state, keys.everyone)
-        kept[named(data, now)] = data
-    return {**kept, FINGERPRINTS: listed.encode()}

@@ -98,7 +98,7 @@ workers = 2
 seed = 1
 tests_count = 3000
 source = ["docs"]
-api = ["torch.index_put", "torch.Tensor.index_put", "torch.cholesky_inverse", "torch.nn.functional.max_unpool1d"]
+api = ["torch.ones", "torch.nn.FeatureAlphaDropout", "torch.nn.AlphaDropout", "torch.Tensor.all"]
 """
 
 

@@ -54,7 +54,7 @@ class DescribeRendered:
             for name, text in rendered(answers, ACTIONS[index % len(ACTIONS)]).items():
                 files.append(tmp_path / f"{index}-{name}")
                 files[-1].write_text(text)
-        assert len(files) == 5 * 48
+        assert len(files) == len(WORKFLOWS) * 48
         assert schema_errors("github-workflows", files) == ""
         assert zizmor_findings(files) == ""
         assert actionlint_findings(files) == []

@@ -70,7 +70,7 @@ class DescribeBranch:
     def test_what_was_stored_is_loaded(self, remote: Remote) -> None:
         branch = Branch(remote, chance())
         assert branch.load() is None
-        files = {"state.db.xz": bytes(range(256)) * 9000, "private/20260101T000000-ab.age": b"x", "filings.json": b"{}"}
+        files = {"state.db.xz": os.urandom(3 << 20), "private/20260101T000000-ab.age": b"x", "filings.json": b"{}"}
         stored = branch.store(lambda before: files, "the first")
         assert plain(stored) == files
         assert branch.load() == stored
@@ -135,21 +135,23 @@ class DescribeBranch:
         assert slept == sorted(slept)
         assert max(slept) <= 30
 
-    def test_many_processes_at_once_lose_nothing(self, bare: Path) -> None:
+    def test_many_processes_at_once_lose_nothing(self, remote: Remote) -> None:
         program = f"""
-import random, sys, time
+import os, random, sys, time
 from datetime import UTC, datetime
+from bot.github.redaction import Secret
 from bot.state.branch import Branch, Chance
 from bot.state.git import remote_of
 from bot.state.place import revise
 chance = Chance(lambda: datetime.now(UTC), lambda seconds: time.sleep(seconds / 50), random.random)
-branch = Branch(remote_of({bare.as_uri()!r}), chance)
+branch = Branch(remote_of({remote.url!r}, Secret(os.environ["TOKEN"])), chance)
 for number in range(3):
     revise(branch, "filings.json", lambda was: was + f"{{sys.argv[1]}}{{number}} ".encode(), "more")
 """
-        running = [subprocess.Popen([sys.executable, "-c", program, name]) for name in "abc"]
+        environment = {**os.environ, "TOKEN": TOKEN}
+        running = [subprocess.Popen([sys.executable, "-c", program, name], env=environment) for name in "abc"]
         assert [process.wait() for process in running] == [0, 0, 0]
-        words = plain(Branch(remote_of(bare.as_uri()), chance()).load())["filings.json"].decode().split()
+        words = plain(Branch(remote, chance()).load())["filings.json"].decode().split()
         assert sorted(words) == [f"{name}{number}" for name in "abc" for number in range(3)]
 
 
@@ -336,6 +338,16 @@ class DescribeFaults:
         stored = branch.store(build, "once")
         assert lost and calls == [None]
         assert branch.load() == stored
+
+    def test_a_git_that_is_missing_or_too_old_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        branch = Branch(remote_of("file:///nowhere"), chance())
+        with pytest.raises(UserError, match="no git on this machine"):
+            branch.load()
+        (tmp_path / "git").write_text("#!/bin/sh\necho git version 2.25.1\n")
+        (tmp_path / "git").chmod(0o755)
+        with pytest.raises(UserError, match="too old"):
+            branch.load()
 
     def test_a_repository_that_is_not_there_is_said(self, server: GitServer) -> None:
         slept: list[float] = []

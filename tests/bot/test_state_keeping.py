@@ -20,12 +20,13 @@ from statecases import HARMLESS, OLD, WILD, case, clock, copied, fresh, historie
 from bot.github.redaction import Secret
 from bot.state import packing, private
 from bot.state.branch import Branch, Chance
+from bot.state.claims import claim
 from bot.state.directory import Directory, read_files, write_files
 from bot.state.git import remote_of
 from bot.state.keeping import Brought, fetched, keep
 from bot.state.packing import expanded, pack, parts, unpack
-from bot.state.place import FINGERPRINTS, PLAIN, STATE, Files, Place, revise
-from bot.state.private import Keys, blobs, decrypt, encrypt, put_by, salt_of, salted
+from bot.state.place import CLAIMS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
+from bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
 from fuzz_core.campaign.splitting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -132,14 +133,14 @@ class DescribeEncryption:
     def test_each_of_the_recipients_can_read_it_and_nobody_else(self, tmp_path: Path, key: Secret) -> None:
         (tmp_path / "state.db").write_bytes(b"secret " * 100)
         other, stranger = (Secret(str(pyrage.x25519.Identity.generate())) for _ in range(2))
-        sealed = encrypt(tmp_path / "state.db", [private.public_key(key), private.public_key(other)])
+        data = encrypt(tmp_path / "state.db", [private.public_key(key), private.public_key(other)])
         for each in (key, other):
-            decrypt(sealed, each, tmp_path / "again.db")
+            decrypt(data, each, tmp_path / "again.db")
             assert (tmp_path / "again.db").read_bytes() == b"secret " * 100
-        assert b"secret" not in sealed
-        for identity, data in ((stranger, sealed), (key, sealed[:-5]), (key, b"rubbish"), (Secret("AGE-x"), sealed)):
+        assert b"secret" not in data
+        for identity, bad in ((stranger, data), (key, data[:-5]), (key, b"rubbish"), (Secret("AGE-x"), data)):
             with pytest.raises(UserError) as caught:
-                decrypt(data, identity, tmp_path / "again.db")
+                decrypt(bad, identity, tmp_path / "again.db")
             assert identity.reveal() not in str(caught.value)
 
     @pytest.mark.parametrize("recipients", [[], ["age1nothing"], ["ssh-ed25519 AAAA"], ["AGE-SECRET-KEY-1QQQQQQQQQQ"]])
@@ -159,15 +160,16 @@ class DescribeEncryption:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(private, "MAX_BLOBS", 3)
-        files: Files = {"filings.json": b"{}"}
+        files: Files = {}
         problems: list[str] = []
         for day in range(5):
-            kept = put_by(files, [b"part %d" % day], NOW + timedelta(days=day))
+            kept = bounded({**files, **sealed([b"part %d" % day], NOW + timedelta(days=day))})
             files, problems = kept.files, [*problems, *kept.problems]
         assert list(blobs(files).values()) == [b"part 2", b"part 3", b"part 4"]
-        assert files["filings.json"] == b"{}"
         assert len(problems) == 2 and "dropped" in problems[0]
-        assert put_by(files, [b"part 4"], NOW + timedelta(days=9)).files == files
+        assert bounded({**files, **sealed([b"part 4"], NOW + timedelta(days=9))}) == (files, ())
+        monkeypatch.setattr(private, "MAX_FILE", 5)
+        assert bounded(files) == ({}, ("3 private parts were too large to keep",))
 
 
 class DescribeDirectory:
@@ -265,7 +267,7 @@ class DescribeKeep:
         exported = [
             parted(shard(base, name, ("public", 1, HARMLESS), (f"secret {name}", 2, WILD)), recipients) for name in "ab"
         ]
-        brought = Brought([path for path, _ in exported], [sealed for _, sealed in exported])
+        brought = Brought([path for path, _ in exported], [data for _, data in exported])
         night = keep(place, brought, Keys(tuple(recipients)), tmp_path / "work", now)
         assert (signatures(night.public), night.private, night.problems) == (["public"], None, ())
         snapshot = place.load()
@@ -286,12 +288,44 @@ class DescribeKeep:
         place = Directory(tmp_path / "kept")
         place.confidential = False
         old = private.public_key(Secret(str(pyrage.x25519.Identity.generate())))
-        _, sealed = parted(shard(copied(beginning, tmp_path / "b.db"), "a", ("secret", 2, WILD)), [old])
-        keep(place, Brought([], [sealed]), Keys((old,)), tmp_path / "work", now)
-        night = keep(place, Brought(), Keys((), key), tmp_path / "work", now)
-        assert "another key" in night.problems[0] or "decrypt" in night.problems[0]
+        base = copied(beginning, tmp_path / "b.db")
+        data = [parted(shard(base, name, ("secret", 2, WILD)), [old])[1] for name in "ab"]
+        keep(place, Brought([], data[:1]), Keys((old,)), tmp_path / "work", now)
+        night = keep(place, Brought([], data[1:]), Keys((), key), tmp_path / "work", now)
+        assert ["cannot be decrypted" in problem for problem in night.problems] == [True, True]
         snapshot = place.load()
-        assert snapshot is not None and list(blobs(snapshot.files).values()) == [sealed]
+        assert snapshot is not None and sorted(blobs(snapshot.files).values()) == sorted(data)
+
+    def test_a_sealed_part_that_is_no_state_is_left_out_and_said(self, tmp_path: Path, key: Secret) -> None:
+        place = Directory(tmp_path / "kept")
+        place.confidential = False
+        (tmp_path / "rubbish").write_bytes(b"rubbish" * 1000)
+        data = encrypt(tmp_path / "rubbish", [private.public_key(key)])
+        night = keep(place, Brought([], [data]), Keys((), key), tmp_path / "work", now)
+        assert "is left out" in night.problems[0]
+        snapshot = place.load()
+        assert snapshot is not None and blobs(snapshot.files) == {}
+
+    def test_where_others_only_claim_meanwhile_nothing_is_merged_again(
+        self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "r.git")], check=True)
+        remote, chance = remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0)
+        place, other = Branch(remote, chance), Branch(remote, chance)
+        state = shard(copied(beginning, tmp_path / "b.db"), "one", ("public", 1, HARMLESS))
+        merged: list[str] = []
+
+        def counted(path: Path, *rest: object) -> dict[str, bytes]:
+            merged.append(path.name)
+            if len(merged) == 1:
+                claim(other, ["a"], "run 2", now)
+            return pack(path)
+
+        monkeypatch.setattr("bot.state.keeping.pack", counted)
+        keep(place, Brought([state]), Keys(), tmp_path / "work", now)
+        assert merged == ["public.db"]
+        snapshot = place.load()
+        assert snapshot is not None and b"run 2" in snapshot.files[CLAIMS] and STATE in snapshot.files
 
     def test_a_shard_that_hides_a_private_bug_in_its_public_part_is_seen_through(
         self, place: Place, beginning: Path, tmp_path: Path

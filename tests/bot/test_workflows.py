@@ -180,7 +180,7 @@ class DescribeCallers:
         written = {file.name: file.read_text() for file in ROOT.glob("docs/examples/*.yml")}
         assert written == rendered(answers, action_of(DEFAULT))
 
-    @pytest.mark.parametrize("name", [name for name in WORKFLOWS if name != "report"])
+    @pytest.mark.parametrize("name", [name for name in WORKFLOWS if name not in ("report", "commands")])
     def test_they_grant_what_the_called_workflow_asks_for_and_no_more(self, name: Any) -> None:
         (job,) = EXAMPLES[name]["jobs"].values()
         called = CALLED[re.search(r"workflows/([\w-]+)\.yml@", job["uses"])[1]]  # type: ignore[index]
@@ -204,6 +204,19 @@ class DescribeCallers:
             contexts = {"github": {"event": {"workflow_run": run}, "repository": "owner/project"}}
             assert condition(job["if"], contexts, {"success": lambda: True}) is runs
         assert set(job["steps"][1]["with"]) <= set(ACTION["inputs"])
+
+    def test_what_heeds_commands_runs_for_comments_on_issues_alone(self) -> None:
+        (job,) = EXAMPLES["commands"]["jobs"].values()
+        for issue, text, runs in [
+            ({"number": 1}, "/nightfuzz retry", True),
+            ({"number": 1}, "a word", False),
+            ({"number": 1, "pull_request": {"url": "u"}}, "/nightfuzz retry", False),
+        ]:
+            contexts = {"github": {"event": {"issue": issue, "comment": {"body": text}}}}
+            functions = {"success": lambda: True, "contains": lambda whole, part: part in whole}
+            assert condition(job["if"], contexts, functions) is runs
+        assert job["permissions"] == {row.name: row.level for row in PERMISSIONS["commands"]}
+        assert job["steps"][0]["with"]["mode"] == "listen"
 
     def test_the_bump_caller_hears_of_every_file_that_names_dependencies(self) -> None:
         paths = EXAMPLES["bump"]["on"]["pull_request"]["paths"]
