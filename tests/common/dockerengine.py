@@ -34,7 +34,8 @@ def running() -> Iterator[Engine]:
         yield reach()
         return
     except NoEngine as error:
-        if shutil.which("dockerd") is None or os.geteuid() != 0:
+        # An engine that was named is somebody's: a second one beside it would take its bridge away.
+        if shutil.which("dockerd") is None or os.geteuid() != 0 or "DOCKER_HOST" in os.environ:
             pytest.skip(f"no Docker engine: {error.problem}; as root, `apt-get install docker.io` lets tests start one")
     with _started() as engine:
         yield engine
@@ -52,14 +53,11 @@ def _started() -> Iterator[Engine]:
             daemon = subprocess.Popen(
                 ["dockerd", f"--host=unix://{folder}/docker.sock", *places], stdout=log, stderr=log
             )
-        before = os.environ.get("DOCKER_HOST")
         os.environ["DOCKER_HOST"] = f"unix://{folder}/docker.sock"
         try:
             yield _answering(daemon, folder / "log")
         finally:
-            os.environ.pop("DOCKER_HOST")
-            if before is not None:
-                os.environ["DOCKER_HOST"] = before
+            del os.environ["DOCKER_HOST"]
             daemon.terminate()
             daemon.wait(START_SECONDS)
             # It leaves this mounted, and the folder could not be removed.
