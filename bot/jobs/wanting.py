@@ -70,6 +70,7 @@ def _wanted(store: Store, members: Sequence[Judged], shown: Mapping[int, Shown])
         seen_at=max(shown[each.row.id].at for each in members),
         findings=sum(shown[each.row.id].findings for each in members),
         apis=lead.cluster.apis,
+        since=store.target(lead.row.target).version,
         standing=standing,
         turned=store.target(turned).version if turned and standing != "open" else "",
         rank=lead.severity.rank,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.judging import Judged, judged
+from fuzz_core.campaign.origins import came_with
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, TargetRecord
@@ -23,7 +24,8 @@ def case(store: Store, each: Judged, baseline: Baseline | None = None, output: s
     others = [api for api in each.cluster.apis if api != each.row.api]
     shown = _modes(each.row, target, store.modes_of(each.row.id))
     environment = environment_from_json(target.info.get(ENVIRONMENT)) or Environment()
-    return Case(each.row, target, each.severity, environment, shown, output, baseline, also=others)
+    first_bad = came_with(store, each.first).version
+    return Case(each.row, target, each.severity, environment, shown, output, baseline, first_bad, others)
 
 
 def _modes(bug: BugRow, target: TargetRecord, shown: frozenset[str]) -> dict[str, str]:

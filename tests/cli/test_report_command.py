@@ -39,7 +39,7 @@ def test_a_report_is_complete_and_its_versions_are_kept(cli: Cli, state: Path) -
 
 def test_versions_that_cannot_be_gathered_are_said(cli: Cli, state: Path) -> None:
     with open_store(state / "state.db") as store:
-        store.save_target(store.target("fakelib-1")._replace(python="/no/such/python"))
+        store.save_target(store.target("fakelib-1")._replace(python="/no/such/python", info={}))
     done = cli("report", 1, "--state", state)
     assert (done.code, "More could not be gathered: the target's interpreter cannot be run" in done.out) == (0, True)
     assert missing_parts(done.out, "fakelib") == []
@@ -48,7 +48,8 @@ def test_versions_that_cannot_be_gathered_are_said(cli: Cli, state: Path) -> Non
 
 
 def test_versions_that_cannot_be_kept_are_no_fault(cli: Cli, state: Path) -> None:
-    with open_store(state / "state.db"):
+    with open_store(state / "state.db") as store:
+        store.save_target(store.target("fakelib-1")._replace(info={}))
         done = cli("report", 1, "--state", state)
     assert (done.code, "the versions are not kept: another controller" in done.err) == (0, True)
     assert "fakelib version: " in done.out
