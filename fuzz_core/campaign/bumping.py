@@ -79,9 +79,7 @@ def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int
             numbers.setdefault(row.api, []).append(row.id)
     changes = changes_between(store, baseline, target)
     return [
-        Dropped(
-            change.kind, change.api, change.after, sorted({n for i in numbers[change.api] for n in store.seeds_of(i)})
-        )
+        Dropped(change.kind, change.api, change.after, _names(store, numbers[change.api]))
         for kind in ("removed", "deprecated")
         for change in changes.of(kind)
         if change.api in numbers
