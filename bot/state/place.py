@@ -30,7 +30,7 @@ are recognised by their markers.
 | file | what it is |
 |---|---|
 | `{STATE}` | seeds, value spaces, bugs and findings as an SQLite file: nothing private is in it |
-| `{FILINGS}`, `{CLAIMS}` | which issue belongs to which bug, and who is filing just now |
+| `{FILINGS}` | which issue belongs to which bug |
 | `{PRIVATE}*.age` | what may be a security hole, encrypted with the public key that this repository's workflow names |
 | `{FINGERPRINTS}` | keyed digests of private bugs: they tell nothing without the key |
 | `{MARKER}` | tells nightfuzz that the branch is its own |
