@@ -112,6 +112,14 @@ WHERE (target, definitions) NOT IN (SELECT target, definitions FROM main.similar
 """
 
 
+class _Build(NamedTuple):
+    """A row of `targets` but for its key. named: spec, library, version and interpreter."""
+
+    named: tuple[str, ...]
+    info: dict[str, Any]
+    made_at: str
+
+
 class _Fold:
     """What was staged goes into the store, table by table."""
 
@@ -196,17 +204,21 @@ class _Fold:
         return ", ".join(name for place, name in sorted(keyed) if place)
 
     def _targets(self) -> int:
-        """The time of making is the first one; of what is told about the build, the longer text stays, key by key."""
-        sql = "SELECT * FROM main.targets UNION ALL SELECT * FROM in_targets"
-        rows: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {}
-        for key, *named, info, made_at in self.connection.execute(sql):
-            found = (tuple(named), json.loads(info), made_at)
-            rows[key] = _together(rows[key], found) if key in rows else found
+        """A target on record keeps its names; of what is told about a build, the longer text stays, key by key."""
+        mine = self._builds("main.targets")
         changed = 0
-        for key, (named, info, made_at) in rows.items():
-            row = (key, *named, to_json(info), made_at)
+        for key, found in self._builds("in_targets").items():
+            build = _one(mine[key], found)._replace(named=mine[key].named) if key in mine else found
+            row = (key, *build.named, to_json(build.info), build.made_at)
             changed += self.connection.execute(_WRITE_TARGET, row).rowcount
         return changed
+
+    def _builds(self, table: str) -> dict[str, _Build]:
+        builds: dict[str, _Build] = {}
+        for key, *named, info, made_at in self.connection.execute(f"SELECT * FROM {table}"):
+            build = _Build(tuple(named), json.loads(info), made_at)
+            builds[key] = _one(builds.get(key, build), build)
+        return builds
 
     def _similarity(self) -> int:
         """A target's rows belong to one set of definitions, so they are taken as a whole."""
@@ -228,21 +240,18 @@ SELECT target, MAX(definitions) FROM (SELECT * FROM temp.in_similarity_of UNION 
 GROUP BY target EXCEPT SELECT * FROM main.similarity_of
 """
 _WRITE_TARGET = """
-INSERT INTO main.targets VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET spec = excluded.spec,
-    library = excluded.library, version = excluded.version, python = excluded.python, info = excluded.info,
-    made_at = excluded.made_at
-WHERE (spec, library, version, python, info, made_at) IS NOT (excluded.spec, excluded.library, excluded.version,
-    excluded.python, excluded.info, excluded.made_at)
+INSERT INTO main.targets VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET info = excluded.info, made_at = excluded.made_at
+WHERE (info, made_at) <> (excluded.info, excluded.made_at)
 """
 
 
-def _together(
-    one: tuple[tuple[str, ...], dict[str, Any], str], other: tuple[tuple[str, ...], dict[str, Any], str]
-) -> tuple[tuple[str, ...], dict[str, Any], str]:
-    info = dict(one[1])
-    for key, value in other[1].items():
-        info[key] = max((info[key], value), key=_weight) if key in info else value
-    return min(one[0], other[0]), info, min(one[2], other[2])
+def _one(one: _Build, other: _Build) -> _Build:
+    info = {
+        key: max((build.info[key] for build in (one, other) if key in build.info), key=_weight)
+        for key in {**one.info, **other.info}
+    }
+    return _Build(min(one.named, other.named), info, min(one.made_at, other.made_at))
 
 
 def _weight(value: Any) -> tuple[int, str]:

@@ -32,6 +32,9 @@ MAX_ELEMENTS = 1 << 22
 _LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary"}
 _TIMES = {"made_at", "traced_at", "started", "finished", "found_at", "first_found"}
 _TIMES |= {"last_seen", "checked_at", "probed_at"}
+# What readers take for granted of JSON that is otherwise free.
+_TARGET = {"devices": list, "notes": list, "summary": str, "since": str, "commit": str | None, "origin": dict | None}
+_PROBE = {"version": str, "day": str, "commit": str, "reason": str, "made": bool}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\+00:00")
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 
@@ -165,9 +168,13 @@ def _mapping(name: str, body: str) -> dict[str, Any]:
 
 
 def _names(name: str, body: str) -> None:
-    data = parsed(name, body)
-    if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
+    if not _is(parsed(name, body), list):
         raise Refused(f"{name}: no list of names")
+
+
+def _is(data: Any, kind: Any) -> bool:
+    """Whether it is of a type; a list is one of texts."""
+    return isinstance(data, kind) and (kind is not list or all(isinstance(each, str) for each in data))
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -207,7 +214,9 @@ def _drawable(tensor: Tensor) -> None:
 
 
 def _target(vetting: Vetting, row: Row) -> None:
-    _mapping("info", row["info"])
+    info = _mapping("info", row["info"])
+    if not all(_is(told, _TARGET[key]) for key, told in info.items() if key in _TARGET):
+        raise Refused("info: not what is told of a build")
 
 
 def _api(vetting: Vetting, row: Row) -> None:
@@ -278,7 +287,9 @@ def _change(vetting: Vetting, row: Row) -> None:
 
 
 def _probe(vetting: Vetting, row: Row) -> None:
-    _mapping("info", row["info"])
+    info = _mapping("info", row["info"])
+    if not all(_is(info.get(key), kind) for key, kind in _PROBE.items()):
+        raise Refused("info: not what is told of a probe")
 
 
 def _news(vetting: Vetting, row: Row) -> None:

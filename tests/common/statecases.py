@@ -175,7 +175,8 @@ def change(store: Store, key: str, one: int, other: int) -> None:
 
 def probe(store: Store, key: str, one: int, other: int) -> None:
     if number := _bug(store, key, one):
-        store.save_probe(number, Probe(f"lib=={other}", ("good", "bad", "broken")[one % 3], one, 3, {"n": other}))
+        info = {"version": str(other), "day": "", "commit": "", "reason": "", "made": True}
+        store.save_probe(number, Probe(f"lib=={other}", ("good", "bad", "broken")[one % 3], one, 3, info))
 
 
 def run(store: Store, key: str, one: int, other: int) -> None:

@@ -197,6 +197,16 @@ class DescribeWhatStays:
             assert store.target(OLD).info == {"devices": ["cpu"], "note": "a longer note"}
             assert store.target(OLD).made_at.startswith("2026-01-01")
 
+    def test_a_shard_does_not_say_what_a_target_on_record_is(self, tmp_path: Path, base: Path) -> None:
+        shard = copied(base, tmp_path / "a.db")
+        with sqlite3.connect(shard) as connection:
+            connection.execute("UPDATE targets SET spec = '', library = '', version = '', python = '/'")
+        connection.close()
+        with open_store(base) as store:
+            before = store.targets()
+            merge(store, [shard], cost)
+            assert store.targets() == before
+
     def test_an_invocation_that_re_ran_over_one_that_has_not(self, tmp_path: Path, base: Path) -> None:
         shard = copied(base, tmp_path / "a.db")
         with open_store(shard) as store:
