@@ -202,7 +202,9 @@ class _Copy:
             self.there[table] = {key for (key,) in into.execute(f"SELECT {_PARENTS[table]} FROM {table}")}
 
     def _judge(self, into: sqlite3.Connection, table: str, had: list[str]) -> Callable[[tuple[Any, ...]], bool]:
-        kinds = {name: (kind, bool(need)) for _, name, kind, need, *_ in into.execute(f"PRAGMA table_info({table})")}
+        told = into.execute(f"PRAGMA table_info({table})")
+        # SQLite lets a key of text be missing.
+        kinds = {name: (kind, bool(need or key)) for _, name, kind, need, _, key in told}
         cells = [cell(name, *kinds[name]) for name in had]
         references = into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
         parents = [(had.index(column), column, self.there[parent]) for _, _, parent, column, *_ in references]

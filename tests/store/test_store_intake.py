@@ -179,6 +179,7 @@ class DescribeRows:
             ('UPDATE invocations SET body = \'["I", "x", [], [], null]\'', "invocations: digest: not that of the body"),
             ("UPDATE argument_values SET value = '7'", "argument_values: digest: not that of the value"),
             ("UPDATE news SET test = '[1, 2'", "news: test: no JSON"),
+            ("UPDATE targets SET key = NULL", "targets: key: missing"),
             ("UPDATE targets SET info = '[]'", "targets: info: no object"),
             (f"UPDATE targets SET info = '{{\"a\":{'[' * 30}{']' * 30}}}'", "targets: info: too deep"),
             ("UPDATE targets SET info = '{\"devices\":7}'", "targets: info: not what is told"),
