@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fuzz_core.adapters.dialect import DIALECTS
 from fuzz_core.ir import codec
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
@@ -116,8 +119,15 @@ def cell(name: str, kind: str, required: bool) -> Callable[[Any], None]:
 def _text_cell(name: str, value: Any, length: int) -> None:
     if not isinstance(value, str) or len(value) > length:
         raise Refused(f"{name}: no text, or too long")
-    if name in _TIMES and not _TIME.fullmatch(value):
+    if name in _TIMES and not _is_time(value):
         raise Refused(f"{name}: no time")
+
+
+def _is_time(value: str) -> bool:
+    try:
+        return bool(_TIME.fullmatch(value) and datetime.fromisoformat(value))
+    except ValueError:
+        return False
 
 
 def _integer_cell(name: str, value: Any, length: int) -> None:
@@ -217,6 +227,13 @@ def _target(vetting: Vetting, row: Row) -> None:
     info = _mapping("info", row["info"])
     if not all(_is(told, _TARGET[key]) for key, told in info.items() if key in _TARGET):
         raise Refused("info: not what is told of a build")
+    if not row["library"].isidentifier() or not _is_known(row["library"]):
+        raise Refused("library: none that is known here")
+
+
+def _is_known(library: str) -> bool:
+    """Whether this installation can speak of it; nothing is imported to find out."""
+    return library in DIALECTS or find_spec(f"nightfuzz_{library}") is not None
 
 
 def _api(vetting: Vetting, row: Row) -> None:

@@ -35,7 +35,7 @@ CONFIRMED = ("confirmed", "duplicate")
 def target(key: str, note: str = "") -> TargetRecord:
     """A build; `note` is what a later command has learnt of it."""
     info = {"devices": ["cpu"], "note": note} if note else {"devices": ["cpu"]}
-    return TargetRecord(key, f"lib=={key[-1]}", "lib", key[-1], "/env/bin/python", info)
+    return TargetRecord(key, f"lib=={key[-1]}", "fakelib", key[-1], "/env/bin/python", info)
 
 
 def call(number: int) -> Invocation:
