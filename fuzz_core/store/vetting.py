@@ -28,11 +28,13 @@ from fuzz_core.store.known import KNOWN, OPEN
 from fuzz_core.store.opening import open_store
 
 Row = Mapping[str, Any]
-SHORT, LONG = 8_000, 1 << 20
+# Names are parsed as versions and paths, of which no real one is as long.
+NAME, SHORT, LONG = 1_000, 8_000, 1 << 20
 MAX_COUNT = 2**53
 MAX_DEPTH = 20
 MAX_ELEMENTS = 1 << 22
 _LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary"}
+_NAMES = {"key", "spec", "library", "version", "python", "target", "baseline", "build", "entry", "kind", "oracle"}
 _TIMES = {"made_at", "traced_at", "started", "finished", "found_at", "first_found"}
 _TIMES |= {"last_seen", "checked_at", "probed_at"}
 # What readers take for granted of JSON that is otherwise free.
@@ -104,7 +106,7 @@ def _digest(*parts: str) -> bytes:
 def cell(name: str, kind: str, required: bool) -> Callable[[Any], None]:
     """The check of a column of this name and type: it raises Refused for what it may not hold."""
     check = _TYPES[kind]
-    length = LONG if name in _LONG else SHORT
+    length = LONG if name in _LONG else NAME if name in _NAMES else SHORT
 
     def checked(value: Any) -> None:
         if value is None:

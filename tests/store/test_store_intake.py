@@ -182,6 +182,8 @@ class DescribeRows:
             ("UPDATE news SET test = '[1, 2'", "news: test: no JSON"),
             ("UPDATE targets SET library = 'os.path'", "targets: library: none that is known"),
             ("UPDATE targets SET library = 'nothing'", "targets: library: none that is known"),
+            ("UPDATE targets SET version = printf('%.*c', 5000, '1')", "targets: version: no text, or too long"),
+            ("UPDATE probes SET build = 'lib==' || printf('%.*c', 5000, '1')", "probes: build: no text, or too long"),
             ("UPDATE targets SET key = NULL", "targets: key: missing"),
             ("UPDATE targets SET info = '[]'", "targets: info: no object"),
             (f"UPDATE targets SET info = '{{\"a\":{'[' * 30}{']' * 30}}}'", "targets: info: too deep"),
