@@ -63,11 +63,10 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     """What foreign code gets to see: no tokens, no user's home, one thread, a fixed hash seed."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     outside = os.environ.get("NIGHTFUZZ_PATH", "")
-    project = str(Path(fuzz_core.__file__).parent.parent)
     fixed = {
         "HOME": str(home),
         "TMPDIR": str(home),
-        "PYTHONPATH": os.pathsep.join(filter(None, [project, outside])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(_code(home)), outside])),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
@@ -76,6 +75,16 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     }
     return {**kept, **fixed, **(extra or {})}
+
+
+def _code(home: Path) -> Path:
+    """A folder with nothing but this project in it: beside it, where it is installed, lies the controller's numpy."""
+    folder = home / "code"
+    folder.mkdir(exist_ok=True)
+    link = folder / fuzz_core.__name__
+    if not link.is_symlink():
+        link.symlink_to(Path(fuzz_core.__file__).parent)
+    return folder
 
 
 class Zygote:

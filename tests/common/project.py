@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from platformdirs import user_cache_path
 from runner import Run, Runner
 
 ROOT = Path(__file__).parents[2]
+NIGHTFUZZ = str(Path(sys.executable).with_name("nightfuzz"))
 TESTS = ROOT / "tests" / "fixtures" / "tinyfake"
-INSTALLED = {"look": {"python": "/usr/bin/python3"}, "install": {"command": str(ROOT / ".venv/bin/nightfuzz")}}
+INSTALLED = {"look": {"python": "/usr/bin/python3"}, "install": {"command": NIGHTFUZZ}}
 
 
 class Project:
@@ -52,7 +54,7 @@ class Project:
 
     def init(self, *flags: str) -> list[str]:
         """`nightfuzz init`; the files that it wrote."""
-        command = [str(ROOT / ".venv/bin/nightfuzz"), "init", "--yes", "--no-pin", *flags]
+        command = [NIGHTFUZZ, "init", "--yes", "--no-pin", *flags]
         subprocess.run(command, cwd=self.workspace, check=True, capture_output=True)
         self.commit("nightfuzz")
         return sorted(path.name for path in (self.workspace / ".github" / "workflows").iterdir())
