@@ -53,8 +53,6 @@ class Vetting:
 
     def __init__(self) -> None:
         self._sound: set[bytes] = set()
-        # Python's own hash has a secret of each process in it, so nobody can aim at a row that is here.
-        self._rows: set[int] = set()
 
     def knows(self, path: Path) -> None:
         """What this state file says is sound: it is one of ours."""
@@ -69,11 +67,11 @@ class Vetting:
 
     def accept(self, table: str, row: tuple[Any, ...]) -> None:
         """This very row is sound."""
-        self._rows.add(hash((table, row, *map(type, row))))
+        self._sound.add(_digest(table, repr(row)))
 
     def accepted(self, table: str, row: tuple[Any, ...]) -> bool:
         """Whether this very row was found sound before."""
-        return hash((table, row, *map(type, row))) in self._rows
+        return _digest(table, repr(row)) in self._sound
 
     def row(self, table: str, row: Row) -> None:
         """Raises Refused for a row whose cells are sound and that is not fit for its table."""
