@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.cells import Refused, cell
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.schema import APPLICATION_ID, MIGRATIONS
-from fuzz_core.store.vetting import Refused, Vetting, cell
+from fuzz_core.store.vetting import Vetting
 
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 2 << 30

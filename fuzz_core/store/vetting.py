@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +20,7 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
 from fuzz_core.store.base import text
+from fuzz_core.store.cells import MAX_COUNT, Refused
 from fuzz_core.store.changes import KINDS as CHANGES
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.findings import finding_key, signature_digest
@@ -28,24 +28,12 @@ from fuzz_core.store.known import KNOWN, OPEN
 from fuzz_core.store.opening import open_store
 
 Row = Mapping[str, Any]
-# Names are parsed as versions and paths, of which no real one is as long.
-NAME, SHORT, LONG = 1_000, 8_000, 1 << 20
-MAX_COUNT = 2**53
 MAX_DEPTH = 20
 MAX_ELEMENTS = 1 << 22
-_LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary"}
-_NAMES = {"key", "spec", "library", "version", "python", "target", "baseline", "build", "entry", "kind", "oracle"}
-_TIMES = {"made_at", "traced_at", "started", "finished", "found_at", "first_found"}
-_TIMES |= {"last_seen", "checked_at", "probed_at"}
 # What readers take for granted of JSON that is otherwise free.
 _TARGET = {"devices": list, "notes": list, "summary": str, "since": str, "commit": str | None, "origin": dict | None}
 _PROBE = {"version": str, "day": str, "commit": str, "reason": str, "made": bool}
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\+00:00")
 _DIGEST = re.compile(r"[0-9a-f]{32}")
-
-
-class Refused(Exception):  # noqa: N818 - named for what became of the row
-    """A row says something that no store would have written; the text names the column and what is wrong with it."""
 
 
 class Vetting:
@@ -99,53 +87,6 @@ _KNOWN = (
 
 def _digest(*parts: str) -> bytes:
     return blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
-
-
-def cell(name: str, kind: str, required: bool) -> Callable[[Any], None]:
-    """The check of a column of this name and type: it raises Refused for what it may not hold."""
-    check = _TYPES[kind]
-    length = LONG if name in _LONG else NAME if name in _NAMES else SHORT
-
-    def checked(value: Any) -> None:
-        if value is None:
-            if required:
-                raise Refused(f"{name}: missing")
-        else:
-            check(name, value, length)
-
-    return checked
-
-
-def _text_cell(name: str, value: Any, length: int) -> None:
-    if not isinstance(value, str) or len(value) > length:
-        raise Refused(f"{name}: no text, or too long")
-    if name in _TIMES and not _is_time(value):
-        raise Refused(f"{name}: no time")
-
-
-def _is_time(value: str) -> bool:
-    try:
-        return bool(_TIME.fullmatch(value) and datetime.fromisoformat(value))
-    except ValueError:
-        return False
-
-
-def _integer_cell(name: str, value: Any, length: int) -> None:
-    if not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
-        raise Refused(f"{name}: no count")
-
-
-def _real_cell(name: str, value: Any, length: int) -> None:
-    if not isinstance(value, int | float) or not 0 <= value <= MAX_COUNT:
-        raise Refused(f"{name}: no count")
-
-
-def _blob_cell(name: str, value: Any, length: int) -> None:
-    if not isinstance(value, bytes) or len(value) > LONG:
-        raise Refused(f"{name}: no bytes, or too many")
-
-
-_TYPES = {"TEXT": _text_cell, "INTEGER": _integer_cell, "REAL": _real_cell, "BLOB": _blob_cell}
 
 
 def parsed(name: str, body: str) -> Any:
