@@ -29,6 +29,7 @@ from bot.state.directory import Directory
 from bot.state.git import remote_of
 from bot.state.place import STATE, Place
 from fuzz_core.cli.boundary import BUGS, guarded
+from fuzz_core.cli.display import printable
 from fuzz_core.ir.errors import UserError
 from reports.annotations import commands as marks
 from reports.markdown import escaped
@@ -92,7 +93,8 @@ def listen() -> None:
 def _fuzz(step: Step) -> int:
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
-    restore(step.inputs, work, lambda: _place(step))
+    for problem in restore(step.inputs, work, lambda: _place(step)):
+        print(f"the state is not used, and a fresh one begins: {printable(problem)}", flush=True)
     planned = asking.planned(step.inputs)
 
     @contextmanager

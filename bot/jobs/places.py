@@ -8,9 +8,11 @@ from pathlib import Path
 
 from bot.action.inputs import Inputs
 from bot.jobs.work import Work
+from bot.state.keeping import fetched
 from bot.state.packing import parts, unpack
 from bot.state.place import STATE, Place
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.intake import look_over
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
 RESULTS, SARIF, JUNIT, REPORT, PRIVATE = "results.json", "nightfuzz.sarif", "junit.xml", "report.md", "private.age"
@@ -50,16 +52,23 @@ def unpack_sources(inputs: Inputs, work: Work) -> None:
         raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error
 
 
-def restore(inputs: Inputs, work: Work, place: Callable[[], Place]) -> None:
-    """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it."""
+def restore(inputs: Inputs, work: Work, place: Callable[[], Place]) -> tuple[str, ...]:
+    """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it.
+
+    Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
+    """
     if inputs.state == "directory" or work.state_file.exists():
-        return
-    if inputs.state == "artifact" and inputs.state_path:
-        files = {path.name: path.read_bytes() for path in inputs.state_path.glob(f"{STATE}*")}
-    else:
-        snapshot = place().load()
-        files = {} if snapshot is None else dict(snapshot.files)
-    kept = parts(files)
-    if kept:
-        work.state.mkdir(parents=True, exist_ok=True)
-        unpack(kept, work.state_file)
+        return ()
+    work.state.mkdir(parents=True, exist_ok=True)
+    if inputs.state == "branch":
+        return fetched(place(), work.state_file)[1]
+    folder = inputs.state_path or Path()
+    try:
+        kept = parts({path.name: path.read_bytes() for path in folder.glob(f"{STATE}*")})
+        if kept:
+            unpack(kept, work.state_file)
+            look_over(work.state_file)
+    except UserError as error:
+        work.state_file.unlink(missing_ok=True)
+        return (error.problem,)
+    return ()

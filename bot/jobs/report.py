@@ -21,6 +21,8 @@ from bot.state.keeping import keep
 from bot.state.place import Place
 from bot.state.private import Keys
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.known import KNOWN
+from fuzz_core.store.opening import open_store
 from reports.comment import conclusion
 from reports.results import Result, merged, read_result
 
@@ -98,9 +100,18 @@ def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
     if result.mode in PULLS:
         notes = _pull(inputs, event, hub, result)
     else:
-        notes = _night(inputs, event, hub, place, clock, shards)
+        notes = _night(inputs, event, hub, place, clock, shards, result)
     failed = conclusion(result, inputs.fail_on) == "failure"
     return Reported(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
+
+
+def heard_again(state: Path, result: Result) -> None:
+    """Bugs that the fuzz job, which has asked the registry, no longer knows: a merge keeps what any state knows."""
+    speaking = {bug.fingerprint for bug in result.bugs if bug.status != KNOWN}
+    with open_store(state) as store:
+        for bug in store.bugs():
+            if bug.status == KNOWN and bug.signature in speaking:
+                store.reopen_bug(bug.id)
 
 
 def _check_mode(event: Event, result: Result) -> None:
@@ -140,12 +151,14 @@ def _night(
     place: Place,
     clock: Callable[[], datetime],
     shards: Sequence[Path],
+    result: Result,
 ) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
         files, refused = brought(shards, folder)
         keys = keys_of(inputs)
         night = keep(place, files, keys, folder / "state", clock)
+        heard_again(night.public, result)
         filed = file_issues(inputs, event.repository, event.run, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
     return (*refused, *night.problems, *dropped, *filed.notes)

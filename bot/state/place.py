@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from fuzz_core.ir.errors import UserError
 
 Files = Mapping[str, bytes]
-STATE, FILINGS, CLAIMS = "state.db.xz", "filings.json", "claims.json"
+STATE, FILINGS = "state.db.xz", "filings.json"
 PLAIN = "private.db.xz"
 FINGERPRINTS, README, MARKER = "private.fingerprints", "README.md", "nightfuzz-state.json"
 PRIVATE = "private/"

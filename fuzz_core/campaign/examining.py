@@ -56,7 +56,7 @@ class TriageReport:
 
 def examine(session: Session, options: TriageOptions) -> TriageReport:
     """Settles pending findings, simplest first; what the deadline leaves stays pending."""
-    report = TriageReport(bugs=review(session.store, options.known, session.target.key))
+    report = TriageReport(bugs=review(session.store, options.known))
     groups = _groups(session.store.pending_findings(session.target.key))
     total = sum(map(len, groups))
     unfinished = [bug for bug in session.store.bugs(session.target.key) if not bug.minimised]

@@ -13,8 +13,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+from platformdirs import user_cache_path
 
 import fuzz_core
 from fuzz_core.execution.output import Output
@@ -66,7 +69,7 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     fixed = {
         "HOME": str(home),
         "TMPDIR": str(home),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(_code(home)), outside])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(_code()), outside])),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OMP_NUM_THREADS": "1",
@@ -77,13 +80,19 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     return {**kept, **fixed, **(extra or {})}
 
 
-def _code(home: Path) -> Path:
-    """A folder with nothing but this project in it: beside it, where it is installed, lies the controller's numpy."""
-    folder = home / "code"
-    folder.mkdir(exist_ok=True)
-    link = folder / fuzz_core.__name__
-    if not link.is_symlink():
-        link.symlink_to(Path(fuzz_core.__file__).parent)
+def _code() -> Path:
+    """A folder with this project and without the controller's numpy, which lies beside it where it is a wheel's.
+
+    The same one each time: what a worker says of its own frames is part of a finding.
+    """
+    project = Path(fuzz_core.__file__).parent
+    if not (project.parent / "numpy").exists():
+        return project.parent
+    cache = Path(os.environ.get("NIGHTFUZZ_CACHE") or user_cache_path("nightfuzz"))
+    folder = cache / "code" / blake2b(str(project).encode(), digest_size=8).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (folder / project.name).symlink_to(project)
     return folder
 
 

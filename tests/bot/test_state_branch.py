@@ -13,10 +13,10 @@ import pytest
 from githttp import GitServer, serving
 
 from bot.github.redaction import Secret
+from bot.jobs.filing import revised
 from bot.state.branch import BRANCH, TRIES, Branch, Chance
-from bot.state.claims import claim, release
 from bot.state.git import Remote, remote_of
-from bot.state.place import MARKER, README, Files, Snapshot, revise
+from bot.state.place import MARKER, README, Files, Snapshot
 from fuzz_core.ir.errors import UserError
 
 TOKEN = "ghs_" + "T0kenThatNobodyMaySee"
@@ -160,28 +160,24 @@ class DescribeClaims:
         """The second one claims between the first one's look and its push."""
         one, other = (Branch(remote_of(bare.as_uri()), chance()) for _ in range(2))
         put(one, kept=b"as it is")
-        theirs: list[frozenset[str]] = []
+        a, b, c = ("a" * 32, "b" * 32, "c" * 32)
+
+        def claim(place: Branch, wanted: list[str], run: str) -> set[str]:
+            kept = revised(place, lambda now: now.with_claims(wanted, run, NOW), run)
+            return {key for key in wanted if not kept.claimed(key, run, NOW)}
+
+        theirs: list[set[str]] = []
 
         class Late(Branch):
             def _push(self, *arguments: object) -> bool:
                 if not theirs:
-                    theirs.append(claim(other, ["b", "c"], "run 2", lambda: NOW))
+                    theirs.append(claim(other, [b, c], "run 2"))
                 return super()._push(*arguments)  # type: ignore[arg-type]
 
-        assert claim(Late(remote_of(bare.as_uri()), chance()), ["a", "b"], "run 1", lambda: NOW) == {"a"}
-        assert theirs == [{"b", "c"}]
-        assert claim(one, ["a", "b"], "run 1", lambda: NOW) == {"a"}
-        release(other, ["b", "c"], "run 2")
-        assert claim(one, ["b", "c"], "run 1", lambda: NOW) == {"b", "c"}
+        assert claim(Late(remote_of(bare.as_uri()), chance()), [a, b], "run 1") == {a}
+        assert theirs == [{b, c}]
+        assert claim(one, [a, b], "run 1") == {a}
         assert plain(one.load())["kept"] == b"as it is"
-
-    def test_a_claim_does_not_outlive_its_job_and_rubbish_is_none(self, bare: Path) -> None:
-        branch = Branch(remote_of(bare.as_uri()), chance())
-        claim(branch, ["a"], "run 1", lambda: NOW)
-        assert claim(branch, ["a"], "run 2", lambda: NOW) == frozenset()
-        assert claim(branch, ["a"], "run 2", lambda: datetime(2026, 1, 2, 12, tzinfo=UTC)) == {"a"}
-        revise(branch, "claims.json", lambda was: b'{"a": [1', "rubbish")
-        assert claim(branch, ["a"], "run 3", lambda: NOW) == {"a"}
 
 
 class DescribeForeignContent:

@@ -20,12 +20,11 @@ from statecases import HARMLESS, OLD, WILD, case, clock, copied, fresh, historie
 from bot.github.redaction import Secret
 from bot.state import packing, private
 from bot.state.branch import Branch, Chance
-from bot.state.claims import claim
 from bot.state.directory import Directory, read_files, write_files
 from bot.state.git import remote_of
 from bot.state.keeping import Brought, fetched, keep
 from bot.state.packing import expanded, pack, parts, unpack
-from bot.state.place import CLAIMS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
+from bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
 from bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
 from fuzz_core.campaign.splitting import split
 from fuzz_core.ir.errors import UserError
@@ -318,14 +317,14 @@ class DescribeKeep:
         def counted(path: Path, *rest: object) -> dict[str, bytes]:
             merged.append(path.name)
             if len(merged) == 1:
-                claim(other, ["a"], "run 2", now)
+                revise(other, FILINGS, lambda content: b"run 2", "a claim")
             return pack(path)
 
         monkeypatch.setattr("bot.state.keeping.pack", counted)
         keep(place, Brought([state]), Keys(), tmp_path / "work", now)
         assert merged == ["public.db"]
         snapshot = place.load()
-        assert snapshot is not None and b"run 2" in snapshot.files[CLAIMS] and STATE in snapshot.files
+        assert snapshot is not None and b"run 2" in snapshot.files[FILINGS] and STATE in snapshot.files
 
     def test_a_shard_that_hides_a_private_bug_in_its_public_part_is_seen_through(
         self, place: Place, beginning: Path, tmp_path: Path

@@ -104,7 +104,7 @@ def test_the_next_test_runs_in_a_sound_process_and_nothing_is_left(way: str, zyg
     assert zygote.process is not None
     assert living_in(place) == {zygote.process.pid, zygote.pid}
     assert children(zygote.pid) == []
-    assert {path.name for path in zygote.root.iterdir()} == {"code", "owner.lock", "zygote.log"}
+    assert {path.name for path in zygote.root.iterdir()} == {"owner.lock", "zygote.log"}
     if zygote.ready["shared_memory"]:
         assert not list(Path("/dev/shm").glob("hostilelib-*"))
 

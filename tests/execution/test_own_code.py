@@ -12,15 +12,24 @@ import fuzz_core
 from fuzz_core.execution.zygote import environment
 
 
-def test_what_lies_beside_the_project_is_no_workers(
+def test_what_lies_beside_an_installed_project_is_no_workers(
     tmp_path: Path, fakelib_python: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Installed as a wheel, the project lies beside its dependencies: numpy of another version, say."""
+    real = Path(fuzz_core.__file__).parent
+    (tmp_path / "site" / "numpy").mkdir(parents=True)
+    (tmp_path / "site" / "fuzz_core").symlink_to(real)
+    monkeypatch.setattr(fuzz_core, "__file__", str(tmp_path / "site" / "fuzz_core" / "__init__.py"))
+    monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("NIGHTFUZZ_PATH")
-    for _ in range(2):
-        made = environment(tmp_path)
-        (folder,) = made["PYTHONPATH"].split(os.pathsep)
-        assert [each.name for each in Path(folder).iterdir()] == ["fuzz_core"]
-        ask = [fakelib_python, "-c", "import fuzz_core.worker; print(fuzz_core.__file__)"]
-        done = subprocess.run(ask, env=made, cwd=tmp_path, capture_output=True, text=True)
-        assert Path(done.stdout.strip()).resolve() == Path(fuzz_core.__file__).resolve(), done
+    seen = {environment(tmp_path)["PYTHONPATH"] for _ in range(2)}
+    (folder,) = seen
+    assert os.pathsep not in folder and [each.name for each in Path(folder).iterdir()] == ["fuzz_core"]
+    ask = [fakelib_python, "-c", "import fuzz_core.worker; print(fuzz_core.__file__)"]
+    done = subprocess.run(ask, env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True)
+    assert Path(done.stdout.strip()).resolve() == real / "__init__.py", done
+
+
+def test_a_checkout_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NIGHTFUZZ_PATH")
+    assert environment(tmp_path)["PYTHONPATH"] == str(Path(fuzz_core.__file__).parents[1])

@@ -133,7 +133,7 @@ def test_no_process_and_no_file_is_left(tmp_path: Path, plan: Path, monkeypatch:
         guardian = zygote.process.pid
         (forking,) = children(guardian)
         assert children(forking) == []
-        assert {path.name for path in zygote.root.iterdir()} == {"code", "owner.lock", "zygote.log"}
+        assert {path.name for path in zygote.root.iterdir()} == {"owner.lock", "zygote.log"}
     assert list(tmp_path.iterdir()) == []
     assert not any(Path(f"/proc/{pid}").exists() for pid in (guardian, forking))
 
