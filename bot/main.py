@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bot.advise import advise_command
 from bot.init.command import init_command
 from bot.jobs.commands import app as action
 from fuzz_core.cli.main import app
 
 app.command("init")(init_command)
+app.command("advise")(advise_command)
 app.add_typer(action, name="action")
 
 
