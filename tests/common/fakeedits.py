@@ -14,12 +14,12 @@ from fuzz_core.store.records import TargetRecord
 MORE = '''
 
 def draw(x: Any) -> Any:
-    """Random numbers.
+    """Random numbers, which no seed repeats.
 
     >>> import fakelib
     >>> fakelib.draw(np.ones(3))
     """
-    return np.random.rand(*x.shape)
+    return np.random.default_rng().random(x.shape)
 
 
 def unwritten(x: Any) -> Any:
