@@ -15,7 +15,6 @@ import typer
 
 from bot.action.inputs import Inputs, read_inputs
 from bot.action.runner import Runner
-from bot.github.auth import AppAuth, Auth, TokenAuth
 from bot.github.hub import Hub
 from bot.github.redaction import Secret
 from bot.jobs import asking, plan
@@ -24,6 +23,7 @@ from bot.jobs.fuzzing import fuzz_job
 from bot.jobs.listen import listen_job
 from bot.jobs.places import REPORT, SARIF, restore, unpack_sources, work_of
 from bot.jobs.report import event_of, report_job
+from bot.jobs.tokens import auth_of
 from bot.state.branch import Branch, Chance
 from bot.state.directory import Directory
 from bot.state.git import remote_of
@@ -125,7 +125,7 @@ def _plan(step: Step) -> int:
 
 def _report(step: Step) -> int:
     event = event_of(step.inputs, step.environment)
-    hub = Hub.open(_auth(step.inputs), event.repository, step.inputs.api_url)
+    hub = Hub.open(auth_of(step.inputs), event.repository, step.inputs.api_url)
     done = report_job(step.inputs, event, hub, _place(step), _now)
     folder = step.inputs.results.resolve() / "told"
     folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ def _report(step: Step) -> int:
 
 def _listen(step: Step) -> int:
     event = event_of(step.inputs, step.environment)
-    hub = Hub.open(_auth(step.inputs), event.repository, step.inputs.api_url)
+    hub = Hub.open(auth_of(step.inputs), event.repository, step.inputs.api_url)
     notes = listen_job(step.inputs, event, hub, _place(step), _now)
     step.runner.summary("\n".join(f"- {escaped(note)}" for note in notes))
     return 0
@@ -156,14 +156,6 @@ def _told(step: Step, result: Result, folder: Path, notes: tuple[str, ...], blob
     for name, value in outputs.items():
         step.runner.output(name, value)
     step.runner.summary(summary(result, blob, notes))
-
-
-def _auth(inputs: Inputs) -> Auth:
-    if inputs.app_id is not None and inputs.app_private_key is not None:
-        return AppAuth(str(inputs.app_id), Secret(inputs.app_private_key.get_secret_value()))
-    if inputs.github_token is None:
-        raise UserError("there is no token", "add `github-token: ${{ github.token }}` to the step's inputs")
-    return TokenAuth(Secret(inputs.github_token.get_secret_value()))
 
 
 def _place(step: Step) -> Place:

@@ -18,7 +18,6 @@ from fuzz_core.campaign.splitting import split
 from fuzz_core.collect.places import Places
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.store import Store
 from reports.junit import junit
 from reports.results import Figures, Result
 from reports.sarif import sarif
@@ -34,7 +33,7 @@ def export_job(inputs: Inputs, work: Work, now: datetime) -> Result:
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with open_store(work.state_file) as store:
-        result = result_of(store, _ran(store, inputs, work, begun, ended, now))
+        result = result_of(store, _ran(inputs, work, begun, ended, now))
     problems = _state(inputs, work, folder)
     result = result.model_copy(update={"problems": (*result.problems, *problems)})
     write_texts(folder, result)
@@ -52,7 +51,7 @@ def write_texts(folder: Path, result: Result) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _ran(store: Store, inputs: Inputs, work: Work, begun: Begun, ended: Ended, now: datetime) -> Ran:
+def _ran(inputs: Inputs, work: Work, begun: Begun, ended: Ended, now: datetime) -> Ran:
     seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.models, *inputs.docs)]
     bumped = work.answer("bump")
     told = bumped if isinstance(bumped, dict) else {}
@@ -60,7 +59,7 @@ def _ran(store: Store, inputs: Inputs, work: Work, begun: Begun, ended: Ended, n
         mode=begun.mode,
         target=begun.target,
         baseline=begun.baseline,
-        apis=_apis(store, begun, work),
+        apis=_apis(begun, work),
         was=dict(begun.was),
         dropped=[Dropped(**each) for each in told.get("dropped_apis", ())],
         figures=_figures(work, told, (now - datetime.fromisoformat(begun.at)).total_seconds()),
@@ -73,7 +72,7 @@ def _ran(store: Store, inputs: Inputs, work: Work, begun: Begun, ended: Ended, n
     )
 
 
-def _apis(store: Store, begun: Begun, work: Work) -> set[str] | None:
+def _apis(begun: Begun, work: Work) -> set[str] | None:
     """What a pull request is about: apis of seeds that it changes; of a bump, none but what it compares."""
     if begun.mode == "bump":
         return set()

@@ -11,15 +11,14 @@ from pydantic import ValidationError
 
 from bot.action.inputs import Inputs
 from bot.commands.handling import Listener
-from bot.github.auth import Auth, TokenAuth
 from bot.github.hub import Hub
-from bot.github.redaction import Secret
 from bot.issues.actions import Create
 from bot.issues.doing import Done, carry_out, look
 from bot.issues.filings import Filings
 from bot.issues.filings import merged as filings_merged
 from bot.issues.planning import Plan, Rules, plan
 from bot.jobs.answers import answered
+from bot.jobs.tokens import auth_elsewhere, auth_of
 from bot.jobs.upstream import Abroad, drafter, reviewed
 from bot.jobs.wanting import umbrellas, wanted
 from bot.state.place import FILINGS, Place, revise
@@ -47,7 +46,7 @@ def file_issues(
     """
     with open_store(state) as store:
         clusters, batches = wanted(store), umbrellas(store)
-    abroad = Abroad(inputs.upstream, _elsewhere(inputs), inputs.api_url)
+    abroad = Abroad(inputs.upstream, auth_elsewhere(inputs), auth_of(inputs), inputs.api_url)
     existing, gone = look(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
     heard = Listener(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
@@ -65,12 +64,6 @@ def file_issues(
     kept = revised(place, lambda now: filings_merged(_without_claims(now, run), mine), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]
     return Filed(kept, (*_notes(ours, done), *heard.problems, *filed_there, *there.problems))
-
-
-def _elsewhere(inputs: Inputs) -> Auth | None:
-    """Who files in other repositories."""
-    token = inputs.upstream_token
-    return TokenAuth(Secret(token.get_secret_value())) if token is not None else None
 
 
 def read(data: bytes) -> Filings:

@@ -6,9 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -57,12 +56,12 @@ class Job:
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
         """Passes on that the job is to stop: once, so that what was found is settled and kept."""
         asked = False
-        while (code := process.poll()) is None:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(TURN_SECONDS)
             if self.stopped() and not asked:
                 asked = True
                 process.send_signal(signal.SIGINT)
-            time.sleep(TURN_SECONDS)
-        return code
 
 
 def fuzz_job(

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 from bot.action.inputs import Inputs
 from bot.action.origin import pull_of
 from bot.github.hub import Hub
-from bot.github.redaction import Secret
 from bot.jobs.filing import file_issues
 from bot.jobs.intake import brought
 from bot.jobs.places import RESULTS
+from bot.jobs.tokens import keys_of
 from bot.pulls.telling import Links, tell
 from bot.state.keeping import keep
 from bot.state.place import Place
-from bot.state.private import Keys
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.opening import open_store
@@ -123,13 +122,6 @@ def _check_mode(event: Event, result: Result) -> None:
         )
 
 
-def keys_of(inputs: Inputs) -> Keys:
-    """Who private bugs are encrypted for, and who reads them."""
-    identity = inputs.private_identity
-    recipients = (inputs.private_recipient,) if inputs.private_recipient else ()
-    return Keys(recipients, None if identity is None else Secret(identity.get_secret_value()))
-
-
 def folders(root: Path) -> Iterator[Path]:
     """The folders with results below one, whichever way the artifacts were unpacked."""
     found = sorted(path for depth in range(DEEP) for path in root.glob(f"{'*/' * depth}{RESULTS}"))
@@ -156,8 +148,7 @@ def _night(
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
         files, refused = brought(shards, folder)
-        keys = keys_of(inputs)
-        night = keep(place, files, keys, folder / "state", clock)
+        night = keep(place, files, keys_of(inputs), folder / "state", clock)
         heard_again(night.public, result)
         filed = file_issues(inputs, event.repository, event.run, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]

@@ -20,10 +20,13 @@ from fuzz_core.store.store import Store
 
 
 class Abroad(NamedTuple):
-    """auth: who files elsewhere; None where nobody may. api_url: of that GitHub."""
+    """auth: who files elsewhere, None where nobody may; who files there may do nothing in our own repository, so that
+    has `home_auth`. api_url: of that GitHub.
+    """
 
     mode: Mode
     auth: Auth | None = None
+    home_auth: Auth | None = None
     api_url: str | None = None
 
 
@@ -49,6 +52,6 @@ def _tracker(abroad: Abroad, home: str) -> Callable[[str], Tracker]:
                 f"there is no token that may write to {repository}",
                 "a workflow's own token cannot: store one as a secret and give it as the input upstream-token",
             )
-        return Elsewhere.open(abroad.auth, repository, home, abroad.api_url)
+        return Elsewhere.open(abroad.auth, repository, home, abroad.api_url, home_auth=abroad.home_auth)
 
     return opened

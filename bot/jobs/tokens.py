@@ -1,0 +1,35 @@
+"""Who a job is to GitHub, and whose keys it holds, out of its inputs."""
+
+from __future__ import annotations
+
+from pydantic import SecretStr
+
+from bot.action.inputs import Inputs
+from bot.github.auth import AppAuth, Auth, TokenAuth
+from bot.github.redaction import Secret
+from bot.state.private import Keys
+from fuzz_core.ir.errors import UserError
+
+
+def auth_of(inputs: Inputs) -> Auth:
+    """Who writes to the user's own repository. Raises UserError where nobody may."""
+    if inputs.app_id is not None and inputs.app_private_key is not None:
+        return AppAuth(str(inputs.app_id), _secret(inputs.app_private_key))
+    if inputs.github_token is None:
+        raise UserError("there is no token", "add `github-token: ${{ github.token }}` to the step's inputs")
+    return TokenAuth(_secret(inputs.github_token))
+
+
+def auth_elsewhere(inputs: Inputs) -> Auth | None:
+    """Who files in the libraries' own repositories; None where nobody may."""
+    return None if inputs.upstream_token is None else TokenAuth(_secret(inputs.upstream_token))
+
+
+def keys_of(inputs: Inputs) -> Keys:
+    """Who private bugs are encrypted for, and who reads them."""
+    recipients = (inputs.private_recipient,) if inputs.private_recipient else ()
+    return Keys(recipients, None if inputs.private_identity is None else _secret(inputs.private_identity))
+
+
+def _secret(given: SecretStr) -> Secret:
+    return Secret(given.get_secret_value())
