@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from bot.github.editing import Editor
 from bot.github.errors import GaveUpError, RefusedError, UnsureError
 from bot.github.marker import Marker
 from bot.github.views import CommentView, IssueView
@@ -23,20 +24,11 @@ MARKED = 50
 MOVED = (301, 302, 307, 308)
 
 
-class Tracker(Protocol):
+class Tracker(Editor, Protocol):
     """What it takes of `bot.github.hub.Hub`."""
 
     def issues(self, label: str | None = None) -> list[IssueView]: ...
     def issue(self, number: int) -> IssueView | None: ...
-    def edit_issue(
-        self,
-        number: int,
-        *,
-        title: str | None = None,
-        body: str | None = None,
-        state: str | None = None,
-        state_reason: str | None = None,
-    ) -> IssueView: ...
     def create_issue(self, marker: Marker, title: str, body: str, labels: Sequence[str] = ()) -> IssueView: ...
     def add_labels(self, number: int, names: Iterable[str]) -> object: ...
     def ensure_labels(self, wanted: Mapping[str, tuple[str, str]]) -> object: ...

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
+from bot.github.editing import Editor
 from bot.github.errors import GaveUpError, UnsureError
 from bot.github.marker import Marker
 from bot.github.views import CommentView, EventView, IssueView
@@ -30,7 +31,7 @@ class Verified(NamedTuple):
     build: str = ""
 
 
-class Office(Protocol):
+class Office(Editor, Protocol):
     """What it takes of `bot.github.hub.Hub`."""
 
     def login(self) -> str: ...
@@ -39,15 +40,6 @@ class Office(Protocol):
     def permission(self, login: str) -> str: ...
     def remove_label(self, number: int, name: str) -> None: ...
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView: ...
-    def edit_issue(
-        self,
-        number: int,
-        *,
-        title: str | None = None,
-        body: str | None = None,
-        state: str | None = None,
-        state_reason: str | None = None,
-    ) -> IssueView: ...
 
 
 class Tracker(Protocol):

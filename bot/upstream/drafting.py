@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
+from bot.github.editing import Editor
 from bot.github.marker import Marker, marked
 from bot.github.views import IssueView, RepositoryView
 from bot.issues.filings import Draft, Filed, Filings
@@ -17,20 +18,11 @@ from fuzz_core.ir.errors import UserError
 from reports.text import bounded
 
 
-class Desk(Protocol):
+class Desk(Editor, Protocol):
     """What it takes of `bot.github.hub.Hub`."""
 
     def repository(self) -> RepositoryView: ...
     def create_issue(self, marker: Marker, title: str, body: str, labels: tuple[str, ...] = ()) -> IssueView: ...
-    def edit_issue(
-        self,
-        number: int,
-        *,
-        title: str | None = None,
-        body: str | None = None,
-        state: str | None = None,
-        state_reason: str | None = None,
-    ) -> IssueView: ...
     def remove_label(self, number: int, name: str) -> None: ...
     def ensure_labels(self, wanted: Mapping[str, tuple[str, str]]) -> None: ...
 
