@@ -9,12 +9,12 @@ ARG BASE=python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028
 ARG RUNNER=ghcr.io/actions/actions-runner:2.336.0@sha256:a1919047b038c38871d667c58cfdc7a878452711ab1212fb6036188f27a7ab16
 
 FROM ${BASE} AS base
-# Further Debian packages: `g++` for libraries that compile at run time.
-ARG PACKAGES=""
+# Libraries that compile at run time need a compiler; instead of it, or beside it, further Debian packages.
+ARG PACKAGES="g++"
 # gdb brings the libraries that a foreign Python needs. Targets may lie in root's home: it lets others pass, not look.
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends gdb ${PACKAGES} \
-        $(command -v python3 > /dev/null || echo python3 python3-venv) \
+        $(command -v python3 > /dev/null || echo python3 python3-dev python3-venv) \
     && rm -rf /var/lib/apt/lists/* \
     && chmod 0711 /root
 
@@ -49,11 +49,11 @@ ENTRYPOINT ["python", "-m", "fuzz_core.cli"]
 
 # One job, then gone: `--jitconfig` is what GitHub gives for a single use (docs/sandbox.md).
 FROM ${RUNNER} AS runner
-ARG PACKAGES=""
+ARG PACKAGES="g++"
 USER root
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-        gdb git python3 python3-venv ${PACKAGES} \
+        gdb git python3 python3-dev python3-venv ${PACKAGES} \
     && rm -rf /var/lib/apt/lists/*
 USER runner
 ENTRYPOINT ["/home/runner/run.sh"]

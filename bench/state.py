@@ -16,7 +16,6 @@ from bot.state.packing import pack, parts, unpack
 from fuzz_core.campaign.splitting import joined, split
 from fuzz_core.store.intake import take_in
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.vetting import Vetting
 
 MIB = 1 << 20
 T = TypeVar("T")
@@ -46,11 +45,9 @@ def _one(path: Path, copy: Path, folder: Path) -> None:
 
 
 def _together(copies: list[Path], folder: Path) -> None:
-    vetting = Vetting()
-    _timed("know the base", lambda: vetting.knows(copies[0]))
     clean = [folder / f"clean-{number}.db" for number in range(1, len(copies))]
     for path, to in zip(copies[1:], clean, strict=True):
-        _timed(f"take in {path.stem}, the base known", partial(take_in, path, to, vetting))
+        _timed(f"take in {path.stem}, the base known", partial(take_in, path, to, copies[0]))
     with open_store(copies[0]) as store:
         merged = _timed(f"merge {len(clean)} shards", lambda: joined(store, clean))
     print(f"  {dict(merged.rows)}")

@@ -27,8 +27,11 @@ MEANINGS = {
     "inductor": "`torch.compile` with inductor",
     "onednn-off": "without oneDNN",
     "threads": "with one thread",
+    "fused": "with its arguments computed in the same fused operator",
     "function": "inside `tf.function`",
     "xla": "compiled by XLA (`jit_compile=True`)",
+    "program": "the whole program, each block of which works by itself",
+    "training": "the gradients of what the model trains",
     "cuda": "the same call on a CUDA device",
     "cuda-nocudnn": "on a CUDA device without cuDNN",
 }

@@ -17,7 +17,7 @@ from reports.case import MEANINGS, Case
 from reports.markdown import environment
 from reports.text import BODY, SPAN, TITLE, bounded, call_of, clipped, fitting, happened, one_line, title
 
-FORMS = {"torch": "torch.md.j2", "tensorflow": "tensorflow.md.j2"}
+FORMS = {"torch": "torch.md.j2", "tensorflow": "tensorflow.md.j2", "jittor": "jittor.md.j2"}
 OTHER_FORM = "library.md.j2"
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
 SECURITY = {
@@ -154,7 +154,13 @@ _HEADINGS = {
         "GCC/compiler version", "CUDA/cuDNN version", "GPU model and memory", "Current behavior?",
         "Standalone code to reproduce the issue", "Relevant log output",
     ),
+    "jittor": (
+        "问题描述 / Describe the bug", "复现步骤 / Steps to reproduce", "完整日志 / Full log",
+        "期望行为 / Expected behavior", "操作系统 / Operating System", "Jittor 版本 / Jittor version",
+        "Python 版本 / Python version", "GPU 环境 / GPU",
+    ),
 }  # fmt: skip
+_FULL_LOG = {"jittor"}
 
 
 def missing_parts(text: str, library: str) -> list[str]:
@@ -164,6 +170,8 @@ def missing_parts(text: str, library: str) -> list[str]:
     """
     missing = [part for part, there in _COMMON.items() if not there(text)]
     missing += [f"the field {name!r}" for name in _HEADINGS.get(library, ()) if f"\n### {name}\n" not in text]
+    if library in _FULL_LOG and "As recorded when it was confirmed" in text:
+        missing.append("the full log (--run gives it)")
     compares = re.search(r"Compared by\b", text) is not None
     judged = re.search(r"wrong (?:result|gradient)|NaN or infinity out of", text.partition("\n")[0])
     return missing + (["by which rules results were compared"] if judged and not compares else [])

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
+from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.outcome import Outcome
 
 BODY = 65_536
@@ -104,7 +105,7 @@ def happened(kind: str, outcome: Outcome) -> str:
     if outcome.kind == "signal":
         name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
         return ": ".join(part for part in (name, _check(outcome.text)) if part)
-    first = _SOURCE_PLACE.sub(" ", outcome.text.strip()[: TITLE * 10].partition("\n")[0]).strip(" .")
+    first = _SOURCE_PLACE.sub(" ", reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]).strip(" .")
     # Of modes that disagree the text says it all; the name is that of one mode's exception.
     name = "" if kind == "inconsistent" else outcome.name
     return ": ".join(part for part in (name, first) if part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import sysconfig
 import venv
@@ -58,6 +59,14 @@ def torch_python() -> Path:
 def tensorflow_python() -> Path:
     """An interpreter with TensorFlow 2.21.0, keras and pytest."""
     return _interpreter("tensorflow-cpu==2.21.0")
+
+
+@pytest.fixture(scope="session")
+def jittor_python() -> Path:
+    """An interpreter with Jittor 1.3.11.0, its core compiled."""
+    if shutil.which("g++") is None:
+        pytest.skip("no C++ compiler (g++), which Jittor compiles itself with: install the package g++")
+    return _interpreter("jittor==1.3.11.0")
 
 
 @pytest.fixture(scope="session")

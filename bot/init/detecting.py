@@ -13,12 +13,15 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import libraries
 
 NIGHTS = {"torch": "torch-nightly", "tensorflow": "tf-nightly-cpu"}
-"""What a library's newest build is called; of others, their own name is."""
+"""What a library's newest build is called. Of others it is their own name, which means the newest release."""
 MOST_FILES, MOST_FOLDERS, HEAD_BYTES = 5_000, 3, 64 << 10
 _NOT_OURS = re.compile(r"\..*|node_modules|site-packages|__pycache__|build|dist|venv|env|third_party|vendor")
 _IMPORT = re.compile(rb"^\s*(?:import|from)\s+([A-Za-z_]\w*)", re.MULTILINE)
 _TEST = re.compile(r"test_.*\.py|.*_test\.py")
-_ALSO = {"keras": "tensorflow", "torchvision": "torch", "torchaudio": "torch", "lightning": "torch"}
+_ALSO = {
+    "keras": "tensorflow", "torchvision": "torch", "torchaudio": "torch", "lightning": "torch",
+    "jittor_utils": "jittor", "jittor_geometric": "jittor", "jdet": "jittor",
+}  # fmt: skip
 
 
 class Found(NamedTuple):

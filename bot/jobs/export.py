@@ -82,13 +82,13 @@ def _apis(begun: Begun, work: Work) -> set[str] | None:
 def _figures(work: Work, bumped: dict[str, Any], seconds: float) -> Figures:
     answer = work.answer("run")
     ran = answer if isinstance(answer, dict) else {}
-    fuzz, compared = ran.get("fuzz", {}), ran.get("baseline", {}).get("tests", 0)
+    fuzz, models, compared = ran.get("fuzz", {}), ran.get("models", {}), ran.get("baseline", {}).get("tests", 0)
     return Figures(
         seconds=max(seconds, 0.0),
-        tests=fuzz.get("tests", 0) + compared + bumped.get("tests", 0),
+        tests=fuzz.get("tests", 0) + models.get("tests", 0) + compared + bumped.get("tests", 0),
         apis=fuzz.get("apis", 0),
         seeds=ran.get("seeds", 0) or bumped.get("traced", {}).get("tests", 0),
-        findings=fuzz.get("kept", 0),
+        findings=fuzz.get("kept", 0) + models.get("kept", 0),
         pending=ran.get("triage", {}).get("left", 0),
     )
 

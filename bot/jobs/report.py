@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.action.inputs import Inputs
 from bot.action.origin import pull_of
+from bot.github.errors import GaveUpError, RefusedError, UnsureError
 from bot.github.hub import Hub
+from bot.issues.labels import LABELS
 from bot.jobs.filing import file_issues
 from bot.jobs.intake import brought
 from bot.jobs.places import RESULTS
@@ -147,9 +151,27 @@ def _night(
 ) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
-        files, refused = brought(shards, folder)
-        night = keep(place, files, keys_of(inputs), folder / "state", clock)
-        heard_again(night.public, result)
+        with _labels_made(hub, bool(result.bugs and inputs.max_new_issues)):
+            files, refused = brought(shards, folder)
+            night = keep(place, files, keys_of(inputs), folder / "state", clock)
+            heard_again(night.public, result)
         filed = file_issues(inputs, event.repository, event.run, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
     return (*refused, *night.problems, *dropped, *filed.notes)
+
+
+@contextmanager
+def _labels_made(hub: Hub, wanted: bool) -> Iterator[None]:
+    """Makes missing labels while something else is done that asks GitHub for nothing: one a second, as it wants it.
+
+    What fails here is met again where the labels are needed, and said there.
+    """
+
+    def make() -> None:
+        with suppress(GaveUpError, RefusedError, UnsureError):
+            hub.ensure_labels(LABELS)
+
+    with ThreadPoolExecutor(1, "labels") as beside:
+        if wanted:
+            beside.submit(make)
+        yield

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +40,9 @@ class Chance(NamedTuple):
 class Branch:
     """A branch of a repository as a place for the state. No work tree is touched: objects are made one by one.
 
-    confidential: the repository is a private one for this purpose, so what may be private lies there as it is.
+    What was fetched or pushed once is kept in a scratch repository for as long as this object lives, so it does not
+    travel again. confidential: the repository is a private one for this purpose, so what may be private lies there as
+    it is.
     """
 
     def __init__(self, remote: Remote, chance: Chance, name: str = BRANCH, confidential: bool = False) -> None:
@@ -47,14 +51,35 @@ class Branch:
         self.remote, self.chance, self.name = remote, chance, name
         self.ref = f"refs/heads/{name}"
         self.confidential = confidential
+        self._last: Snapshot | None = None
+
+    @cached_property
+    def _git(self) -> Git:
+        folder = tempfile.mkdtemp(prefix="nightfuzz-state-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Git(Path(folder) / "repository.git", self.remote)
 
     def load(self) -> Snapshot | None:
         """What the branch holds; None where there is no such branch.
 
         Raises UserError: unreachable, no permission, or a branch that nightfuzz has not written.
         """
-        with self._scratch() as git:
-            return self._load(git)
+        for tried in range(TRIES):
+            commit = self._seen(self.ref)
+            if commit is None:
+                return None
+            if self._last is not None and self._last.version == commit:
+                return self._last
+            done = self._git.run(
+                "fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", self.remote.url, commit
+            )
+            if done.code == 0:
+                self._last = self._read(commit)
+                return self._last
+            self._refuse_denied(done)
+            # It was replaced between the two calls, or the connection broke.
+            self._wait(tried)
+        raise UserError(f"cannot fetch the branch {self.name}: {done.said}", "run the job again once GitHub is back")
 
     def store(self, build: Build, message: str) -> Snapshot:
         """Puts files on the branch in place of what is there: where somebody else was faster, `build` gets theirs.
@@ -62,16 +87,16 @@ class Branch:
         message: the subject of the commit. Raises UserError: unreachable, no permission, a foreign branch, or others
         were faster each time.
         """
-        with self._scratch() as git:
-            for tried in range(TRIES):
-                before = self._load(git)
-                files = marked(build(before))
-                if before is not None and before.files == files:
-                    return before
-                commit = self._commit(git, files, message)
-                if self._push(git, commit, self.ref, before.version if before else ""):
-                    return Snapshot(files, commit)
-                self._wait(tried)
+        for tried in range(TRIES):
+            before = self.load()
+            files = marked(build(before))
+            if before is not None and before.files == files:
+                return before
+            commit = self._commit(files, message)
+            if self._push(commit, self.ref, before.version if before else ""):
+                self._last = Snapshot(files, commit)
+                return self._last
+            self._wait(tried)
         remedy = "let only one workflow run at a time write the state: the `concurrency` group of the caller does that"
         raise UserError(
             f"the branch {self.name} changed each of the {TRIES} times that it was about to be written", remedy
@@ -80,41 +105,20 @@ class Branch:
     def set_aside(self, snapshot: Snapshot) -> str:
         """Keeps the files of a snapshot on a branch of their own, named by what is in it; returns its name."""
         name = f"{BROKEN}-{snapshot.version[:12]}"
-        with self._scratch() as git:
-            commit = self._commit(git, snapshot.files, "A state that could not be read")
-            ref = f"refs/heads/{name}"
-            if self._seen(git, ref) is None:
-                self._push(git, commit, ref, "")
+        commit = self._commit(snapshot.files, "A state that could not be read")
+        ref = f"refs/heads/{name}"
+        if self._seen(ref) is None:
+            self._push(commit, ref, "")
         return f"branch {name}"
-
-    @contextmanager
-    def _scratch(self) -> Iterator[Git]:
-        with tempfile.TemporaryDirectory(prefix="nightfuzz-state-") as folder:
-            yield Git(Path(folder) / "repository.git", self.remote)
 
     def _wait(self, tried: int) -> None:
         longest = min(FIRST_SECONDS * 2**tried, LONGEST_SECONDS)
         self.chance.sleep(longest * (0.5 + self.chance.jitter() / 2))
 
-    def _load(self, git: Git) -> Snapshot | None:
-        for tried in range(TRIES):
-            commit = self._seen(git, self.ref)
-            if commit is None:
-                return None
-            done = git.run(
-                "fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", self.remote.url, commit
-            )
-            if done.code == 0:
-                return self._read(git, commit)
-            self._refuse_denied(done)
-            # It was replaced between the two calls, or the connection broke.
-            self._wait(tried)
-        raise UserError(f"cannot fetch the branch {self.name}: {done.said}", "run the job again once GitHub is back")
-
-    def _seen(self, git: Git, ref: str) -> str | None:
+    def _seen(self, ref: str) -> str | None:
         """The commit that the remote has under a name now."""
         for tried in range(TRIES):
-            done = git.run("ls-remote", "--refs", self.remote.url, ref)
+            done = self._git.run("ls-remote", "--refs", self.remote.url, ref)
             if done.code == 0:
                 found = [line.split("\t") for line in done.output.decode("utf-8", "replace").splitlines()]
                 return next((commit for commit, name in found if name == ref), None)
@@ -128,26 +132,27 @@ class Branch:
         if _DENIED.search(done.said):
             raise UserError(f"no access to the branch {self.name}: {done.said}", _WRITE)
 
-    def _read(self, git: Git, commit: str) -> Snapshot:
-        entries = list(_entries(git.call("ls-tree", "-r", "-z", "-l", "--full-tree", commit)))
+    def _read(self, commit: str) -> Snapshot:
+        entries = list(_entries(self._git.call("ls-tree", "-r", "-z", "-l", "--full-tree", commit)))
         where = f"the branch {self.name}"
         for mode, kind, _, _, name in entries:
             if mode != "100644" or kind != "blob":
                 raise UserError(f"{where} has a link, program or submodule: {name[:100]!r}", FOREIGN)
         checked(((name, int(size)) for _, _, _, size, name in entries), where)
-        files = {name: git.call("cat-file", "blob", blob) for _, _, blob, _, name in entries}
+        files = {name: self._git.call("cat-file", "blob", blob) for _, _, blob, _, name in entries}
         if not is_ours(files):
             raise UserError(f"{where} is there already, and nightfuzz has not written it", FOREIGN)
         return Snapshot(files, commit)
 
-    def _commit(self, git: Git, files: Files, message: str) -> str:
+    def _commit(self, files: Files, message: str) -> str:
         now = self.chance.clock()
-        tree = self._tree(
-            git, {name: _said(git.call("hash-object", "-w", "--stdin", given=data)) for name, data in files.items()}
-        )
-        return _said(git.call("commit-tree", tree, given=message.encode(), at=now))
+        blobs = {
+            name: _said(self._git.call("hash-object", "-w", "--stdin", given=data)) for name, data in files.items()
+        }
+        tree = self._tree(blobs)
+        return _said(self._git.call("commit-tree", tree, given=message.encode(), at=now))
 
-    def _tree(self, git: Git, blobs: dict[str, str]) -> str:
+    def _tree(self, blobs: dict[str, str]) -> str:
         folders: dict[str, dict[str, str]] = {}
         for name, blob in blobs.items():
             folder, _, rest = name.rpartition("/")
@@ -155,18 +160,18 @@ class Branch:
         top = [f"100644 blob {blob}\t{name}\0" for name, blob in folders.pop("", {}).items()]
         for folder, inside in folders.items():
             listed = "".join(f"100644 blob {blob}\t{name}\0" for name, blob in inside.items())
-            top.append(f"040000 tree {_said(git.call('mktree', '-z', given=listed.encode()))}\t{folder}\0")
-        return _said(git.call("mktree", "-z", given="".join(top).encode()))
+            top.append(f"040000 tree {_said(self._git.call('mktree', '-z', given=listed.encode()))}\t{folder}\0")
+        return _said(self._git.call("mktree", "-z", given="".join(top).encode()))
 
-    def _push(self, git: Git, commit: str, ref: str, expected: str) -> bool:
+    def _push(self, commit: str, ref: str, expected: str) -> bool:
         """Whether the name now stands for the commit; False where it stood for something else than was expected.
 
         A connection may break after the push took effect, so the remote is asked rather than git's words read.
         """
         lease = f"--force-with-lease={ref}:{expected}"
         for tried in range(TRIES):
-            done = git.run("push", "--quiet", "--porcelain", lease, self.remote.url, f"{commit}:{ref}")
-            there = commit if done.code == 0 else self._seen(git, ref)
+            done = self._git.run("push", "--quiet", "--porcelain", lease, self.remote.url, f"{commit}:{ref}")
+            there = commit if done.code == 0 else self._seen(ref)
             if there == commit or (there or "") != expected:
                 return there == commit
             self._refuse_denied(done)

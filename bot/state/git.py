@@ -129,7 +129,8 @@ def _settings(remote: Remote) -> Sequence[tuple[str, str]]:
     settings = [("fetch.fsckObjects", "true"), ("protocol.allow", "never"), ("gc.auto", "0"), ("credential.helper", "")]
     settings += [(f"protocol.{scheme}.allow", "always") for scheme in SCHEMES]
     settings += [("core.hooksPath", os.devnull), ("core.askPass", ""), ("http.lowSpeedLimit", "1000")]
-    settings += [("http.lowSpeedTime", "60")]
+    # What is large is packed or encrypted already.
+    settings += [("http.lowSpeedTime", "60"), ("core.compression", "0")]
     if remote.token is not None:
         basic = Secret(b64encode(f"x-access-token:{remote.token.reveal()}".encode()).decode())
         settings.append((f"http.{remote.url}.extraHeader", f"Authorization: Basic {basic.reveal()}"))

@@ -12,13 +12,13 @@ from bot.state import private
 from bot.state.packing import pack, parts, unpack
 from bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
 from bot.state.private import Keys, Opened
+from bot.state.taking import taken_in
 from fuzz_core.campaign.splitting import Split, joined, split
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.intake import look_over, take_in
+from fuzz_core.store.intake import look_over
 from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.thinning import thin
-from fuzz_core.store.vetting import Vetting
 
 OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
 
@@ -95,29 +95,30 @@ def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
 
 
 class _Shards:
-    """Shards as state files of our own making: made once, however often the place is written by others meanwhile."""
+    """Shards as state files of our own making, to be merged into the state of the place."""
 
     def __init__(self, brought: Brought, folder: Path) -> None:
         self.brought, self.folder = brought, folder
-        self.vetting = Vetting()
         self.states: list[Path] = []
         self.dropped: Counter[str] = Counter()
         self.problems: list[str] = []
-        self._taken = False
+        self._base: list[bytes] | None = None
 
-    def take(self, base: Path) -> None:
-        """base: the state of the place: what shards have from there is not looked at again."""
-        if self._taken:
+    def take(self, base: Path, packed: list[bytes]) -> None:
+        """Once for each state of the place that they are merged into.
+
+        base: that state, which nobody has open; what shards have from there is sound. packed: the same, packed.
+        """
+        if self._base == packed:
             return
-        self._taken = True
-        self.vetting.knows(base)
-        for number, path in enumerate(self.brought.states):
-            clean = self.folder / f"shard-{number}.db"
-            try:
-                self.dropped.update(take_in(path, clean, self.vetting).dropped)
-                self.states.append(clean)
-            except UserError as error:
-                self.problems.append(f"shard {number + 1} is left out: {error.problem}")
+        self._base, self.states, self.dropped, self.problems = packed, [], Counter(), []
+        clean = [self.folder / f"shard-{number}.db" for number in range(len(self.brought.states))]
+        for number, told in enumerate(taken_in(self.brought.states, clean, base)):
+            self.dropped.update(told.dropped)
+            if told.problem:
+                self.problems.append(f"shard {number + 1} is left out: {told.problem}")
+            else:
+                self.states.append(clean[number])
 
 
 class _Evening:
@@ -132,9 +133,11 @@ class _Evening:
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
         sealed = {**private.blobs(own), **private.sealed(self.shards.brought.sealed, self.clock())}
+        # A state of an earlier nightfuzz, or none, becomes one of the newest schema.
+        open_store(whole, clock=self.clock).close()
+        self.shards.take(whole, parts(own))
+        self.problems += self.shards.problems
         with open_store(whole, clock=self.clock) as store:
-            self.shards.take(whole)
-            self.problems += self.shards.problems
             opened = self._opened(sealed)
             joined(store, [*had, *opened.states])
             merged = joined(store, self.shards.states)
@@ -157,7 +160,7 @@ class _Evening:
     def _opened(self, sealed: Files) -> Opened:
         if self.keys.identity is None:
             return Opened((), sealed, ())
-        opened = private.opened(sealed, self.keys.identity, self.folder, self.shards.vetting)
+        opened = private.opened(sealed, self.keys.identity, self.folder)
         self.problems += opened.problems
         return opened
 

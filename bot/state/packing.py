@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-import lzma
 from collections.abc import Iterator
 from pathlib import Path
+
+from zstandard import ZstdCompressionParameters, ZstdCompressor, ZstdDecompressor, ZstdError, frame_content_size
 
 from bot.state.place import STATE, TOO_LARGE, Files
 from fuzz_core.ir.errors import UserError
 
-# Targets of one library repeat each other: a window as large as this finds that, for a few seconds more.
-WINDOW, LEAST = 64 << 20, 1 << 16
-PRESET = 1
+# Targets of one library repeat each other: a window as large as this finds that. It is the largest that `zstd -d`
+# takes without being asked, and what a reader needs of memory.
+WINDOW_LOG = 27
+LEVEL = 9
 # GitHub warns from 50 MiB on and refuses files from 100 MiB on.
 PART = 45 << 20
 MAX_BYTES = 2 << 30
-MEMORY = 256 << 20
 CHUNK = 1 << 20
 REMEDY = "the copy that is kept aside may be mended; nightfuzz begins anew without it"
 
 
 def pack(path: Path, name: str = STATE) -> dict[str, bytes]:
-    """The file, compressed, as parts `state.db.xz`, `state.db.xz.1`, … that every place takes.
+    """The file, compressed, as parts `state.db.zst`, `state.db.zst.1`, … that every place takes.
 
     Raises UserError for one that `unpack` would refuse.
     """
     if path.stat().st_size > MAX_BYTES:
         raise UserError(f"the state is larger than {MAX_BYTES >> 20} MiB", TOO_LARGE)
-    content = path.read_bytes()
-    window = min(WINDOW, max(len(content), LEAST))
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": PRESET, "dict_size": window}]
-    packed = lzma.compress(content, check=lzma.CHECK_SHA256, filters=filters)
-    starts = range(0, max(len(packed), 1), PART)
+    packed = compressed(path.read_bytes())
+    starts = range(0, len(packed), PART)
     return {_part(name, number): packed[start : start + PART] for number, start in enumerate(starts)}
+
+
+def compressed(content: bytes) -> bytes:
+    """One frame of Zstandard with its size and a checksum, as `expanded` reads it back."""
+    settings = ZstdCompressionParameters.from_level(
+        LEVEL, window_log=WINDOW_LOG, enable_ldm=True, write_checksum=True, write_content_size=True, threads=-1
+    )
+    return ZstdCompressor(compression_params=settings).compress(content)
 
 
 def _part(name: str, number: int) -> str:
@@ -64,20 +70,19 @@ def expanded(packed: bytes, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def _unpacked(packed: list[bytes], max_bytes: int) -> Iterator[bytes]:
-    """A megabyte at a time: a bomb is noticed before it has gone off."""
-    reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)
+    """A megabyte at a time, whatever the frame says of itself: a bomb is noticed before it has gone off."""
     size = 0
     try:
-        for data in packed:
-            left = data
-            while not reader.eof and (left or not reader.needs_input):
-                chunk = reader.decompress(left, max_length=CHUNK)
-                left = b""
-                size += len(chunk)
-                if size > max_bytes:
-                    raise UserError(f"the packed state unpacks to more than {max_bytes >> 20} MiB", REMEDY)
-                yield chunk
-    except lzma.LZMAError as error:
+        whole = b"".join(packed)
+        told = frame_content_size(whole)
+        reader = ZstdDecompressor(max_window_size=1 << WINDOW_LOG).stream_reader(whole, read_across_frames=True)
+        while chunk := reader.read(CHUNK):
+            size += len(chunk)
+            if size > max_bytes:
+                raise UserError(f"the packed state unpacks to more than {max_bytes >> 20} MiB", REMEDY)
+            yield chunk
+    except ZstdError as error:
         raise UserError(f"the packed state is damaged ({error})", REMEDY) from error
-    if not reader.eof or reader.unused_data:
+    # A reader takes the end of what it is given for the end of the frame.
+    if size != told:
         raise UserError("the packed state is damaged (it is cut short, or something follows it)", REMEDY)

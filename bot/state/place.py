@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 from fuzz_core.ir.errors import UserError
 
 Files = Mapping[str, bytes]
-STATE, FILINGS = "state.db.xz", "filings.json"
-PLAIN = "private.db.xz"
+STATE, FILINGS = "state.db.zst", "filings.json"
+PLAIN = "private.db.zst"
 FINGERPRINTS, README, MARKER = "private.fingerprints", "README.md", "nightfuzz-state.json"
 PRIVATE = "private/"
 SCHEMA = "nightfuzz-state/1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import lzma
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -14,11 +13,10 @@ from typing import NamedTuple
 import pyrage  # type: ignore[import-untyped]
 
 from bot.github.redaction import Secret
-from bot.state.packing import expanded
+from bot.state.packing import compressed, expanded
 from bot.state.place import MAX_FILE, PRIVATE, Files
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
-from fuzz_core.store.vetting import Vetting
 
 MAX_BLOBS = 200
 MAX_BYTES = 256 << 20
@@ -61,7 +59,7 @@ def encrypt(path: Path, recipients: Sequence[str]) -> bytes:
     if not recipients:
         raise UserError("no one to encrypt private findings for", "give a public key: `age-keygen` makes a pair")
     keys = [_recipient(each) for each in recipients]
-    return bytes(pyrage.encrypt(lzma.compress(path.read_bytes(), preset=1), keys))
+    return bytes(pyrage.encrypt(compressed(path.read_bytes()), keys))
 
 
 def _recipient(text: str) -> pyrage.x25519.Recipient:
@@ -137,7 +135,7 @@ def bounded(parts: Files) -> Kept:
     return Kept(kept, tuple(problems))
 
 
-def opened(parts: Files, identity: Secret, folder: Path, vetting: Vetting) -> Opened:
+def opened(parts: Files, identity: Secret, folder: Path) -> Opened:
     """Private parts, by whoever holds the key. They come from untrusted jobs: each is checked like a state file."""
     states: list[Path] = []
     unread: dict[str, bytes] = {}
@@ -151,7 +149,7 @@ def opened(parts: Files, identity: Secret, folder: Path, vetting: Vetting) -> Op
             problems.append(f"{name}: {error.problem}")
             continue
         try:
-            take_in(raw, clean, vetting)
+            take_in(raw, clean)
             states.append(clean)
         except UserError as error:
             problems.append(f"{name} is left out: {error.problem}")

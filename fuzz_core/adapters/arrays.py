@@ -1,18 +1,67 @@
-"""Dense arrays as descriptions: small ones keep their elements, large ones their range."""
+"""Dense arrays as descriptions, small ones with their elements, large ones with their range; and back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from fuzz_core.ir.drawing import pack
+from fuzz_core.adapters.base import MAX_ELEMENTS
+from fuzz_core.adapters.masters import Masters
+from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.errors import Undescribable
+from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Tensor
 
 KEPT_FLOATS = 64
 KEPT_INTEGERS = 1024
+MAX_COPIED = 1024
+# The dtypes of numpy itself, by name.
+NUMPY_DTYPES: Mapping[str, Any] = {
+    name: np.dtype(dtype.storage) for name, dtype in DTYPES.items() if name == dtype.storage
+}
+
+
+class Arrays:
+    """Arrays with exactly the elements of `fuzz_core.ir.drawing`, row-major, whatever the strides.
+
+    dtypes: by name, the numpy dtype of an array that becomes a tensor of the library. An array of container `ndarray`
+    stays one, in the storage type of its dtype, whether or not the library has that.
+    """
+
+    def __init__(self, dtypes: Mapping[str, Any] = NUMPY_DTYPES) -> None:
+        self.dtypes = dtypes
+        self.masters: Masters[Any] = Masters(self._drawn)
+
+    def of(self, tensor: Tensor) -> Any:
+        """A new array. Raises BuildError above MAX_ELEMENTS or for an absent dtype."""
+        return self.masters.of(tensor).copy() if tensor.size <= MAX_COPIED else self._drawn(tensor)
+
+    def _drawn(self, tensor: Tensor) -> Any:
+        if tensor.size > MAX_ELEMENTS:
+            raise BuildError(f"{tensor.size} elements are more than {MAX_ELEMENTS}")
+        if tensor.container != "ndarray" and tensor.dtype not in self.dtypes:
+            raise BuildError(f"no dtype {tensor.dtype} in this target")
+        array = elements(tensor).reshape(tensor.shape)
+        if tensor.container == "ndarray" or array.dtype == self.dtypes[tensor.dtype]:
+            return array
+        with np.errstate(all="ignore"):
+            return array.astype(self.dtypes[tensor.dtype])
+
+
+def leaves(result: Any, array: Callable[[Any], Any]) -> list[Any]:
+    """The tensors and numbers of a result in order, as arrays; None for what is neither.
+
+    array: of a tensor, its numpy array; None for other values.
+    """
+    if isinstance(result, dict):
+        return [leaf for key in sorted(result, key=repr) for leaf in leaves(result[key], array)]
+    if isinstance(result, list | tuple):
+        return [leaf for item in result for leaf in leaves(item, array)]
+    if isinstance(result, bool | int | float | complex | np.ndarray | np.generic):
+        return [np.asarray(result)]
+    return [array(result)]
 
 
 def describe_array(array: Any, container: str) -> Tensor:

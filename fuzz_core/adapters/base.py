@@ -8,9 +8,10 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from fuzz_core.adapters.dialect import load_half
+from fuzz_core.adapters.models import Models
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.values import Ref, Tensor, Value
+from fuzz_core.ir.values import Invocation, Ref, Tensor, Value
 
 MAX_ELEMENTS = 1 << 22
 # What one process may have of each GPU: room for any test below the element cap, and for several workers beside it.
@@ -25,6 +26,20 @@ class Listed(NamedTuple):
     api: Api
     found: Any
     owner: Any
+
+
+class Examples(NamedTuple):
+    """What generic tests try on a library, so that a new one is tested the moment that it exists.
+
+    calls: invocations that succeed; each way applies to one of them at least. random: an expression that draws
+    numbers. switch: one that changes something global of the library. Both use the dialect's imports, and are empty
+    where the library has no such thing. least_rank: how few dimensions a tensor can have.
+    """
+
+    calls: tuple[Invocation, ...] = ()
+    random: str = ""
+    switch: str = ""
+    least_rank: int = 0
 
 
 class Adapter(Protocol):
@@ -74,6 +89,9 @@ class Adapter(Protocol):
     def enter(self, mode: str) -> str:
         """Switches the library to a device's mode and returns the device name to build arguments on."""
 
+    def finish(self, result: Any) -> None:
+        """Has what a call has only promised computed, so that errors and costs belong to it. Raises what it raises."""
+
     def synchronise(self, mode: str) -> None:
         """Waits for a device's work, so that an error belongs to its call."""
 
@@ -98,10 +116,17 @@ class Adapter(Protocol):
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """(name, code) of seeds from the library's own test databases in the wheel, if it has any."""
 
+    def models(self) -> Models:
+        """What running model programs needs, in a process that will run some."""
+
+    def examples(self) -> Examples:
+        """What generic tests try."""
+
 
 ADAPTERS: dict[str, str] = {
     "torch": "fuzz_core.adapters.pytorch.adapter:TorchAdapter",
     "tensorflow": "fuzz_core.adapters.tensorflow.adapter:TensorFlowAdapter",
+    "jittor": "fuzz_core.adapters.jittor.adapter:JittorAdapter",
 }
 
 

@@ -106,6 +106,8 @@ class Builder:
         """A call of the library's, on the clock."""
         began = self.clock()
         try:
-            return function(*args, **keywords)
+            result = function(*args, **keywords)
+            self.adapter.finish(result)
+            return result
         finally:
             self.inside += self.clock() - began

@@ -43,11 +43,27 @@ class Way(NamedTuple):
     imports: tuple[str, ...] = ()
 
 
+class Around(NamedTuple):
+    """A mode of whole model programs as text: statements in front of a program and behind it, which raise
+    AssertionError where what the mode says does not hold."""
+
+    before: str
+    after: str = ""
+
+
+NEVER = re.compile(r"(?!)")
+
+
 class Dialect(Protocol):
     """The textual half of a library's adapter. `strided`: whether its tensors have strides and requires_grad.
 
-    ways: the modes that a script can show, by name. poisons: errors of a device after which no call of the same process
-    can be judged.
+    ways: the modes that a script can show, by name; programs: those of model programs. poisons: errors of a device
+    after which no call of the same process can be judged. lazy: results are computed when they are looked at.
+    environment: variables that its processes need.
+    verbose: variables that make it say all that its maintainers ask for.
+    compiled: the variable that names a folder for what it compiles while it runs; empty where it compiles nothing.
+    caught: what a process says that catches a signal itself, `number` which one (SIGSEGV without). miscompiled:
+    what an error says when a compiler has refused what the library has written.
     """
 
     library: str
@@ -58,7 +74,14 @@ class Dialect(Protocol):
     poisons: re.Pattern[str]
     native_modules: re.Pattern[str]
     strided: bool
+    lazy: bool
+    environment: Mapping[str, str]
+    verbose: Mapping[str, str]
+    compiled: str
+    caught: re.Pattern[str]
+    miscompiled: re.Pattern[str]
     ways: Mapping[str, Way]
+    programs: Mapping[str, Around]
 
     def tensor(self, tensor: Tensor) -> str:
         """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""
@@ -70,9 +93,22 @@ class Dialect(Protocol):
         """A statement that seeds the library's global random streams."""
 
 
+class Eager:
+    """The part of a dialect that says nothing special: calls are executed when they are made, by what was compiled."""
+
+    lazy = False
+    environment: Mapping[str, str] = {}
+    verbose: Mapping[str, str] = {}
+    compiled = ""
+    caught = NEVER
+    miscompiled = NEVER
+    programs: Mapping[str, Around] = {}
+
+
 DIALECTS: dict[str, str] = {
     "torch": "fuzz_core.adapters.pytorch.dialect:TorchDialect",
     "tensorflow": "fuzz_core.adapters.tensorflow.dialect:TensorFlowDialect",
+    "jittor": "fuzz_core.adapters.jittor.dialect:JittorDialect",
 }
 
 

@@ -75,23 +75,23 @@ def element(value: Any, dtype: str) -> str:
 
 
 def _float(value: float, dtype: str) -> str:
-    wanted = _rounded(value, dtype)
-    if not math.isfinite(wanted):
-        return literal(wanted)
-    for digits in range(1, 17):
-        shorter = float(f"{wanted:.{digits}g}")
-        if _rounded(shorter, dtype) == wanted:
-            return repr(shorter)
-    return repr(wanted)
+    with np.errstate(over="ignore"):
+        wanted = _rounded(value, dtype)
+        if not math.isfinite(wanted):
+            return literal(wanted)
+        for digits in range(1, 17):
+            shorter = float(f"{wanted:.{digits}g}")
+            if _rounded(shorter, dtype) == wanted:
+                return repr(shorter)
+        return repr(wanted)
 
 
 def _rounded(value: float, dtype: str) -> float:
-    with np.errstate(over="ignore"):
-        if dtype == "bfloat16":
-            bits = int(np.float32(value).view(np.uint32))
-            return float(np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32))
-        storage = "float32" if dtype.startswith("float8") else dtype
-        return float(np.dtype(storage).type(value))
+    if dtype == "bfloat16":
+        bits = int(np.float32(value).view(np.uint32))
+        return float(np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32))
+    storage = "float32" if dtype.startswith("float8") else dtype
+    return float(np.dtype(storage).type(value))
 
 
 def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
@@ -108,8 +108,10 @@ def common(tensor: Tensor) -> str | None:
     if tensor.size == 0:
         return None
     if inlined(tensor):
-        texts = {element(value, tensor.dtype) for value in elements(tensor)}
-        return texts.pop() if len(texts) == 1 else None
+        flat = elements(tensor)
+        first = element(flat[0], tensor.dtype)
+        # Of most tensors the second element settles it.
+        return first if all(element(value, tensor.dtype) == first for value in flat[1:]) else None
     fill = tensor.fill
     drawn = DTYPES[tensor.dtype].kind == "string" or (fill.kind == "uniform" and fill.low != fill.high)
     if drawn or special(tensor):

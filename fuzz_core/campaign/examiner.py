@@ -10,10 +10,12 @@ from fuzz_core.campaign.scripts import CORRUPTION_FACTOR, HANG_FACTOR, Scripts, 
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayed, Replayer
 from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation
@@ -100,6 +102,8 @@ class Examiner:
             small = self._minimised(finding, wanted)
             if finding.verdict.kind == "leak":
                 return self._by_growth(finding, small)
+            if mode_of(finding.verdict) == PROGRAM:
+                return self._by_words(finding, small, wanted)
             if is_compared(finding.verdict, self.dialect):
                 return self._by_comparison(finding, small)
             if finding.verdict.oracle != "crash":
@@ -140,7 +144,8 @@ class Examiner:
         return min(end, self.deadline - self.runs * (self.timeout * HANG_FACTOR if verdict.kind == "hang" else 1.0))
 
     def _reproduces(self, test: TestCase, finding: FindingRow, wanted: str) -> bool:
-        return self._seen(self.replayer.run(test, weigh=finding.verdict.kind == "leak"), finding, wanted) is not None
+        leak, mode = finding.verdict.kind == "leak", mode_of(finding.verdict)
+        return self._seen(self.replayer.run(test, weigh=leak, mode=mode), finding, wanted) is not None
 
     def _seen(self, replayed: Replayed, finding: FindingRow, wanted: str) -> Outcome | None:
         """The evidence in a replay for the finding's own signature."""
@@ -148,9 +153,24 @@ class Examiner:
         verdicts.append((self.crash.judge({"cpu": replayed.outcome}, self.dialect), replayed.outcome))
         for verdict, outcome in verdicts:
             same = (verdict.oracle, verdict.kind) == (finding.verdict.oracle, finding.verdict.kind)
+            if mode_of(finding.verdict) == PROGRAM:
+                # Other ways into the library may end in the same words.
+                same = same and mode_of(verdict) == PROGRAM and outcome.frames == finding.outcome.frames
             if same and signature(finding.api, verdict, outcome).text == wanted:
                 return outcome
         return None
+
+    def _by_words(self, finding: FindingRow, small: TestCase, wanted: str) -> Examination:
+        """An exception that nobody has thought of is confirmed by the program, which ends with the same words."""
+
+        def same(outcome: Outcome) -> bool:
+            return outcome.kind == "exception" and signature(finding.api, finding.verdict, outcome).text == wanted
+
+        scripts = ((test, self._script(test, finding)) for test in dict.fromkeys((small, finding.test)))
+        seen = ((test, self.scripts.saying(script, same, self.runs)) for test, script in scripts)
+        found = _decisive(self._decided(finding, *each) for each in seen)
+        assert found is not None
+        return found
 
     def _by_comparison(self, finding: FindingRow, small: TestCase) -> Examination:
         """Modes that disagree are confirmed by a script that calls in both ways and asserts that they agree."""
@@ -165,7 +185,8 @@ class Examiner:
 
     def _by_replay(self, finding: FindingRow, small: TestCase, wanted: str) -> Examination:
         """What no script can show (the cost of a call) is confirmed in fresh workers."""
-        seen = [self._seen(self.replayer.run(small, fresh=True), finding, wanted) for _ in range(self.runs)]
+        mode = mode_of(finding.verdict)
+        seen = [self._seen(self.replayer.run(small, fresh=True, mode=mode), finding, wanted) for _ in range(self.runs)]
         hits = [outcome for outcome in seen if outcome is not None]
         outcome = hits[0] if hits else finding.outcome
         return self._decided(finding, small, Confirmation(len(hits), self.runs, outcome))
@@ -189,11 +210,12 @@ class Examiner:
     def _in_other_modes(self, finding: FindingRow, small: TestCase) -> Iterator[Examination]:
         """The mode that the journal names, or else those that were executed for the test case."""
         own = mode_of(finding.verdict)
-        if finding.outcome.kind != "signal" and own not in self.dialect.ways:
+        modes = {*(self.dialect.programs if finding.test.program else self.dialect.ways)}
+        if finding.outcome.kind != "signal" and own not in modes:
             return
         for test in dict.fromkeys((small, finding.test)):
             planned = (oracle_of(name).plan(test, (PLAIN, *self.dialect.ways)) for name in COMPARING)
-            for mode in [own] if own in self.dialect.ways else itertools.chain.from_iterable(planned):
+            for mode in [own] if own in modes else itertools.chain.from_iterable(planned):
                 yield self._tried(_in(mode, finding), test, True)
 
     def _tried(self, finding: FindingRow, test: TestCase, seeded: bool) -> Examination:
@@ -236,9 +258,9 @@ class Examiner:
 
     def _script(self, test: TestCase, finding: FindingRow, seeded: bool = False) -> str:
         kind = finding.verdict.kind
-        observed = f"{finding.outcome.name}: {finding.outcome.text.strip()}".splitlines()
+        observed = f"{finding.outcome.name}: {reason_of(finding.outcome.text).strip()}".splitlines()
         mode = mode_of(finding.verdict)
-        if mode in self.dialect.ways:
+        if mode in (self.dialect.programs if test.program else self.dialect.ways):
             crash = finding.verdict.oracle == "crash"
             said = observed[0] if crash else finding.outcome.text.strip().partition("\n")[0]
             check = CALL if crash else RAISED if kind == "inconsistent" else None

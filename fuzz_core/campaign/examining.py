@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz_core.campaign.abreast import abreast
+from fuzz_core.campaign.due import EXPENSE
 from fuzz_core.campaign.examiner import Examination, Examiner
 from fuzz_core.campaign.knowing import consult, review
 from fuzz_core.campaign.planning import make_plan
@@ -28,14 +29,16 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
 
 TRIED_PER_GROUP = 3
-# What a death (a debugger may be needed) and a hang (five times the limit, each time) cost, in exceptions.
-EXPENSE = {"crash": 3, "hang": 10}
 RESERVE_SECONDS = 10.0
+# Of what each group of findings has of the time that is left; the rest is for confirming.
+MINIMISING_SHARE = 0.5
 
 
 @dataclass
 class TriageOptions:
-    """deadline: clock time after which nothing new begins. bug_seconds: for minimising one. runs: fresh processes."""
+    """deadline: clock time after which nothing new begins. bug_seconds: for minimising one, at most. runs: fresh
+    processes.
+    """
 
     deadline: float | None = None
     bug_seconds: float = 60.0
@@ -59,12 +62,12 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
     report = TriageReport(bugs=review(session.store, options.known))
     groups = _groups(session.store.pending_findings(session.target.key))
     total = sum(map(len, groups))
-    unfinished = [bug for bug in session.store.bugs(session.target.key) if not bug.minimised]
-    if not groups and not unfinished:
+    before = {bug.id for bug in _unfinished(session)}
+    if not groups and not before:
         return report
     session.watch.phase("confirming and minimising", total)
     with _plan(session) as plan, ThreadPoolExecutor(session.workers, "triage") as threads:
-        examiners = _Examiners(session, options, plan)
+        examiners = _Examiners(session, options, plan, len(groups))
         try:
             examined = abreast(
                 session, threads, groups, examiners, options.deadline, lambda each: _reserve(each, options)
@@ -72,22 +75,27 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
             for group, examination in examined:
                 _settle(session, options.known, group, examination, report)
                 session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
-            _improve(session, options, examiners, threads, unfinished)
+            _improve(session, options, examiners, threads, before)
         finally:
             examiners.close()
     report.left = total - sum(report.settled.values())
     return report
 
 
+def _unfinished(session: Session) -> list[BugRow]:
+    return [bug for bug in session.store.bugs(session.target.key) if not bug.minimised]
+
+
 def _improve(
-    session: Session,
-    options: TriageOptions,
-    examiners: _Examiners,
-    threads: ThreadPoolExecutor,
-    unfinished: Sequence[BugRow],
+    session: Session, options: TriageOptions, examiners: _Examiners, threads: ThreadPoolExecutor, before: set[int]
 ) -> None:
-    """Bugs of earlier runs whose minimising was cut short are minimised further with the time that is left."""
-    for bug in unfinished:
+    """Bugs whose minimising was cut short are minimised further with the time that is left.
+
+    Those of this run too where a deadline has cut them short; else they have had all the time that one may take.
+    """
+    for bug in _unfinished(session):
+        if options.deadline is None and bug.id not in before:
+            continue
         if session.stopped() or (options.deadline is not None and session.clock() >= options.deadline):
             return
         finding = session.store.findings(session.target.key, bug=bug.id)[0]
@@ -137,8 +145,10 @@ def _plan(session: Session) -> Iterator[Path]:
 class _Examiners:
     """One examiner with a zygote of its own per thread."""
 
-    def __init__(self, session: Session, options: TriageOptions, plan: Path) -> None:
+    def __init__(self, session: Session, options: TriageOptions, plan: Path, groups: int) -> None:
         self.session = session
+        self.waiting = groups
+        self.lock = threading.Lock()
         self.options = options
         self.plan = plan
         self.local = threading.local()
@@ -146,11 +156,24 @@ class _Examiners:
         self.processes = Processes()
 
     def __call__(self, group: list[FindingRow]) -> Examination:
-        return self._mine().examine(group[:TRIED_PER_GROUP])
+        mine = self._mine()
+        mine.bug_seconds = self._portion()
+        return mine.examine(group[:TRIED_PER_GROUP])
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
         """See `Examiner`."""
-        return self._mine().improve(finding, bug)
+        mine = self._mine()
+        mine.bug_seconds = self.options.bug_seconds
+        return mine.improve(finding, bug)
+
+    def _portion(self) -> float:
+        """Seconds for minimising the next one: all that wait are to be confirmed before any is as small as can be."""
+        with self.lock:
+            waiting, self.waiting = self.waiting, self.waiting - 1
+        if self.options.deadline is None:
+            return self.options.bug_seconds
+        left = (self.options.deadline - self.session.clock()) * self.session.workers
+        return min(self.options.bug_seconds, MINIMISING_SHARE * left / max(waiting, 1))
 
     def _mine(self) -> Examiner:
         """The examiner of this thread."""

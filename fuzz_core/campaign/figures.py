@@ -14,7 +14,9 @@ from fuzz_core.oracles.contract import ORACLES
 class FuzzOptions:
     """seconds or tests bound the run (tests alone makes it independent of the clock). disabled: mutator kinds.
 
-    schedule: a ranking's name. grow: whether test cases that show something new are mutated further.
+    schedule: a ranking's name. grow: whether test cases that show something new are mutated further. examining: seconds
+    that are kept for examining what is found, after `seconds`; the fuzz ends early where they will not do. runs: of the
+    script of each finding then.
     """
 
     seconds: float | None = 60.0
@@ -26,6 +28,8 @@ class FuzzOptions:
     timeout: float = 3.0
     schedule: str = "bandit"
     grow: bool = True
+    examining: float | None = None
+    runs: int = 5
 
     def as_json(self) -> dict[str, Any]:
         """What the run's record keeps of them."""
@@ -38,7 +42,8 @@ class FuzzReport:
 
     inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:
     known by now, with what was on record before. growth: (seconds, tests, classes, operators, kept) now and then.
-    spent: seconds of workers and tests by api.
+    spent: seconds of workers and tests by api. cold: tests that something was compiled for, compiling: the seconds of
+    those.
     """
 
     run: int = 0
@@ -50,6 +55,8 @@ class FuzzReport:
     deaths: int = 0
     inside: float = 0.0
     working: float = 0.0
+    cold: int = 0
+    compiling: float = 0.0
     classes: int = 0
     operators: int = 0
     members: int = 0
@@ -67,10 +74,29 @@ class FuzzReport:
         """Executed tests per second of wall time."""
         return self.tests / self.seconds if self.seconds else 0.0
 
+    @property
+    def warm_rate(self) -> float:
+        """Tests per second of wall time if nothing had to be compiled."""
+        share = (self.working - self.compiling) / self.working if self.working else 0.0
+        return (self.tests - self.cold) / (self.seconds * share) if self.seconds * share else 0.0
+
+    @property
+    def speed(self) -> str:
+        """The rate, and where anything was compiled, also what it is without."""
+        if not self.cold:
+            return f"{self.rate:,.0f} per second"
+        return f"{self.rate:,.0f} per second, {self.warm_rate:,.0f} without the {self.cold:,} that compiled something"
+
     def summary(self) -> dict[str, Any]:
         """The figures as JSON data; costs in microseconds per test, by api."""
         costs = {api: round(seconds / tests * 1e6, 1) for api, (seconds, tests) in sorted(self.spent.items()) if tests}
         own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
         del own["spent"]
-        rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working")}
-        return {**own, **rounded, "rate": round(self.rate, 1)}
+        rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working", "compiling")}
+        return {**own, **rounded, "rate": round(self.rate, 1), "warm_rate": round(self.warm_rate, 1)}
+
+    @property
+    def told(self) -> str:
+        """All of it in a line."""
+        tested = f"{self.tests:,} tests of {self.apis} apis in {self.seconds:.0f} s"
+        return f"{tested} ({self.speed}), {self.deaths} workers died"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rapidfuzz import process as nearest
 
+from fuzz_core.campaign.due import Due
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.foci import Foci
 from fuzz_core.campaign.fuzzwork import FuzzWork
@@ -21,9 +22,12 @@ from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import Body
+from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
 GROWTH_POINTS = 100
+# A fuzz that could end early takes this share of its time all the same.
+LEAST_SHARE = 0.4
 
 
 def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
@@ -36,10 +40,12 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         path = folder / "plan.jsonl"
         session.watch.phase("preparing")
         make_plan(session, path, rows, seed=options.seed, oracles=options.oracles, disabled=options.disabled)
+        starting = session.clock()
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
             _check_time_box(session.clock() - began, options)
+            due = _due(session, options, session.clock() - starting, began)
             report.run = session.store.start_run(session.target.key, options.seed, options.as_json())
-            _run(session, options, Plan(path), zygote, report, began)
+            _run(session, options, Plan(path), zygote, report, began, due)
     session.store.finish_run(report.run, "interrupted" if session.stopped() else "done", report.summary())
     return report
 
@@ -50,6 +56,16 @@ def _check_time_box(start_up: float, options: FuzzOptions) -> None:
             f"the time-box of {options.seconds:g} s is over before the first test: starting took {start_up:.1f} s",
             f"give it at least {start_up * 3:.0f} s",
         )
+
+
+def _due(session: Session, options: FuzzOptions, start_up: float, began: float) -> Due | None:
+    """What is pending from earlier runs is due already."""
+    if options.seconds is None or options.examining is None:
+        return None
+    due = Due(start_up, options.runs, session.workers, began + options.seconds + options.examining)
+    pending = session.store.pending_findings(session.target.key)
+    due.add({signature(each.api, each.verdict, each.outcome).text: each.verdict.kind for each in pending}.values())
+    return due
 
 
 def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
@@ -72,7 +88,15 @@ def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
     return [row for row in rows if row.api in matching]
 
 
-def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, report: FuzzReport, began: float) -> None:
+def _run(
+    session: Session,
+    options: FuzzOptions,
+    plan: Plan,
+    zygote: Zygote,
+    report: FuzzReport,
+    began: float,
+    due: Due | None,
+) -> None:
     counts = {api: plan.count(api) for api in plan.places}
     report.apis = len(counts)
     seconds = None if options.tests is not None else options.seconds
@@ -83,14 +107,16 @@ def _run(session: Session, options: FuzzOptions, plan: Plan, zygote: Zygote, rep
     learning = Learning(session, options.grow)
     # Without a time-box nothing may depend on how long tests took.
     patience = Patience(options.timeout) if seconds is not None else None
-    work = FuzzWork(session, plan, schedule, learning, patience, report)
+    work = FuzzWork(session, plan, schedule, learning, patience, report, due)
     pool = Pool(zygote, session.workers, Limits(timeout=options.timeout))
     session.watch.phase("fuzzing", seconds or options.tests or 0)
     started = session.clock()
     total = seconds or float(options.tests or 1)
 
     def over() -> bool:
-        return session.stopped() or (seconds is not None and session.clock() - began >= seconds)
+        now = session.clock()
+        spent = 0.0 if seconds is None else (now - began) / seconds
+        return session.stopped() or spent >= 1.0 or (due is not None and spent >= LEAST_SHARE and due.fills(now))
 
     def tick() -> None:
         report.seconds = session.clock() - started

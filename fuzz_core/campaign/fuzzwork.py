@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
+from fuzz_core.campaign.due import Due
 from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.keeping import Keeping
 from fuzz_core.campaign.kin import Kin
 from fuzz_core.campaign.learning import FINDING_REWARD, KIN_REWARD, Learning
 from fuzz_core.campaign.patience import Patience
@@ -17,16 +18,13 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
-from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
-
-KEPT_PER_SIGNATURE = 4
 
 
 class FuzzWork:
     """Listens to the pool. A death is a finding re-created from the plan by its number.
 
-    patience: time-outs from the apis' own history; None for the pool's own, always.
+    patience: time-outs from the apis' own history; None for the pool's own, always. due: told of new findings.
     """
 
     def __init__(
@@ -37,6 +35,7 @@ class FuzzWork:
         learning: Learning,
         patience: Patience | None,
         report: FuzzReport,
+        due: Due | None = None,
     ) -> None:
         self.session = session
         self.plan = plan
@@ -44,9 +43,10 @@ class FuzzWork:
         self.learning = learning
         self.patience = patience
         self.report = report
+        self.due = due
         self.crash = oracle_of("crash")
         self.kin = Kin(plan.similarity)
-        self.kept: Counter[str] = Counter()
+        self.keeping = Keeping(session.store, session.target.key, report.run)
         self.started: dict[int, float] = {}
         self.touched: set[str] = set()
 
@@ -80,6 +80,9 @@ class FuzzWork:
         seconds, inside, longest = (_seconds(message.get(name)) for name in ("seconds", "inside", "longest"))
         self.report.working += seconds
         self.report.inside += min(inside, seconds)
+        cold = message.get("cold")
+        self.report.cold += cold if type(cold) is int and 0 <= cold <= executed else 0
+        self.report.compiling += min(_seconds(message.get("compiling")), seconds)
         self.report.count(lease.api, seconds, executed)
         if self.patience is not None:
             self.patience.learn(lease.api, executed, longest)
@@ -91,7 +94,7 @@ class FuzzWork:
         """Adds up a lease's outcomes; how many tests were executed."""
         whole = {str(kind): n for kind, n in counts.items() if type(n) is int} if isinstance(counts, dict) else {}
         self.report.outcomes.update(whole)
-        executed = sum(whole.values()) - whole.get("duplicate", 0)
+        executed = sum(whole.values()) - whole.get("duplicate", 0) - whole.get("postponed", 0)
         self.report.tests += executed
         return executed
 
@@ -110,17 +113,15 @@ class FuzzWork:
         self.schedule.died(lease, index, spent)
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        """Commits a finding unless its signature has been kept four times in this run."""
-        report = self.report
-        report.findings += 1
-        text = signature(test.invocation.api, verdict, outcome).text
-        self.kept[text] += 1
-        if self.kept[text] == 1:
+        """Puts a finding on record; the first of its signature earns its api, and apis like it, further turns."""
+        kept = self.keeping.keep(test, verdict, outcome)
+        self.report.findings += 1
+        self.report.kept += kept.added
+        if kept.first and self.due is not None:
+            self.due.add([verdict.kind])
+        if kept.first:
             self.schedule.credit(test.invocation.api, FINDING_REWARD)
             self.schedule.encourage(self.kin.of(test.invocation.api), KIN_REWARD, test.rules)
-        if self.kept[text] <= KEPT_PER_SIGNATURE:
-            added = self.session.store.add_finding(self.session.target.key, report.run, test, verdict, outcome)
-            report.kept += added is not None
 
     def point(self) -> None:
         """Adds a point to the report's growth."""

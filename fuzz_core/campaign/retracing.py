@@ -100,21 +100,23 @@ def _names(code: str, full: set[str], words: set[str]) -> bool:
     return not (full.isdisjoint(_DOTTED.findall(code)) and words.isdisjoint(_LOOKED_UP.findall(code)))
 
 
-def recheck(session: Session, report: Counts, retraced: Retraced) -> None:
-    """Re-runs what has no result yet; what was valid on the earlier build and fails is run once more by fresh workers.
+def recheck(session: Session, report: Counts, retraced: Retraced, deadline: float | None = None) -> None:
+    """Re-runs what has no result yet, until the deadline.
 
-    Where a sample shows that much of an api's is lost, the rest of it is run too.
+    What was valid on the earlier build and fails is run once more by fresh workers; where a sample shows that much of
+    an api's is lost, the rest of it is run too.
     """
     if not retraced.since:
-        validate(session, report)
+        validate(session, report, deadline)
         return
-    ran = _rerun(session, report, retraced.since)
+    ran = _rerun(session, report, retraced.since, deadline)
     lost = {twin.id for twin in ran if not twin.valid}
     retraced.doubted = doubtful(Counter(t.api for t in ran), Counter(t.api for t in ran if t.id in lost))
     if lost and not session.stopped():
         session.store.doubt(lost | _unsampled(session, retraced, {twin.id for twin in ran}))
         report.checked -= len(lost)
-        ran = [twin for twin in ran if twin.id not in lost] + _rerun(session, report, retraced.since)
+        ran = [twin for twin in ran if twin.id not in lost]
+        ran += _rerun(session, report, retraced.since, deadline)
     retraced.rechecked, retraced.lost = len(ran), sum(not twin.valid for twin in ran)
     retraced.changes = Counter(c.kind for c in changes_between(session.store, retraced.since, session.target.key).apis)
 
@@ -128,11 +130,11 @@ def _unsampled(session: Session, retraced: Retraced, sampled: set[int]) -> set[i
     return {t.id for t in twins if t.api in doubted and t.valid and t.before and t.id not in sampled}
 
 
-def _rerun(session: Session, report: Counts, since: str) -> list[Twin]:
-    """Runs all that has no result, and returns what of it was valid on the earlier target."""
+def _rerun(session: Session, report: Counts, since: str, deadline: float | None) -> list[Twin]:
+    """Runs what has no result, until the deadline, and returns what of it was valid on the earlier target."""
     store, target = session.store, session.target.key
     waiting = {twin.id for twin in store.twins(target, since) if twin.valid is None and twin.before}
-    validate(session, report)
+    validate(session, report, deadline)
     return [t for t in store.twins(target, since) if t.id in waiting and t.valid is not None]
 
 

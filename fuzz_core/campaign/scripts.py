@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -15,6 +17,8 @@ GDB_SECONDS = 120.0
 HANG_IMPORT_SECONDS = 5.0
 HANG_FACTOR = 5.0
 CORRUPTION_FACTOR = 3
+# For all that a script has its library compile, at the first run.
+COMPILING_SECONDS = 180.0
 
 
 class Scripts:
@@ -26,6 +30,7 @@ class Scripts:
         self.processes = processes
         self.timeout = timeout
         self.crash = oracle_of("crash")
+        self.compiled: set[str] = set()
 
     def seconds(self, kind: str) -> float:
         """The time limit of a script that shows a bug of this kind."""
@@ -41,14 +46,27 @@ class Scripts:
         def same(outcome: Outcome) -> bool:
             return self.crash.judge({"cpu": outcome}, self.dialect).kind == kind
 
+        if kind == "hang":
+            self._compile(script)
         limits = (runs, self.seconds(kind))
         return confirm(self.python, script, same, self.dialect, *limits, processes=self.processes)
+
+    def _compile(self, script: str) -> None:
+        """Runs a script once, so that what it has its library compile takes none of the time that it may hang in."""
+        if self.dialect.compiled and script not in self.compiled:
+            self.compiled.add(script)
+            run_script(self.python, script, self.dialect, COMPILING_SECONDS, processes=self.processes)
 
     def asserting(self, script: str, runs: int) -> Confirmation:
         """How often a script ends with its assertion."""
         return confirm(
             self.python, script, asserts, self.dialect, runs, self.seconds("assertion"), processes=self.processes
         )
+
+    def saying(self, script: str, same: Callable[[Outcome], bool], runs: int) -> Confirmation:
+        """How often a script ends in a way that is the same."""
+        limits = (runs, self.seconds("exception"))
+        return confirm(self.python, script, same, self.dialect, *limits, processes=self.processes)
 
     def with_frames(self, outcome: Outcome, script: str) -> Outcome:
         """A death with the native frames where it happened, unless it says by itself what it died of."""
@@ -73,7 +91,7 @@ def mode_of(verdict: Verdict) -> str:
 
 def is_compared(verdict: Verdict, dialect: Dialect) -> bool:
     """Whether a script shows it by calling in two ways and asserting that they agree."""
-    return verdict.oracle != "crash" and mode_of(verdict) in dialect.ways
+    return verdict.oracle != "crash" and mode_of(verdict) in {*dialect.ways, *dialect.programs}
 
 
 def speaks(outcome: Outcome) -> bool:

@@ -23,13 +23,17 @@ from fuzz_core.store.freefuzz_import import read_dump
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 
+# Of the time for tracing; the rest is for running again what was traced.
+SEEDS_SHARE = 2 / 3
+
 Brought = list[tuple[Invocation, str]]
 INVENTORY_SECONDS = 120.0
 
 
 @dataclass
 class TraceOptions:
-    """sources: names of seed sources. seconds: time limit per seed. deadline: clock time after which no seed starts.
+    """sources: names of seed sources. seconds: time limit per seed. deadline: clock time by which all is done;
+    no seed starts in its last third, which is for running what was traced.
 
     since: key of the target to take over from; None for the newest earlier one of the library, if there is one.
     """
@@ -57,6 +61,7 @@ class TraceReport:
     imported: int = 0
     checked: int = 0
     valid: int = 0
+    waiting: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     tracing_seconds: float = 0.0
@@ -72,15 +77,16 @@ class TraceReport:
 def trace(session: Session, options: TraceOptions) -> TraceReport:
     """Brings the value spaces of the session's target up to date."""
     report = TraceReport()
+    began = session.clock()
     session.watch.phase("listing apis")
     with Zygote(session.target.python, session.target.library, "trace", None, session.stopped) as zygote:
         request = _inventory(session, zygote, options, report)
         seeds = _new_seeds(session, request, options, report)
         if seeds:
-            _trace_seeds(session, zygote, seeds, options, report)
+            _trace_seeds(session, zygote, seeds, options, report, _seeds_until(began, options.deadline))
     if options.freefuzz is not None:
         _import_freefuzz(session, options.freefuzz, report)
-    recheck(session, report, report.retraced)
+    recheck(session, report, report.retraced, options.deadline)
     learn_refusals(session)
     session.watch.phase("comparing definitions")
     refresh_similarity(session.store, session.target.key)
@@ -121,11 +127,16 @@ def _new_seeds(session: Session, request: Request, options: TraceOptions, report
 
 
 def _trace_seeds(
-    session: Session, zygote: Zygote, seeds: list[Seed], options: TraceOptions, report: TraceReport
+    session: Session,
+    zygote: Zygote,
+    seeds: list[Seed],
+    options: TraceOptions,
+    report: TraceReport,
+    until: float | None,
 ) -> None:
     session.watch.phase("tracing seeds", len(seeds))
     done = 0
-    jobs = _jobs(session, seeds, options)
+    jobs = _jobs(session, seeds, options, until)
     for result in run_jobs(zygote, jobs, session.workers, MEMORY_BYTES, session.stopped):
         done += 1
         record, brought, parts = _read_result(result)
@@ -139,9 +150,13 @@ def _trace_seeds(
     report.left = len(seeds) - done
 
 
-def _jobs(session: Session, seeds: list[Seed], options: TraceOptions) -> Iterator[Job]:
+def _seeds_until(began: float, deadline: float | None) -> float | None:
+    return None if deadline is None else began + (deadline - began) * SEEDS_SHARE
+
+
+def _jobs(session: Session, seeds: list[Seed], options: TraceOptions, until: float | None) -> Iterator[Job]:
     for seed in seeds:
-        if options.deadline is not None and session.clock() > options.deadline:
+        if until is not None and session.clock() > until:
             return
         request = {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}
         yield Job("seed", request, options.seconds, tag=seed)

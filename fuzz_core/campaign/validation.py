@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from fuzz_core.campaign.planning import make_plan
@@ -14,17 +15,23 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.records import Body
 
 VALIDATION_TIMEOUT = 10.0
+# Every api has its first ones re-run before any has all: a time-box may end in between.
+FIRST, THEN = 4, 64
 
 
 class Counts(Protocol):
-    """Where the figures go; the developers' error inputs are no part of them."""
+    """Where the figures go; the developers' error inputs are no part of them, but for those that wait."""
 
     checked: int
     valid: int
+    waiting: int
 
 
-def validate(session: Session, report: Counts) -> None:
-    """Re-runs all invocations that have no result yet and records whether they are valid."""
+def validate(session: Session, report: Counts, deadline: float | None = None) -> None:
+    """Re-runs all invocations that have no result yet and records whether they are valid.
+
+    What is not reached by the deadline (in seconds of the session's clock) has no result still: the next time, it has.
+    """
     rows = session.store.bodies(session.target.key, unchecked=True)
     if not rows:
         return
@@ -35,21 +42,36 @@ def validate(session: Session, report: Counts) -> None:
         with Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped) as zygote:
             listener = _Validation(session, rows)
             pool = Pool(zygote, session.workers, Limits(timeout=VALIDATION_TIMEOUT))
-            pool.run(listener, session.stopped, listener.tick)
+            pool.run(listener, lambda: session.stopped() or _late(session, deadline), listener.tick)
     listener.save()
     report.checked += listener.checked
     report.valid += listener.valid
+    report.waiting = len(rows) - listener.done
+
+
+def _late(session: Session, deadline: float | None) -> bool:
+    return deadline is not None and session.clock() > deadline
+
+
+def _portions(count: int) -> Iterator[tuple[int, int]]:
+    """Ranges that cover so many, the first one short."""
+    first, size = 0, FIRST
+    while first < count:
+        yield first, min(first + size, count)
+        first, size = first + size, THEN
 
 
 class _Validation:
-    """Leases every api's invocations once; a death is the result of the invocation it happened in."""
+    """Leases every api's invocations once, in portions; a death is the result of the invocation it happened in."""
 
     def __init__(self, session: Session, rows: list[Body]) -> None:
         self.session = session
         self.ids: dict[str, list[int]] = {}
         for row in rows:
             self.ids.setdefault(row.api, []).append(row.id)
-        self.waiting = [Lease(n, api, 0, len(ids), log=True) for n, (api, ids) in enumerate(self.ids.items(), 1)]
+        ranges = [(*each, api) for api, ids in self.ids.items() for each in _portions(len(ids))]
+        ranges.sort(key=lambda each: each[0], reverse=True)
+        self.waiting = [Lease(n, api, first, last, log=True) for n, (first, last, api) in enumerate(ranges, 1)]
         self.next_number = len(self.waiting) + 1
         self.error_inputs = {row.id for row in rows if row.expected == "exception"}
         self.results: list[tuple[int, bool, str]] = []

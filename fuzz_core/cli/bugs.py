@@ -134,6 +134,7 @@ def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:
         f"looks like the same cause: {', '.join(others) or 'no other bug'}\n"
         f"reproduced {row.hits} of {row.runs} times in fresh processes; {row.findings} findings; "
         f"first found {row.first_found}; {'minimised' if row.minimised else 'not minimised'}\n"
+        f"{f'in a model program: {row.origin}{chr(10)}' * bool(row.origin)}"
         f"{_life(each, checks)}"
         f"outcome: {row.outcome.kind} {row.outcome.name}\n{row.outcome.text.strip()}\nframes:{frames}\n\n{row.script}"
     )

@@ -6,8 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
@@ -27,7 +28,30 @@ def seconds(text: object) -> object:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
+def endpoint(text: str) -> str:
+    """The address of a model of language. Raises ValueError for none, or for one with a password in it."""
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("it is no address: write https://HOST/v1") from None
+    if parts.scheme not in ("http", "https") or not host or not text.isprintable() or " " in text:
+        raise ValueError("it is no address: write https://HOST/v1")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("the address has a password or a query in it: keys go by `llm_key_variable`")
+    return text.rstrip("/")
+
+
+def variable(text: str) -> str:
+    """The name of an environment variable. Raises ValueError for any other text, a key perhaps."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
+        raise ValueError("it is no name of an environment variable: write the key there, and its name here")
+    return text
+
+
 Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=False)]
+# What may be a secret in the wrong place is not told again.
+UNTOLD = ("llm_endpoint", "llm_key_variable")
 
 
 class Settings(BaseModel):
@@ -41,6 +65,7 @@ class Settings(BaseModel):
     library: str | None = None
     index: str | None = None
     allow_cached: bool = False
+    compile_cache: float = Field(4.0, ge=0, allow_inf_nan=False)
     wheel_cache: float = Field(20.0, ge=0, allow_inf_nan=False)
     state: Path = Path(".nightfuzz")
     workers: int = Field(2, ge=1, le=256)
@@ -59,6 +84,12 @@ class Settings(BaseModel):
     oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "bounds", "leak", "versions"]
     confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
+    engine: str = Field("api", pattern="^(api|moco)$")
+    models_share: float = Field(0.2, ge=0, lt=1, allow_inf_nan=False)
+    knowledge_import: Path | None = None
+    llm_endpoint: Annotated[str, AfterValidator(endpoint)] | None = None
+    llm_model: str | None = Field(None, min_length=1, max_length=200)
+    llm_key_variable: Annotated[str, AfterValidator(variable)] | None = None
     schedule: str = "bandit"
     grow: bool = True
     fail_on_bugs: bool = False
@@ -89,7 +120,8 @@ def load(path: Path | None, flags: dict[str, Any]) -> Settings:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         source = "on the command line" if name.split(".")[0] in given else f"in {file}"
-        raise UserError(f"{name} {source}: {first['msg']}", f"it was {first['input']!r}") from error
+        told = "it is not repeated here, as it may be a secret" if name in UNTOLD else f"it was {first['input']!r}"
+        raise UserError(f"{name} {source}: {first['msg']}", told) from error
 
 
 def _read(file: Path) -> dict[str, Any]:

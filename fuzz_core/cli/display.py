@@ -91,7 +91,7 @@ class Plain:
 
 def printable(text: object) -> str:
     """The text without what a terminal would obey: names and messages come from untrusted code."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in str(text))
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else "\N{REPLACEMENT CHARACTER}" for sign in str(text))
 
 
 def _figures(figures: dict[str, object]) -> str:

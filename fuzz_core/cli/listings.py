@@ -20,9 +20,9 @@ from fuzz_core.store.store import Store
 from fuzz_core.targets.doctor import checks
 
 
-def doctor(console: Console, as_json: bool) -> int:
+def doctor(settings: Settings, console: Console, as_json: bool) -> int:
     """Checks; exit code 2 where something that every run needs is missing."""
-    found = checks()
+    found = checks(configured=settings.target)
     if as_json:
         console.print_json(json.dumps([asdict(check) for check in found]))
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fuzz_core.cli import builds, found, listings, options, working
+from fuzz_core.cli import builds, found, listings, moco, options, working
 from fuzz_core.cli import oracles as judging
 from fuzz_core.cli.command import Work, perform
 from fuzz_core.cli.config import Settings
@@ -19,17 +19,18 @@ app = typer.Typer(
 app.add_typer(found.app)
 app.add_typer(found.known_app, name="known")
 app.add_typer(builds.app)
+app.add_typer(moco.app, name="moco")
 
 
 @app.command()
 def doctor(config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
     """Say what is here and what is missing, each with its remedy."""
-    perform(lambda settings, console: listings.doctor(console, as_json), config, state=state)
+    perform(lambda settings, console: listings.doctor(settings, console, as_json), config, state=state)
 
 
 @app.command()
 def pull(
-    specs: Annotated[list[str], typer.Argument(help="torch==2.13.0, torch-nightly/cpu, a wheel file, python:PATH")],
+    specs: Annotated[list[str], typer.Argument(help="torch==2.13.0, jittor, torch-nightly/cpu, a wheel, python:PATH")],
     config: options.Config = None,
     state: options.State = None,
     flavour: options.Flavour = None,
@@ -139,6 +140,8 @@ def fuzz(
     tests_count: options.Tests = None,
     seed: options.SeedNumber = None,
     api: options.ApiPattern = None,
+    engine: options.Engine = None,
+    models: options.Models = None,
     no_type: options.NoType = False,
     no_random: options.NoRandom = False,
     no_database: options.NoDatabase = False,
@@ -149,7 +152,7 @@ def fuzz(
     sandbox: options.Sandbox = None,
     as_json: options.Json = False,
 ) -> None:
-    """Fuzz traced apis in a time-box, then confirm and minimise what was found."""
+    """Fuzz traced apis, or model programs (--engine moco), in a time-box, then confirm and minimise what was found."""
     work: Work = lambda settings, console: working.fuzz_command(settings, console, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),
@@ -164,6 +167,8 @@ def fuzz(
         tests_count=tests_count,
         seed=seed,
         api=api,
+        engine=engine,
+        models=models,
         disable=options.disabled(no_type, no_random, no_database, disable),
         schedule=schedule,
         grow=grow,
@@ -188,6 +193,7 @@ def run(
     source: options.Source = None,
     tests: options.TestsDir = None,
     models: options.Models = None,
+    models_share: options.ModelsShare = None,
     docs: options.Docs = None,
     api: options.ApiPattern = None,
     shard: options.ShardOption = None,
@@ -219,6 +225,7 @@ def run(
         source=source,
         tests=tests,
         models=models,
+        models_share=models_share,
         docs=docs,
         api=api,
         shard=shard,

@@ -38,6 +38,11 @@ SeedTime = Annotated[str | None, typer.Option("--seed-time", help="Time limit pe
 FreeFuzz = Annotated[
     Path | None, typer.Option("--import-freefuzz", help="Directory of the FreeFuzz authors' BSON dump")
 ]
+Engine = Annotated[str | None, typer.Option("--engine", help="api: calls of apis; moco: model programs [default: api]")]
+ModelsShare = Annotated[
+    float | None,
+    typer.Option("--models-share", help="Share of the fuzzing in which model programs grow, 0 for none [default: 0.2]"),
+]
 NoType = Annotated[bool, typer.Option("--no-type", help="Without type mutation (the paper's ablation)")]
 NoRandom = Annotated[bool, typer.Option("--no-random", help="Without random value mutation")]
 NoDatabase = Annotated[bool, typer.Option("--no-database", help="Without database value mutation")]

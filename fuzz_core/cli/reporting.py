@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.campaign.cases import ENVIRONMENT, batch, case, guarded, keep_environment
 from fuzz_core.campaign.judging import Judged
 from fuzz_core.cli.config import Settings
@@ -27,6 +29,7 @@ from reports.case import Baseline, Case
 from reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 
 SCRIPT_SECONDS = 60.0
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
 
 class Wanted(NamedTuple):
@@ -70,11 +73,14 @@ def _case(store: Store, each: Judged, wanted: Wanted, runs: int) -> Case:
 
 
 def _output(target: TargetRecord, bug: BugRow) -> str:
-    """All that the script writes in a fresh process, without where things lie on this machine."""
+    """All that the script writes in a fresh process, and its library asked for all; no places of this machine."""
     files = {SCRIPT_NAME: bug.script}
-    done = run_process([checked_python(target.python), SCRIPT_NAME], files, SCRIPT_SECONDS)
+    dialect = dialect_of(target.library)
+    around = {**surroundings(dialect, target.python), **dialect.verbose}
+    done = run_process([checked_python(target.python), SCRIPT_NAME], files, SCRIPT_SECONDS, env=around)
     end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"
-    return without_places(f"{done.stdout}{done.stderr}\n{end}", target.python)
+    said = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
+    return without_places(f"{said}\n{end}", target.python)
 
 
 def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline:

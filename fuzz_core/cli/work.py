@@ -6,14 +6,20 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from rich.console import Console
 
 from fuzz_core.campaign.examining import TriageOptions, TriageReport, examine
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
+from fuzz_core.campaign.moco.knowledge import knowledge_of
+from fuzz_core.campaign.moco.plot import MocoOptions
+from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
+from fuzz_core.campaign.moco.share import KNOWING_SHARE, hindrance
 from fuzz_core.campaign.ranking import check_ranking
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
@@ -21,13 +27,14 @@ from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
 from fuzz_core.collect.sources import source_of
-from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.compiled import make_ready
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.nightly import Access
 from fuzz_core.targets.record import Target
@@ -37,6 +44,8 @@ from fuzz_core.triage.known import load_registry
 STATE_FILE = "state.db"
 TRACE_SHARE = 0.4
 TRIAGE_SHARE = 0.4
+# Of the time for growing models, at most so much goes to taking programs apart.
+SOWING_SHARE = 0.25
 
 
 def state_file(settings: Settings) -> Path:
@@ -84,6 +93,7 @@ def session_of(settings: Settings, console: Console, as_json: bool = False) -> I
     shown = Console(stderr=True) if as_json else console
     with stopping() as stopped, open_store(state_file(settings)) as store:
         target = target_of(store, settings)
+        make_ready(target.library, Path(target.python), int(settings.compile_cache * 1e9))
         with watch(shown) as display:
             yield Session(store, target, settings.state, settings.workers, display, stopped)
 
@@ -117,8 +127,10 @@ def trace_phase(session: Session, settings: Settings, **extra: Any) -> TraceRepo
     return trace(session, options)
 
 
-def fuzz_phase(session: Session, settings: Settings, seconds: float | None) -> FuzzReport:
-    """Fuzzes; the seed is drawn where none was given, and is in the run's record."""
+def fuzz_phase(
+    session: Session, settings: Settings, seconds: float | None, examining: float | None = None
+) -> FuzzReport:
+    """Fuzzes; the seed is drawn where none was given, and is in the run's record. examining: see `FuzzOptions`."""
     options = FuzzOptions(
         seconds=seconds,
         tests=settings.tests_count,
@@ -129,6 +141,8 @@ def fuzz_phase(session: Session, settings: Settings, seconds: float | None) -> F
         timeout=settings.timeout,
         schedule=settings.schedule,
         grow=settings.grow,
+        examining=examining,
+        runs=settings.confirm_runs,
     )
     return fuzz(session, options)
 
@@ -139,16 +153,79 @@ def triage_phase(session: Session, settings: Settings, deadline: float | None) -
     return examine(session, TriageOptions(deadline, runs=settings.confirm_runs, timeout=settings.timeout, known=known))
 
 
-def fuzz_and_triage(session: Session, settings: Settings, end: float | None) -> tuple[FuzzReport, TriageReport]:
-    """Fuzzes for the larger share of the time left and examines in the rest; a counted run has no deadline."""
+def grow_phase(session: Session, settings: Settings, seconds: float | None) -> MocoReport:
+    """Grows derivation trees; knowledge is learnt first where there is none, in the same time."""
+    began = session.clock()
+    knowledge = knowledge_of(session, None if seconds is None else seconds * KNOWING_SHARE)
+    sown = _sown(session, settings, None if seconds is None else session.clock() + seconds * SOWING_SHARE)
+    options = MocoOptions(
+        seconds=None if seconds is None else max(seconds - (session.clock() - began), 1.0),
+        nodes=settings.tests_count,
+        seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
+        oracles=settings.oracles,
+        timeout=settings.timeout,
+    )
+    return fuzz_models(session, sown, knowledge, options)
+
+
+def _sown(session: Session, settings: Settings, end: float | None) -> list[Seed]:
+    """The programs that are taken apart until the clock says `end`, one at least."""
+    found: list[Seed] = []
+    session.watch.phase("taking programs apart")
+    for each in seeds(session, settings.models):
+        if isinstance(each, Refused):
+            session.watch.note(f"{each.name}: {each.reason}")
+            continue
+        found.append(each)
+        session.watch.advance(len(found), program=each.program.name)
+        if session.stopped() or (end is not None and session.clock() >= end):
+            break
+    return found
+
+
+class Worked(NamedTuple):
+    """What came of a fuzz. grown: of its share for model programs, None where it had none; left_out: why that is so."""
+
+    fuzzed: FuzzReport | MocoReport
+    triaged: TriageReport
+    grown: MocoReport | None = None
+    left_out: str = ""
+
+
+def fuzz_and_triage(session: Session, settings: Settings, end: float | None, share: float = 0.0) -> Worked:
+    """Fuzzes for the larger share of the time left and examines in the rest; a counted run has no deadline.
+
+    share: of the fuzzing, in which model programs grow. A counted run has none: nothing in it depends on the clock.
+    """
+    phase: Callable[[Session, Settings, float | None], FuzzReport | MocoReport]
+    phase = grow_phase if settings.engine == "moco" else fuzz_phase
     if settings.tests_count is not None or end is None:
-        fuzzed = fuzz_phase(session, settings, None)
-        return fuzzed, triage_phase(session, settings, None)
+        fuzzed = phase(session, settings, None)
+        return Worked(fuzzed, triage_phase(session, settings, None))
     left = end - session.clock()
-    fuzzed = fuzz_phase(session, settings, max(left * (1 - TRIAGE_SHARE), 1.0))
+    seconds, left_out = max(left * (1 - TRIAGE_SHARE), 1.0), ""
+    if phase is fuzz_phase:
+        phase = partial(fuzz_phase, examining=left * TRIAGE_SHARE)
+    if share and (left_out := hindrance(session, settings.models, seconds * share)):
+        session.watch.note(f"no model programs are grown: {left_out}")
+        share = 0.0
+    fuzzed, grown = phase(session, settings, seconds * (1 - share)), None
+    if share and not session.stopped():
+        grown, left_out = _share_phase(session, settings, seconds * share)
     if session.stopped():
-        return fuzzed, TriageReport(left=len(session.store.pending_findings(session.target.key)))
-    return fuzzed, triage_phase(session, settings, end)
+        left = len(session.store.pending_findings(session.target.key))
+        return Worked(fuzzed, TriageReport(left=left), grown, left_out)
+    return Worked(fuzzed, triage_phase(session, settings, end), grown, left_out)
+
+
+def _share_phase(session: Session, settings: Settings, seconds: float) -> tuple[MocoReport | None, str]:
+    """Grows models, or says why it could not: what single apis have shown is examined all the same."""
+    try:
+        return grow_phase(session, settings, seconds), ""
+    except NightfuzzError as error:
+        why = str(error).partition("\n")[0]
+        session.watch.note(f"no model programs are grown: {why}")
+        return None, why
 
 
 def check(stopped: Callable[[], bool]) -> None:

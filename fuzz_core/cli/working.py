@@ -13,7 +13,6 @@ from rich.console import Console
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examining import TriageReport
-from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.retracing import Retraced
 from fuzz_core.campaign.session import Session
@@ -23,6 +22,7 @@ from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.work import (
     TRACE_SHARE,
+    Worked,
     check,
     fuzz_and_triage,
     make_target,
@@ -109,6 +109,8 @@ def _print_trace(console: Console, report: TraceReport, covered: dict[str, int])
     lines[1:1] = _retraced_lines(report.retraced)
     if report.left:
         lines.append(f"{report.left} seeds wait for the next trace")
+    if report.waiting:
+        lines.append(f"{report.waiting} invocations wait to be re-run by the next trace")
     if report.problems:
         lines.append(f"{len(report.problems)} pieces could not be collected, first: {': '.join(report.problems[0])}")
     console.print("\n".join(lines), markup=False, soft_wrap=True)
@@ -154,12 +156,12 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
         narrowed = _narrowed(session, settings, known)
         if narrowed is None:
             return _nothing(shown)
-        settings = narrowed
+        models, settings = _models_share(session, settings), narrowed
         baseline = None
         if settings.baseline is not None:
             baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
         share = 0.0 if baseline is None else COMPARE_SHARE
-        code, told = _work(session, settings, shown, end - (end - session.clock()) * share)
+        code, told = _work(session, settings, shown, end - (end - session.clock()) * share, models)
         told |= {"seeds": report.seeds - report.unchanged, "apis": settings.api}
         if baseline is not None and not session.stopped():
             worse, told["baseline"] = against_baseline(session, settings, shown, baseline, end)
@@ -178,6 +180,16 @@ def _narrowed(session: Session, settings: Settings, known: set[str] | None) -> S
     return settings.model_copy(update={"api": apis}) if apis else None
 
 
+def _models_share(session: Session, settings: Settings) -> float:
+    """The share of model programs, which call apis of all kinds: a run about some apis alone has none."""
+    if settings.engine == "moco" or settings.tests_count is not None or not settings.models_share:
+        return 0.0
+    if settings.api or settings.changed:
+        session.watch.note("no model programs are grown: the run is about some apis alone")
+        return 0.0
+    return settings.models_share
+
+
 def _nothing(console: Console | None) -> int:
     if console is None:
         print("{}")
@@ -187,33 +199,37 @@ def _nothing(console: Console | None) -> int:
 
 
 def _work(
-    session: Session, settings: Settings, console: Console | None, end: float | None
+    session: Session, settings: Settings, console: Console | None, end: float | None, share: float = 0.0
 ) -> tuple[int, dict[str, Any]]:
     """Fuzzes and examines; printed where there is a console. Returns the exit code, and all of it as JSON data."""
-    fuzzed, triaged = fuzz_and_triage(session, settings, end)
+    worked = fuzz_and_triage(session, settings, end, share)
+    triaged = worked.triaged
     if triaged.bugs and not session.stopped():
         # Where the bugs were seen, the machine that reports them may be another.
         keep_environment(session.store, session.target)
     path = write_report(session.state_dir / "report.md", session.store, session.target)
     if console is not None:
-        _print_end(console, fuzzed, triaged, path)
-    told = {"fuzz": fuzzed.summary(), "triage": _plain(triaged), "report": str(path)}
+        _print_end(console, worked, path)
+    told = {"fuzz": worked.fuzzed.summary(), "triage": _plain(triaged), "report": str(path)}
+    if worked.grown is not None or worked.left_out:
+        told["models"] = {"left_out": worked.left_out} if worked.grown is None else worked.grown.summary()
     if session.stopped():
         return INTERRUPTED, told
     return BUGS if settings.fail_on_bugs and triaged.bugs else 0, told
 
 
-def _print_end(console: Console, fuzzed: FuzzReport, triaged: TriageReport, path: Path) -> None:
-    settled: dict[str, Any] = dict(triaged.settled)
-    console.print(
-        f"{fuzzed.tests:,} tests of {fuzzed.apis} apis in {fuzzed.seconds:.0f} s ({fuzzed.rate:,.0f} per second), "
-        f"{fuzzed.deaths} workers died\n"
-        f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; examined: "
-        f"{', '.join(f'{count} {name}' for name, count in sorted(settled.items())) or 'none'}; {triaged.left} wait\n"
+def _print_end(console: Console, worked: Worked, path: Path) -> None:
+    fuzzed, triaged, grown = worked.fuzzed, worked.triaged, worked.grown
+    settled = ", ".join(f"{count} {name}" for name, count in sorted(triaged.settled.items())) or "none"
+    reports = [fuzzed] if grown is None else [fuzzed, grown]
+    seen, kept = sum(each.findings for each in reports), sum(each.kept for each in reports)
+    lines = [
+        fuzzed.told,
+        *([] if grown is None else [f"model programs: {grown.told}"]),
+        f"findings: {seen} seen, {kept} kept; examined: {settled}; {triaged.left} wait",
         f"new bugs: {len(triaged.bugs)}; `nightfuzz bugs` lists them all; report: {path}",
-        markup=False,
-        soft_wrap=True,
-    )
+    ]
+    console.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
 def repro(settings: Settings, console: Console, number: int, run_now: bool) -> int:

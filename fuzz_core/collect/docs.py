@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fuzz_core.collect.files import provenance, read_text, walk
@@ -21,10 +21,19 @@ class DocsSource:
     """One seed per docstring and per file: its examples in order, with the imports that they leave out."""
 
     def collect(self, request: Request) -> Iterator[Seed]:
-        """Docstrings in the order of the apis, then the directories. Raises UserError for a missing directory."""
+        """Docstrings in the order of the apis, files in the library's packages, then the user's directories.
+
+        Packages ship a page in several languages or stages: what has the same code is one seed.
+        Raises UserError for a missing directory.
+        """
         names = Names(request.library, request.apis)
+        shipped = self._trees(list(request.packages.values()), request, names)
         seen: set[str] = set()
-        for seed in (*self._docstrings(request, names), *self._trees(request, names)):
+        for seed in (
+            *self._docstrings(request, names),
+            *_different(shipped),
+            *self._trees(request.docs_dirs, request, names),
+        ):
             if seed.digest not in seen:
                 seen.add(seed.digest)
                 yield seed
@@ -36,8 +45,8 @@ class DocsSource:
             if code:
                 yield Seed("docs", name, code, "snippet")
 
-    def _trees(self, request: Request, names: Names) -> Iterator[Seed]:
-        for root in request.docs_dirs:
+    def _trees(self, roots: Sequence[Path], request: Request, names: Names) -> Iterator[Seed]:
+        for root in roots:
             for path, relative in walk(root, lambda name: name.lower().endswith(_PAGES + _TEXTS), "documentation"):
                 text = read_text(path, request.problems)
                 if text is None:
@@ -54,6 +63,14 @@ class DocsSource:
             Request("torch", (Api("torch.nn.ReLU", "class", doc=session),)),
             Request("tensorflow", (Api("tf.keras.layers.Dense", "class", doc=fenced),)),
         )
+
+
+def _different(seeds: Iterable[Seed]) -> Iterator[Seed]:
+    seen: set[str] = set()
+    for seed in seeds:
+        if seed.code not in seen:
+            seen.add(seed.code)
+            yield seed
 
 
 def _read(path: Path, text: str, library: str) -> Extracted:

@@ -90,9 +90,8 @@ def _next(lines: list[str], at: int) -> Form:
     if has_prompts(line):
         return _session(lines, at)
     if line.rstrip().endswith("::") or _USAGE.match(line):
-        end = _block_end(lines, at + 1, _depth(line))
-        if not _holds_forms(lines[at + 1 : end]):
-            return Form(end, "\n".join(lines[at + 1 : end]))
+        end = _bare_end(lines, at)
+        return Form(max(end, at + 1), "\n".join(lines[at + 1 : end]))
     return Form(at + 1)
 
 
@@ -123,6 +122,17 @@ def _session(lines: list[str], at: int) -> Form:
     while end < len(lines) and lines[end].strip() and not _FENCE.match(lines[end]):
         end += 1
     return Form(end, "\n".join(lines[at:end]), "declared")
+
+
+def _bare_end(lines: list[str], at: int) -> int:
+    """Where the bare code ends that a line announces: with its block, or where another form begins in that.
+
+    How deep the first line of a docstring stands is lost: where the next is no deeper, all that follows is its block.
+    """
+    following = next((line for line in lines[at + 1 :] if line.strip()), "")
+    depth = _depth(lines[at]) if at or _depth(following) else -1
+    end = _block_end(lines, at + 1, depth)
+    return next((index for index in range(at + 1, end) if _holds_forms(lines[index : index + 1])), end)
 
 
 def _block_end(lines: list[str], start: int, depth: int) -> int:

@@ -34,18 +34,21 @@ def unbound_names(code: str) -> tuple[str, ...]:
 
 
 class Uses(ast.NodeVisitor):
-    """How a module uses names: which it calls, which it only passes on, which attributes it reads of each."""
+    """How a module uses names before it binds them: which it calls, which it only passes on, what it reads of each."""
 
     def __init__(self, code: str) -> None:
         self.called: set[str] = set()
         self.attributes: defaultdict[str, set[str]] = defaultdict(set)
         self.passed: set[str] = set()
-        self.visit(ast.parse(code))
+        self._own: set[str] = set()
+        for node in ast.parse(code).body:
+            self.visit(node)
+            self._own |= _bound(_table(code, node))
 
     def visit_Call(self, node: ast.Call) -> None:
         """A call: its callee is no plain value."""
         if isinstance(node.func, ast.Name):
-            self.called.add(node.func.id)
+            self._note(self.called, node.func.id)
         else:
             self.visit(node.func)
         for part in (*node.args, *node.keywords):
@@ -54,14 +57,19 @@ class Uses(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """An attribute of a name."""
         if isinstance(node.value, ast.Name):
-            self.attributes[node.value.id].add(node.attr)
+            if node.value.id not in self._own:
+                self.attributes[node.value.id].add(node.attr)
         else:
             self.visit(node.value)
 
     def visit_Name(self, node: ast.Name) -> None:
         """A name by itself."""
         if isinstance(node.ctx, ast.Load):
-            self.passed.add(node.id)
+            self._note(self.passed, node.id)
+
+    def _note(self, kind: set[str], name: str) -> None:
+        if name not in self._own:
+            kind.add(name)
 
     def is_value(self, name: str) -> bool:
         """Whether a name is only ever passed on, so that nothing shows it to be a function or a module."""
@@ -69,11 +77,10 @@ class Uses(ast.NodeVisitor):
 
 
 def _table(code: str, node: ast.stmt) -> symtable.SymbolTable:
-    """The names of one top-level statement, by the lines it stands on."""
-    decorators = getattr(node, "decorator_list", [])
-    start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    lines = code.split("\n")[start - 1 : node.end_lineno]
-    return symtable.symtable("\n".join(lines) + "\n", "<seed>", "exec")
+    """The names of one top-level statement; its lines may be those of others, too, unless it has decorators."""
+    first = min((each.lineno for each in getattr(node, "decorator_list", [])), default=0)
+    lines = "\n".join(code.split("\n")[first - 1 : node.end_lineno]) if first else ast.get_source_segment(code, node)
+    return symtable.symtable(f"{lines}\n", "<seed>", "exec")
 
 
 def _read(node: ast.stmt, table: symtable.SymbolTable) -> tuple[list[str], list[str]]:

@@ -47,6 +47,7 @@ _COMMON = {
     "pd": "import pandas as pd",
     "pandas": "import pandas",
     "scipy": "import scipy",
+    "Image": "from PIL import Image",
 }
 
 _TORCH = {
@@ -113,7 +114,19 @@ _JITTOR = {
     "nn": "from jittor import nn",
     "init": "from jittor import init",
     "optim": "from jittor import optim",
+    "lr_scheduler": "from jittor import lr_scheduler",
+    "linalg": "from jittor import linalg",
+    "sparse": "from jittor import sparse",
+    "contrib": "from jittor import contrib",
+    "distributions": "from jittor import distributions",
+    "einops": "from jittor import einops",
+    "models": "from jittor import models",
+    "transform": "from jittor import transform",
+    "Var": "from jittor import Var",
     "Module": "from jittor import Module",
+    "Function": "from jittor import Function",
+    "Dataset": "from jittor.dataset import Dataset",
+    "DataLoader": "from jittor.dataset import DataLoader",
 }
 
 _OWN = {"torch": _TORCH, "tensorflow": _TENSORFLOW, "jittor": _JITTOR}

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
-from fuzz_core.collect.files import provenance, read_python, walk
+from fuzz_core.collect.files import Problems, provenance, read_python, walk
 from fuzz_core.collect.helpers import Helpers
 from fuzz_core.collect.packages import package_programs
 from fuzz_core.collect.seed import Request, Seed
@@ -33,7 +34,7 @@ class ModelsSource:
 
     def examples(self) -> Sequence[Request]:
         """The shipped sets."""
-        return Request("torch"), Request("tensorflow")
+        return Request("torch"), Request("tensorflow"), Request("jittor")
 
 
 def shipped_programs(library: str) -> Iterator[Seed]:
@@ -47,13 +48,28 @@ def shipped_programs(library: str) -> Iterator[Seed]:
             yield Seed("models", f"model {name}", entry.read_text(encoding="utf-8"), "script", relative=entry.name)
 
 
+class Found(NamedTuple):
+    """A model program of a directory: its path, the same relative to the directory, its text and its tree."""
+
+    path: Path
+    relative: str
+    code: str
+    tree: ast.Module
+
+
+def programs_in(root: Path, problems: Problems) -> Iterator[Found]:
+    """The programs of a directory, or the one file. Raises UserError where there is no such directory."""
+    for path, relative in walk(root, _may_be_program, "models"):
+        read = read_python(path, problems)
+        if read is not None and does_something(read[1]):
+            yield Found(path, relative, *read)
+
+
 def _programs(root: Path, request: Request) -> Iterator[Seed]:
     helpers = Helpers(root, {request.library, *request.packages})
-    for path, relative in walk(root, _may_be_program, "models"):
-        read = read_python(path, request.problems)
-        if read is not None and does_something(read[1]):
-            needs = helpers.digest(path, read[1])
-            yield Seed("models", provenance(root, relative), read[0], "script", str(path.absolute()), relative, needs)
+    for found in programs_in(root, request.problems):
+        name, needs = provenance(root, found.relative), helpers.digest(found.path, found.tree)
+        yield Seed("models", name, found.code, "script", str(found.path.absolute()), found.relative, needs)
 
 
 def _may_be_program(name: str) -> bool:

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from fuzz_core.collect.files import read_python
+
 _KERAS = '''"""One prediction and one gradient step of keras.applications.{name} at the smallest input it takes."""
 
 import keras
@@ -116,6 +118,39 @@ _TRANSFORMERS_MODELS = (
     "vit",
 )
 
+_JITTOR = '''"""One training step of jittor.models.{module}.{name} on the smallest image it takes."""
+
+import jittor as jt
+from jittor import nn
+from jittor.models.{module} import {name}
+
+SIZES = (32, 64, 96, 128, 224, 299)
+
+
+def classify(images):
+    logits = model(images)
+    return logits if isinstance(logits, jt.Var) else logits[0]
+
+
+def smallest():
+    for size in SIZES:
+        try:
+            return size, classify(jt.rand(2, 3, size, size))
+        except (ArithmeticError, AssertionError, RuntimeError, ValueError) as error:
+            refused = error
+    raise refused
+
+
+model = {name}(pretrained=False)
+size, logits = smallest()
+loss = nn.cross_entropy_loss(logits, jt.array([0, 2]))
+nn.SGD(model.parameters(), lr=0.01).step(loss)
+assert loss.item() > 0
+model.eval()
+with jt.no_grad():
+    classify(jt.rand(1, 3, size, size)).sync()
+'''
+
 _SMALL_WORDS = ("nano", "tiny", "small", "mobile")
 
 
@@ -124,6 +159,9 @@ def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tup
     if library == "tensorflow" and "keras" in packages:
         for name in keras_applications(packages["keras"]):
             yield f"keras.applications.{name}", _KERAS.format(name=name)
+    if library == "jittor" and "jittor" in packages:
+        for module, name in jittor_models(packages["jittor"]):
+            yield f"jittor.models.{module}.{name}", _JITTOR.format(module=module, name=name)
     if library == "torch" and "timm" in packages:
         yield from ((f"timm {name}", _TIMM.format(name=name)) for name in _TIMM_MODELS)
     if library == "torch" and "transformers" in packages:
@@ -146,9 +184,26 @@ def keras_applications(package: Path) -> list[str]:
     return sorted(min(names, key=_size) for names in families.values() if names)
 
 
-def _size(name: str) -> tuple[int, bool, list[int], str]:
+def jittor_models(package: Path) -> list[tuple[str, str]]:
+    """Module and name of the smallest model that each module of `jittor.models` can build without weights."""
+    found = []
+    for path in sorted((package / "models").glob("*.py")):
+        module = read_python(path, [])
+        body = [] if module is None else module[1].body
+        names = [each.name for each in body if isinstance(each, ast.FunctionDef) and _builds(each)]
+        if names:
+            found.append((path.stem, min(names, key=_size)))
+    return found
+
+
+def _builds(function: ast.FunctionDef) -> bool:
+    """Whether it is public and makes a model, by what all of them are asked: whether it is to be trained already."""
+    return not function.name.startswith("_") and any(each.arg == "pretrained" for each in function.args.args)
+
+
+def _size(name: str) -> tuple[int, bool, list[float], str]:
     """Smallest first, as far as names tell: those that say so, then by the number at the end."""
     lower = name.lower()
     word = next((rank for rank, word in enumerate(_SMALL_WORDS) if word in lower), len(_SMALL_WORDS))
-    numbers = [int(number) for number in re.findall(r"\d+(?=V2$)|\d+$", name)]
+    numbers = [float(number.replace("_", ".")) for number in re.findall(r"\d+(?:_\d+)?(?=V2$|$)", name)]
     return word, not numbers, numbers, name

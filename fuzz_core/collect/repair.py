@@ -41,7 +41,7 @@ def repair(code: str, names: Names, api: Api | None = None) -> Repaired:
 
 
 def with_told_elisions(code: str, values: dict[str, str]) -> str:
-    """The code with `name = ...` and `f(name=...)` filled in for names that have a usual value."""
+    """The code with `name = ...`, `name = f(...)` and `f(name=...)` filled in for names that have a usual value."""
     edits: list[Edit] = []
     for node in ast.walk(ast.parse(code)):
         name, value = "", None
@@ -49,9 +49,19 @@ def with_told_elisions(code: str, values: dict[str, str]) -> str:
             name, value = node.targets[0].id, node.value
         elif isinstance(node, ast.keyword):
             name, value = node.arg or "", node.value
-        if isinstance(value, ast.Constant) and value.value is Ellipsis and name in values:
+        if value is not None and name in values and _is_elided(value):
             edits.append(replacing(value, values[name]))
     return applied(code, edits)
+
+
+def _is_elided(value: ast.expr) -> bool:
+    """Whether a value is `...`, or a call on one line of which nothing is told: `Image.open(...)`."""
+    match value:
+        case ast.Constant(value=constant):
+            return constant is Ellipsis
+        case ast.Call(args=[ast.Constant(value=constant)], keywords=[]):
+            return constant is Ellipsis and value.lineno == value.end_lineno
+    return False
 
 
 class _Missing:

@@ -95,7 +95,23 @@ _TENSORFLOW |= dict.fromkeys(
     ("x", "y", "z", "a", "b", "c", "t", "w", "g", "input", "tensor", "values"), "tf.reshape(tf.range(1., 9.), [2, 4])"
 )
 
-_OWN = {"torch": _TORCH, "tensorflow": _TENSORFLOW}
+_JITTOR = {
+    "optimizer": "jt.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)",
+    "opt": "jt.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)",
+    "scheduler": "jt.lr_scheduler.StepLR(optimizer, 2)",
+    "loss": "model(jt.rand(2, 4)).sqr().mean()",
+    "weight": "jt.rand(4, 4)",
+    "index": "jt.array([0, 1])",
+    "mask": "jt.rand(4, 4) > 0.5",
+    "shape": "(4, 4)",
+} | dict.fromkeys(("model", "net", "network", "module", "layer"), "jt.nn.Linear(4, 4)")
+_JITTOR |= dict.fromkeys(("Model", "Net"), "lambda: jt.nn.Linear(4, 4)")
+_JITTOR |= dict.fromkeys(("loss_fn", "criterion", "critic", "loss_function"), "jt.nn.MSELoss()")
+_JITTOR |= dict.fromkeys(("data", "dataset", "dataloader", "train_loader"), "[(jt.rand(2, 4), jt.rand(2, 4))]")
+_JITTOR |= dict.fromkeys(("img", "image", "pic"), "Image.new('RGB', (16, 16))")
+_JITTOR |= dict.fromkeys(("x", "y", "z", "a", "b", "c", "input", "inputs", "output", "target", "var"), "jt.rand(4, 4)")
+
+_OWN = {"torch": _TORCH, "tensorflow": _TENSORFLOW, "jittor": _JITTOR}
 
 
 def stand_ins(library: str) -> dict[str, str]:

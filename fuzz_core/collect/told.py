@@ -18,7 +18,11 @@ _IS = re.compile(
 _SHAPE = re.compile(r"(?:(?:of|has|with)\s+)?shape:?\s*(?:=|is)?\s*(?P<shape>[\[(][\d,\s]*[\])])", re.IGNORECASE)
 _ELIDED = re.compile(rf"^(?P<indent>\s*){_NAME}\s*=\s*(?:\.\.\.|<[^>]*>)\s*(?P<rest>.*)$")
 _OPEN, _CLOSE = "([{", ")]}"
-MAKERS = {"torch": ("torch.tensor", "torch.ones"), "tensorflow": ("tf.constant", "tf.ones")}
+MAKERS = {
+    "torch": ("torch.tensor", "torch.ones"),
+    "tensorflow": ("tf.constant", "tf.ones"),
+    "jittor": ("jt.array", "jt.ones"),
+}
 
 
 def without_results(code: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from fuzz_core.execution.compiling import Compiling
 from fuzz_core.execution.deaths import killed, outcome_of
 from fuzz_core.execution.health import health
 from fuzz_core.execution.lease import Lease, Limits, Listener
@@ -47,6 +48,7 @@ class Pool:
         self.restarts = 0
         self.futile = 0.0
         self.looked = 0.0
+        self.compiling = Compiling(zygote.compiles)
 
     def run(self, listener: Listener, stop: Callable[[], bool], tick: Callable[[], None]) -> None:
         """Works until the listener has no more leases and none is under way, or `stop` says so.
@@ -176,11 +178,12 @@ class Pool:
         now = time.monotonic()
         look = now - self.looked > LOOK_SECONDS
         self.looked = now if look else self.looked
+        self.compiling.look(slot.child.pid for slot in self.slots if slot.child is not None)
         for slot in self.slots:
             if slot.child is None:
                 continue
             slot.child.output.trim()
-            outcome = slot.overtime(now, self.limits.timeout) or (self._overuse(slot) if look else None)
+            outcome = slot.overtime(now, self.limits.timeout, self.compiling) or (self._overuse(slot) if look else None)
             if outcome is not None:
                 self._bury(slot, listener, outcome)
             elif slot.closed is not None and now - slot.closed > CLOSED_SECONDS:

@@ -9,12 +9,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.execution.compiling import Compiling, Excused
 from fuzz_core.execution.deaths import outcome_of
+from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
+from fuzz_core.execution.stacks import Stack, asked, stack_of
 from fuzz_core.execution.zygote import Child, Zygote, kill
 from fuzz_core.ir.codec import decode, encode_test
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase, Value
+from fuzz_core.worker.journal import Entry
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Asked, Ran
 
 TRIM_SECONDS = 0.05
 T = TypeVar("T")
@@ -50,15 +56,30 @@ class Replayer:
         self.memory = memory
         self.child: Child | None = None
         self.numbers = 0
+        # What the last process that ended had written down: in which block of a program it was, and where in Python.
+        self.left: tuple[Entry, Stack] | None = None
 
-    def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False) -> Replayed:
-        """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too."""
+    def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False, mode: str = "") -> Replayed:
+        """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too.
+
+        mode: of a program, what is looked at beside what it does, see `execution.programs`.
+        """
+        if test.program:
+            return self._whole(test, fresh, mode)
         replayed = self._asked({"test": encode_test(test), "weigh": weigh}, _answer, fresh)
         if isinstance(replayed, Outcome):
             return Replayed(replayed)
         if replayed.spoilt:
             self.close()
         return replayed
+
+    def _whole(self, test: TestCase, fresh: bool, mode: str) -> Replayed:
+        compared = mode in DEEP
+        ran = self.program(test.program, seed=test.seed, compared=compared, fresh=fresh)
+        double = None
+        if mode == DOUBLED and is_lost(ran):
+            double = self.program(test.program, seed=test.seed, doubled=True)
+        return Replayed(ran.outcome, verdicts_on(ran, dialect_of(self.zygote.library), double), ran.spoilt)
 
     def tell(self, test: TestCase, modes: Sequence[str] = ("cpu",), repeats: int = 1, fresh: bool = False) -> Telling:
         """What each mode comes to, `repeats` times with other seeds and other garbage in memory.
@@ -67,6 +88,37 @@ class Replayer:
         """
         told = self._asked({"test": encode_test(test), "tell": list(modes), "repeats": repeats}, _telling, fresh)
         return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told
+
+    def program(
+        self,
+        source: str,
+        data: int = 0,
+        seed: int = 0,
+        *,
+        settled: bool = False,
+        doubled: bool = False,
+        compared: bool = False,
+        fresh: bool = False,
+    ) -> Ran:
+        """What a model program comes to, see `Asked`; where its process dies, line and block are what it had noted."""
+        request = {"program": Asked(source, data, seed, settled, doubled, compared)._asdict()}
+        ran = self._asked(request, _ran, fresh)
+        if isinstance(ran, Ran) and ran.disturbed:
+            ran = self._asked(request, _ran, True)
+        if isinstance(ran, Outcome):
+            ran = self._cut_short(ran)
+        if ran.spoilt:
+            self.close()
+        # What ends too early may end in the line behind the last.
+        return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
+
+    def _cut_short(self, outcome: Outcome) -> Ran:
+        assert self.left is not None
+        entry, stack = self.left
+        phase, _, number = entry.mode.partition(" ")
+        known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
+        inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
+        return Ran(outcome, stack.line, inside, phase, "", stack.frames, spoilt=True)
 
     def _asked(self, request: dict[str, Any], read: Callable[[bytes, int], T | None], fresh: bool) -> T | Outcome:
         """The answer to a request, or how the process ended instead."""
@@ -84,10 +136,13 @@ class Replayer:
     def _await(self, child: Child, read: Callable[[bytes, int], T | None]) -> T | Outcome:
         deadline = time.monotonic() + self.timeout
         buffer, ended = b"", False
-        while not ended and (left := deadline - time.monotonic()) > 0:
+        compiling = Compiling(self.zygote.compiles)
+        excused = Excused(compiling, child.pid)
+        while not ended and (left := deadline + excused.seconds - time.monotonic()) > 0:
             # A process that it started may hold the pipe open after its death.
             ready, _, _ = select.select([child.from_child, child.pidfd], [], [], min(left, TRIM_SECONDS))
             child.output.trim()
+            compiling.look([child.pid])
             ended = child.pidfd in ready
             data = _read(child)
             *lines, buffer = (buffer + (data or b"")).split(b"\n")
@@ -102,7 +157,9 @@ class Replayer:
         child, self.child = self.child, None
         assert child is not None
         if outcome is not None:
+            asked(child)
             kill(child)
+        self.left = child.journal.read(), stack_of(child)
         status, said = self.zygote.reap(child), child.output.text()
         child.close()
         return outcome or outcome_of(status, said)
@@ -151,6 +208,17 @@ def _telling(line: bytes, number: int) -> Telling | None:
             return None
         return {str(mode): [_told(*each) for each in found] for mode, found in message["told"].items()}
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError, CodecError):
+        return None
+
+
+def _ran(line: bytes, number: int) -> Ran | None:
+    """Like `_answer`, to `program`."""
+    try:
+        message: Any = json.loads(line)
+        if not isinstance(message, dict) or message.get("replayed") != number:
+            return None
+        return Ran.from_json(message["ran"])
+    except (ValueError, RecursionError, KeyError, CodecError):
         return None
 
 

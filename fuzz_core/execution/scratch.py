@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
@@ -90,16 +91,19 @@ def _sweep_one(folder: Path) -> bool:
 def remove(folder: Path) -> None:
     """Removes a folder with all that untrusted code has put into it; what resists even so is left."""
     with suppress(RecursionError):
-        shutil.rmtree(folder, onerror=_open_up)
+        shutil.rmtree(folder, onerror=partial(_open_up, folder))
         return
     subprocess.run(["rm", "-rf", "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
 
 
-def _open_up(function: Callable[..., object], path: str, error: object) -> None:
-    """A directory that lets nobody in may be a process's joke: it is opened, and what was tried is tried again."""
+def _open_up(folder: Path, function: Callable[..., object], path: str, error: object) -> None:
+    """A directory that lets nobody in may be a process's joke: it is opened, and what was tried is tried again.
+
+    What holds the folder belongs to others, so that its mode is not ours to change.
+    """
     with suppress(OSError):
         for each in (Path(path).parent, Path(path)):
-            if not each.is_symlink():
+            if each.is_relative_to(folder) and not each.is_symlink():
                 each.chmod(0o700)
         if function in (os.unlink, os.rmdir):
             function(path)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from fuzz_core.execution.compiling import Compiling, Excused
 from fuzz_core.execution.deaths import outcome_of
 from fuzz_core.execution.zygote import Child, Zygote, kill
 from fuzz_core.ir.outcome import Outcome
@@ -50,6 +51,7 @@ class _Running:
     child: Child
     result: Result
     deadline: float
+    excused: Excused
     buffer: bytearray = field(default_factory=bytearray)
     closed: bool = False
     late: bool = False
@@ -60,13 +62,15 @@ def run_jobs(
 ) -> Iterator[Result]:
     """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the rest is dropped."""
     waiting, running = iter(jobs), set[_Running]()
+    compiling = Compiling(zygote.compiles)
     try:
         while not stop():
             while len(running) < workers and (job := next(waiting, None)) is not None:
                 child = zygote.fork(job.name, memory, **job.request)
-                running.add(_Running(child, Result(job), time.monotonic() + job.seconds))
+                running.add(_Running(child, Result(job), time.monotonic() + job.seconds, Excused(compiling, child.pid)))
             if not running:
                 return
+            compiling.look(state.child.pid for state in running)
             for state in _turn(running):
                 running.discard(state)
                 yield _end(zygote, state)
@@ -87,7 +91,7 @@ def _turn(running: set[_Running]) -> list[_Running]:
             state.closed = not _read(state)
         if state.child.pidfd in ready:
             over.append(state)
-        elif now > state.deadline:
+        elif now > state.deadline + state.excused.seconds:
             kill(state.child)
             state.late = True
             over.append(state)

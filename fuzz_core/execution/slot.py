@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fuzz_core.execution.compiling import Compiling, Excused
 from fuzz_core.execution.lease import Lease
 from fuzz_core.execution.zygote import Child
 from fuzz_core.ir.outcome import Outcome
@@ -15,6 +16,8 @@ from fuzz_core.worker.journal import DEAR
 SILENT_FACTOR = 4
 # How much longer a test may take in a way that takes its time, in its full time-out.
 DEAR_FACTOR = 5
+# A test may have begun since the clock was read.
+AHEAD_SECONDS = 1.0
 
 
 @dataclass
@@ -23,7 +26,7 @@ class Slot:
 
     spent: the process is not to be used again. since: when it got the lease. closed: when its pipe came to an end.
     resident, held: bytes of its memory at first, and when it got the lease. tries: how often it was killed from outside
-    in which test.
+    in which test. excused: what of the test that began at `started` does not count.
     """
 
     child: Child | None = None
@@ -37,6 +40,8 @@ class Slot:
     held: int = 0
     tries: Counter[tuple[int, int]] = field(default_factory=Counter)
     told: Counter[str] = field(default_factory=Counter)
+    excused: Excused | None = None
+    started: float = 0.0
 
     def lines(self) -> Iterator[bytes]:
         """The lines that have come to their end."""
@@ -44,20 +49,27 @@ class Slot:
         self.buffer[:] = rest
         yield from filter(None, whole)
 
-    def overtime(self, now: float, limit: float) -> Outcome | None:
+    def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
         """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
 
-        limit: seconds for tests of leases that have no limit of their own.
+        limit: seconds for tests of leases that have no limit of their own. What it compiles does not count.
         """
         if self.child is None or self.lease is None:
             return None
         entry = self.child.journal.read()
         inside = bool(entry.running) and entry.lease == self.lease.number
-        # A library may have written on the journal: a time to come would never be over.
-        began = entry.clock if self.since < entry.clock <= now else self.since
+        # A library may have written on the journal: a time far ahead would never be over.
+        began = entry.clock if self.since < entry.clock <= now + AHEAD_SECONDS else self.since
         timeout = limit if self.lease.timeout is None else self.lease.timeout
         if entry.running == DEAR:
             timeout = limit * DEAR_FACTOR
-        if now - began > (timeout if inside else limit * SILENT_FACTOR):
-            return Outcome("timeout", f"{timeout:g} s", seconds=now - began)
+        taken = now - began - self._excused(began, compiling)
+        if taken > (timeout if inside else limit * SILENT_FACTOR):
+            return Outcome("timeout", f"{timeout:g} s", seconds=taken)
         return None
+
+    def _excused(self, began: float, compiling: Compiling) -> float:
+        assert self.child is not None
+        if self.excused is None or self.started != began or self.excused.pid != self.child.pid:
+            self.excused, self.started = Excused(compiling, self.child.pid), began
+        return self.excused.seconds

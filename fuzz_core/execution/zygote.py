@@ -20,9 +20,11 @@ from typing import Any
 from platformdirs import user_cache_path
 
 import fuzz_core
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.execution.output import Output
 from fuzz_core.execution.scratch import Scratch, explained, remove
-from fuzz_core.ir.errors import Interrupted, NightfuzzError
+from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.worker import journal
 from fuzz_core.worker.guard import ORDERLY
 from fuzz_core.worker.journal import Journal
@@ -80,6 +82,19 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     return {**kept, **fixed, **(extra or {})}
 
 
+def _surroundings(library: str, python: str) -> dict[str, str]:
+    """None of a library that is unknown: the process itself will say so."""
+    with contextlib.suppress(UserError):
+        return surroundings(dialect_of(library), python)
+    return {}
+
+
+def _compiles(library: str) -> bool:
+    with contextlib.suppress(UserError):
+        return bool(dialect_of(library).compiled)
+    return False
+
+
 def _code() -> Path:
     """A folder with this project and without the controller's numpy, which lies beside it where it is a wheel's.
 
@@ -107,10 +122,14 @@ class Zygote:
         plan: Path | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
+        self.library = library
         self.stopped = stopped
         self.scratch = Scratch()
         self.root = self.scratch.path
         self.command = [python, "-m", "fuzz_core.worker", str(self.root), library, role]
+        self.environment = environment(self.root, _surroundings(library, python))
+        # Whether its children compile while they run.
+        self.compiles = _compiles(library)
         self.plan = plan
         self.children = 0
         self.generation = 0
@@ -138,7 +157,7 @@ class Zygote:
             try:
                 self.process = subprocess.Popen(
                     command,
-                    env=environment(self.root),
+                    env=self.environment,
                     cwd=self.root,
                     stdin=subprocess.PIPE,
                     stdout=log,

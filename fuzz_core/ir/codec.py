@@ -30,6 +30,7 @@ from fuzz_core.ir.values import (
 )
 
 MAX_DEPTH = 40
+MAX_PROGRAM = 1 << 20
 _SEQS = ("list", "tuple", "set")
 _REFS = ("dtype", "device", "name")
 _FILLS = ("uniform", "constant", "values")
@@ -220,16 +221,21 @@ _DECODERS: dict[str, Callable[[list[Any], int], Value]] = {
 
 
 def encode_test(test: TestCase) -> list[Any]:
-    """A test case as JSON data."""
-    return [encode(test.invocation), test.seed, test.origin, list(test.rules)]
+    """A test case as JSON data; a program comes last, where there is one."""
+    program = [test.program] if test.program else []
+    return [encode(test.invocation), test.seed, test.origin, list(test.rules), *program]
 
 
 def decode_test(data: Any) -> TestCase:
     """Reads `encode_test`'s form back. Raises CodecError."""
     match data:
-        case [list(raw), int(seed), int(origin), list(rules)]:
-            return TestCase(decode_invocation(raw), seed, origin, tuple(map(str, rules)))
+        case [list(raw), int(seed), int(origin), list(rules), *program] if _is_program(program):
+            return TestCase(decode_invocation(raw), seed, origin, tuple(map(str, rules)), *program)
     raise CodecError(f"not a test case: {_excerpt(data)}")
+
+
+def _is_program(data: list[Any]) -> bool:
+    return not data or (len(data) == 1 and isinstance(data[0], str) and 0 < len(data[0]) <= MAX_PROGRAM)
 
 
 def decode_invocation(data: Any) -> Invocation:

@@ -36,6 +36,15 @@ def numbers_of(value: Value) -> Iterator[int | float | complex]:
             yield from numbers_of(part)
 
 
+def texts_of(value: Value) -> Iterator[str]:
+    """The texts in a value, from left to right; the keys of dictionaries are none."""
+    if isinstance(value, Prim) and isinstance(value.value, str):
+        yield value.value
+    elif isinstance(value, (Seq, Map, Invocation)):
+        for part in _parts(value):
+            yield from texts_of(part)
+
+
 def _parts(value: Seq | Map | Invocation) -> list[Value]:
     if isinstance(value, Seq):
         return list(value.items)

@@ -115,10 +115,12 @@ def prim(value: Scalar) -> Prim:
 class TestCase(NamedTuple):
     """An invocation after mutation plus the seed of its random streams: it replays bit for bit.
 
-    `origin` is the id of the traced invocation, `rules` the names of the mutators that were applied.
+    `origin` is the id of the traced invocation, `rules` the names of the mutators that were applied. program: the whole
+    text that is executed, where the invocation shows nothing by itself: it is the call that the program is about.
     """
 
     invocation: Invocation
     seed: int
     origin: int = 0
     rules: tuple[str, ...] = ()
+    program: str = ""

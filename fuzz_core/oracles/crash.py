@@ -41,6 +41,11 @@ _SIGNALS = {
     "SIGABRT": "abort",
 }
 RECURSION = "RecursionError"
+# The mode of what a model program came to although each of its blocks holds by itself: an exception that has fallen out
+# of an expression of the library, where no statement is there to raise one.
+PROGRAM = "program"
+# A frame of code that has no file: text that the library was given to evaluate.
+_EVALUATED = re.compile(r"(?:^|\()<(?!frozen)")
 
 
 class Crash:
@@ -58,9 +63,11 @@ class Crash:
         return modes[:1]
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """The first outcome that is one decides."""
+        """The first outcome that is one decides; see PROGRAM for the exceptions of that mode."""
         for mode, outcome in outcomes.items():
             kind = _kind(outcome, dialect)
+            if not kind and mode == PROGRAM and outcome.kind == "exception":
+                kind = "internal-error"
             if kind:
                 return Verdict(self.name, kind, f"{mode}: {cause(outcome)}")
         return Verdict(self.name, "clean")
@@ -72,6 +79,12 @@ class Crash:
             Example({"cpu": Outcome("exception", "ValueError", "expected a positive size")}, "clean"),
             Example({"cpu": Outcome("exception", "SystemError", "returned NULL without setting")}, "internal-error"),
             Example({"cpu": Outcome("exception", RECURSION, "maximum recursion depth exceeded")}, "internal-error"),
+            Example(
+                {"cpu": Outcome("exception", "NameError", "name 'a' is not defined", ("<string>:<module>",))}, "clean"
+            ),
+            Example({"cpu": Outcome("exception", "TypeError", "unsupported operand")}, "clean"),
+            Example({PROGRAM: Outcome("exception", "TypeError", "unsupported operand")}, "internal-error"),
+            Example({PROGRAM: Outcome("oom", "MemoryError")}, "clean"),
             Example({"cpu": Outcome("signal", "SIGSEGV")}, "crash"),
             Example({"cpu": Outcome("signal", "SIGSEGV", "", ("(fault at the end of the stack)",))}, "crash"),
             Example({"cpu": Outcome("signal", "SIGBUS")}, "crash"),
@@ -94,12 +107,17 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
     if outcome.kind == "signal":
         # SIGKILL comes from the kernel's out-of-memory killer or from us, never from the library.
         return "" if outcome.name == "SIGKILL" else "crash"
-    if outcome.kind != "exception":
+    if outcome.kind != "exception" or (outcome.name == "NameError" and _was_given(outcome)):
         return ""
     # Described arguments are never deep: recursion without an end is the library's own.
     if outcome.name == RECURSION or dialect.internal_error.search(text):
         return "internal-error"
     return "crash" if dialect.poisons.search(text) else ""
+
+
+def _was_given(outcome: Outcome) -> bool:
+    """Whether it happened in code that came as text: its names are the caller's."""
+    return bool(outcome.frames) and _EVALUATED.search(outcome.frames[0]) is not None
 
 
 def cause(outcome: Outcome) -> str:

@@ -28,6 +28,7 @@ SHARES = {
     "threads": 0.002,
     "function": 0.02,
     "xla": 0.002,
+    "fused": 0.05,
 }
 DEVICE_SHARE = 0.25
 # Modes that other oracles ask for: references are compared with nothing here.
@@ -38,6 +39,7 @@ KINDS = {
     "grad-forward": "wrong-gradient",
     "grad-numerical": "wrong-gradient",
     "grad-second": "wrong-gradient",
+    "training": "wrong-gradient",
 }
 # How the text of an outcome begins where one of two modes alone refuses the call.
 ACCEPTS, REFUSES = "accepts what ", "refuses what "

@@ -104,14 +104,15 @@ TABLES = (
     Table(
         "bugs",
         ("target", "signature"),
-        (*_NAMED, *_TESTED, "script", "outcome", "hits", "runs", "first_found", "minimised", "status"),
+        (*_NAMED, *_TESTED, "script", "outcome", "hits", "runs", "first_found", "minimised", "status", "origin"),
         ("minimised DESC", "place_of(test)"),
         {
             "first_found": "MIN(first_found) {over}",
             "status": "rtrim(substr('open fixed known', MAX(instr('open fixed known', status)) {over}, 5))",
+            "origin": "MAX(origin) {over}",
         },
         view=f"""SELECT bugs.id, bugs.target, signature, signature_text, bugs.api, oracle, kind, test, {_ORIGINS},
-            script, outcome, hits, runs, first_found, minimised, status
+            script, outcome, hits, runs, first_found, minimised, status, bugs.origin
             FROM {{db}}.bugs {_ORIGIN.format(db="{db}", row="bugs")}""",
         write={
             "test": _TEST,
@@ -123,11 +124,11 @@ TABLES = (
     Table(
         "findings",
         ("target", "key"),
-        (*_RUN, "api", *_TESTED, "verdict", "outcome", *_SETTLED, "bug_target", "bug_signature", "found_at"),
+        (*_RUN, "api", *_TESTED, "verdict", "outcome", *_SETTLED, "bug_target", "bug_signature", "found_at", "origin"),
         ("instr('pending rejected flaky duplicate confirmed', status) DESC", "found_at"),
         view=f"""SELECT f.id, f.target, key, run.target AS run_target, run.started AS run_started, run.seed AS run_seed,
             run.options AS run_options, f.api, f.test, {_ORIGINS}, verdict, f.outcome, f.status, f.reason, f.hits,
-            f.runs, {_BUG}, found_at FROM {{db}}.findings AS f JOIN {{db}}.runs AS run ON run.id = f.run
+            f.runs, {_BUG}, found_at, f.origin FROM {{db}}.findings AS f JOIN {{db}}.runs AS run ON run.id = f.run
             LEFT JOIN {{db}}.bugs AS bug ON bug.id = f.bug {_ORIGIN.format(db="{db}", row="f")}""",
         write={"run": "run.id", "test": _TEST, "bug": "bug.id"},
         joins=f"""JOIN main.runs AS run ON run.target = best.run_target AND run.started = best.run_started

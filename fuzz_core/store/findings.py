@@ -15,8 +15,8 @@ from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 
 _ADD = """
-INSERT OR IGNORE INTO findings (target, run, api, test, verdict, outcome, key, found_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT OR IGNORE INTO findings (target, run, api, test, verdict, outcome, key, found_at, origin)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _ADD_BUG = """
 INSERT INTO bugs (target, signature, signature_text, api, oracle, kind, test, script, outcome, hits, runs, minimised,
@@ -33,26 +33,36 @@ SELECT MIN(bugs.id), ?1, 'shown', ?3, ?4, ?5, ?6 FROM bugs JOIN targets ON targe
 WHERE bugs.signature = ?2 AND bugs.target <> ?1 AND library = (SELECT library FROM targets WHERE key = ?1)
 HAVING MIN(bugs.id) IS NOT NULL
 """
+_LOCATE = """
+UPDATE bugs SET findings = findings + 1,
+    origin = CASE origin WHEN '' THEN (SELECT origin FROM findings WHERE id = ?2) ELSE origin END
+WHERE id = ?1
+"""
 _SETTLE = "UPDATE findings SET status = ?, reason = ?, hits = ?, runs = ?, bug = ? WHERE id = ?"
 
 
 class FindingTables(Base):
     """The tables `findings` and `bugs`."""
 
-    def add_finding(self, target: str, run: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> int | None:
-        """Commits a finding at once. Returns its id, or None where this test and oracle are on record already."""
-        return self.add_findings(target, run, [(test, verdict, outcome)])[0]
+    def add_finding(
+        self, target: str, run: int, test: TestCase, verdict: Verdict, outcome: Outcome, origin: str = ""
+    ) -> int | None:
+        """Commits a finding at once. Returns its id, or None where this test and oracle are on record already.
+
+        origin: see `FindingRow`.
+        """
+        return self.add_findings(target, run, [(test, verdict, outcome)], origin)[0]
 
     def add_findings(
-        self, target: str, run: int, found: Iterable[tuple[TestCase, Verdict, Outcome]]
+        self, target: str, run: int, found: Iterable[tuple[TestCase, Verdict, Outcome]], origin: str = ""
     ) -> list[int | None]:
-        """Like `add_finding` for several, in one transaction."""
+        """Like `add_finding` for several of one origin, in one transaction."""
         ids: list[int | None] = []
         with self._transaction():
             for test, verdict, outcome in found:
                 body = (_test_out(test), to_json(list(verdict)), to_json(outcome.to_json()))
                 key = finding_key(test, verdict.oracle)
-                row = (target, run, text(test.invocation.api), *body, key, self._now())
+                row = (target, run, text(test.invocation.api), *body, key, self._now(), text(origin))
                 cursor = self._db.conn.execute(_ADD, row)
                 ids.append(cursor.lastrowid if cursor.rowcount else None)
         return ids
@@ -83,8 +93,8 @@ class FindingTables(Base):
 
         status: confirmed, flaky, rejected, duplicate. bug: the id of one on record, or a new one; where the signature
         of a new one is known already, the finding joins that bug as a duplicate, and a minimised test takes the place
-        of one that is not. A new one that another target of the library has shown before is a check of that bug too.
-        Returns the bug's id. Raises UserError where there is no such finding.
+        of one that is not; one without an origin gets the finding's. A new one that another target of the library has
+        shown before is a check of that bug too. Returns the bug's id. Raises UserError where there is no such finding.
         """
         with self._transaction():
             row = self._finding(finding)
@@ -92,7 +102,7 @@ class FindingTables(Base):
                 return int(row["bug"]) if row["bug"] is not None else None
             number, known = self._place(row, bug)
             self._db.execute(_SETTLE, ("duplicate" if known else status, text(reason), hits, runs, number, finding))
-            self._db.execute("UPDATE bugs SET findings = findings + 1 WHERE id = ?", (number,))
+            self._db.execute(_LOCATE, (number, finding))
         return number
 
     def _finding(self, finding: int) -> dict[str, Any]:
@@ -159,7 +169,7 @@ class FindingTables(Base):
 
 def finding_key(test: TestCase, oracle: str) -> str:
     """The identity of a finding: what replays (invocation with its elements, seed of the streams) and the oracle."""
-    return _digest(codec.dumps(test.invocation), str(test.seed), oracle)
+    return _digest(codec.dumps(test.invocation), str(test.seed), oracle, *([test.program] if test.program else []))
 
 
 def signature_digest(signature: str) -> str:

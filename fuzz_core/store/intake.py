@@ -32,6 +32,14 @@ BATCH = 1000
 MOST = {"targets": 500, "bugs": 5_000, "changes": 10_000, "runs": 50_000, "probes": 50_000, "checks": 200_000}
 REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
 _PARENTS = {"targets": "key", "invocations": "id", "runs": "id", "bugs": "id"}
+# Tables to whose numbers others refer, and what a number stands for.
+_NUMBERED = {
+    "invocations": "{0}.target, {0}.digest",
+    "runs": "{0}.target, {0}.started, {0}.seed, {0}.options",
+    "bugs": "{0}.target, {0}.signature",
+}
+# What the same row has otherwise for another build, or in another file.
+_OWN = ("id", "target")
 
 
 class Taken(NamedTuple):
@@ -41,17 +49,27 @@ class Taken(NamedTuple):
     dropped: Mapping[str, int]
 
 
-def take_in(path: Path, clean: Path, vetting: Vetting | None = None, max_bytes: int = MAX_BYTES) -> Taken:
+class _Column(NamedTuple):
+    """kind: its type in the schema."""
+
+    name: str
+    kind: str
+    required: bool
+
+
+def take_in(path: Path, clean: Path, known: Path | None = None, max_bytes: int = MAX_BYTES) -> Taken:
     """Copies what is sound of an untrusted state file into `clean`, a new state file.
 
-    vetting: the same for several files spares decoding again what they share. Raises UserError for a file that is none
-    of ours as a whole: a link, too large, damaged, of another program, or with any table, column, index, trigger or
-    view that the schema does not have. Rows that no store would have written are left out and counted.
+    known: a state file of our own of the newest schema that nobody has open: what it says is sound. Rows that it has
+    word for word are left out, but for those that others refer to, so `clean` is to be merged into it. Raises UserError
+    for a file that is none of ours as a whole: a link, too large, damaged, of another program, or with any table,
+    column, index, trigger or view that the schema does not have. Rows that no store would have written are left out and
+    counted.
     """
-    with _reading(path, max_bytes) as connection:
+    with _reading(path, max_bytes, known) as connection:
         order = _known_schema(connection, path)
         clean.unlink(missing_ok=True)
-        return _Copy(connection, vetting or Vetting()).into(clean, order)
+        return _Copy(connection, known is not None).into(clean, order)
 
 
 def look_over(path: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -80,18 +98,25 @@ def _looked_at(path: Path, max_bytes: int) -> int:
 
 
 @contextmanager
-def _reading(path: Path, max_bytes: int) -> Iterator[sqlite3.Connection]:
-    """`immutable`: neither a log nor a lock beside the file is looked at."""
+def _reading(path: Path, max_bytes: int, known: Path | None = None) -> Iterator[sqlite3.Connection]:
     size = _looked_at(path, max_bytes)
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    connection = sqlite3.connect(_unlocked(path), uri=True)
     try:
+        if known is not None:
+            connection.execute("ATTACH ? AS known", (_unlocked(known),))
         _distrust(connection, size)
         yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # The message about a damaged schema quotes what is no text any more.
         why = "it takes too long to read" if "interrupted" in str(error) else str(error)[:200]
         raise UserError(f"the state file {path.name} is damaged ({why})", REMEDY) from error
     finally:
         connection.close()
+
+
+def _unlocked(path: Path) -> str:
+    """`immutable`: neither a log nor a lock beside the file is looked at."""
+    return f"{path.resolve().as_uri()}?mode=ro&immutable=1"
 
 
 def _distrust(connection: sqlite3.Connection, size: int) -> None:
@@ -171,12 +196,20 @@ _MADE: list[list[tuple[str, str, str]]] = []
 class _Copy:
     """Rows of an untrusted file on their way into one of ours."""
 
-    def __init__(self, connection: sqlite3.Connection, vetting: Vetting) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: bool) -> None:
         self.connection = connection
-        self.vetting = vetting
+        self.known = known
+        self.began = known and all(self._same_numbers(table, key) for table, key in _NUMBERED.items())
+        self.vetting = Vetting()
         self.rows: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
         self.there: dict[str, set[Any]] = {}
+
+    def _same_numbers(self, table: str, key: str) -> bool:
+        """Whether a number stands for the same in both files, as where one began as a copy of the other."""
+        sql = f"""SELECT 1 FROM main.{table} AS theirs JOIN known.{table} AS ours USING (id)
+            WHERE ({key.format("theirs")}) <> ({key.format("ours")}) LIMIT 1"""
+        return self.connection.execute(sql).fetchone() is None
 
     def into(self, clean: Path, tables: list[str]) -> Taken:
         with open_store(clean) as store, store._transaction():
@@ -186,15 +219,18 @@ class _Copy:
         return Taken(dict(self.rows), dict(self.dropped))
 
     def _table(self, into: sqlite3.Connection, table: str) -> None:
-        had = [name for _, name, *_ in self.connection.execute(f"PRAGMA table_info({table})")]
-        sql = f"INSERT OR IGNORE INTO {table} ({', '.join(had)}) VALUES ({', '.join('?' * len(had))})"
-        judge = self._judge(into, table, had)
-        cursor = self.connection.execute(f"SELECT {', '.join(had)} FROM {table}")
+        columns = _columns(into, table, self.connection)
+        names = ", ".join(column.name for column in columns)
+        sql = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
+        judge = self._judge(into, table, columns)
+        sound = _said(table, columns, _OWN) if self.known else "0"
+        new = f"NOT {_said(table, columns)}" if self.began and table not in _PARENTS else "1"
+        cursor = self.connection.execute(f"SELECT {names}, {sound} FROM main.{table} AS theirs WHERE {new}")
         while rows := cursor.fetchmany(BATCH):
             room = max(MOST.get(table, MAX_BYTES) - self.rows[table], 0)
             if len(rows) > room:
                 self.dropped[f"{table}: more than any state has"] += len(rows) - room
-            kept = [row for row in rows[:room] if judge(row)]
+            kept = [row[:-1] for row in rows[:room] if judge(row)]
             taken = into.executemany(sql, kept).rowcount
             self.rows[table] += taken
             if len(kept) > taken:
@@ -202,27 +238,48 @@ class _Copy:
         if table in _PARENTS:
             self.there[table] = {key for (key,) in into.execute(f"SELECT {_PARENTS[table]} FROM {table}")}
 
-    def _judge(self, into: sqlite3.Connection, table: str, had: list[str]) -> Callable[[tuple[Any, ...]], bool]:
-        told = into.execute(f"PRAGMA table_info({table})")
-        # SQLite lets a key of text be missing.
-        kinds = {name: (kind, bool(need or key)) for _, name, kind, need, _, key in told}
-        cells = [cell(name, *kinds[name]) for name in had]
+    def _judge(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> Callable[[tuple[Any, ...]], bool]:
+        names = [column.name for column in columns]
+        cells = [cell(*column) for column in columns]
+        own = [(place, cells[place]) for place, name in enumerate(names) if name in _OWN]
         references = into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
-        parents = [(had.index(column), column, self.there[parent]) for _, _, parent, column, *_ in references]
+        parents = [(names.index(column), column, self.there[parent]) for _, _, parent, column, *_ in references]
 
         def fits(row: tuple[Any, ...]) -> bool:
             try:
                 for place, column, there in parents:
                     if row[place] is not None and row[place] not in there:
                         raise Refused(f"{column}: refers to nothing")
-                if not self.vetting.accepted(table, row):
-                    for check, value in zip(cells, row, strict=True):
+                if row[-1]:
+                    for place, check in own:
+                        check(row[place])
+                else:
+                    for check, value in zip(cells, row, strict=False):
                         check(value)
-                    self.vetting.row(table, dict(zip(had, row, strict=True)))
-                    self.vetting.accept(table, row)
+                    self.vetting.row(table, dict(zip(names, row, strict=False)))
             except Refused as reason:
                 self.dropped[f"{table}: {reason}"] += 1
                 return False
             return True
 
         return fits
+
+
+def _columns(into: sqlite3.Connection, table: str, connection: sqlite3.Connection) -> list[_Column]:
+    """The columns that the untrusted file has, as the newest schema has them."""
+    told = into.execute(f"PRAGMA table_info({table})")
+    # SQLite lets a key of text be missing.
+    kinds = {name: (kind, bool(need or key)) for _, name, kind, need, _, key in told}
+    had = [name for _, name, *_ in connection.execute(f"PRAGMA main.table_info({table})")]
+    return [_Column(name, *kinds[name]) for name in had]
+
+
+def _said(table: str, columns: list[_Column], but: tuple[str, ...] = ()) -> str:
+    """SQL that tells whether the known state has a row as well, but for some columns."""
+    same = [
+        f"ours.{name} {'=' if required else 'IS'} theirs.{name}" for name, _, required in columns if name not in but
+    ]
+    if "target" in but and any(column.name == "target" for column in columns):
+        # Else no index is of use.
+        same.insert(0, "ours.target IN (SELECT key FROM known.targets)")
+    return f"EXISTS (SELECT 1 FROM known.{table} AS ours WHERE {' AND '.join(same)})"

@@ -100,7 +100,10 @@ class RunRow(NamedTuple):
 
 
 class FindingRow(NamedTuple):
-    """A test case with a verdict that is not clean. hits of runs: how often it reproduced."""
+    """A test case with a verdict that is not clean. hits of runs: how often it reproduced.
+
+    origin: where in which model program it was made, and what was changed there; empty for a test case of an api.
+    """
 
     id: int
     target: str
@@ -115,6 +118,7 @@ class FindingRow(NamedTuple):
     runs: int
     bug: int | None
     found_at: str
+    origin: str = ""
 
 
 class NewBug(NamedTuple):
@@ -133,7 +137,10 @@ class NewBug(NamedTuple):
 
 
 class BugRow(NamedTuple):
-    """A class of findings with one signature. findings: how many; first_found: ISO 8601, UTC."""
+    """A class of findings with one signature. findings: how many; first_found: ISO 8601, UTC.
+
+    origin: that of the first finding that has one.
+    """
 
     id: int
     target: str
@@ -151,3 +158,4 @@ class BugRow(NamedTuple):
     first_found: str
     minimised: bool
     status: str
+    origin: str = ""

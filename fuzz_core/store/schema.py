@@ -124,6 +124,25 @@ CREATE TABLE probes (
 ) WITHOUT ROWID;
 """
 
+_MOCO = """
+CREATE TABLE moco_trees (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key), program TEXT NOT NULL, digest TEXT NOT NULL,
+    seed TEXT NOT NULL, options TEXT NOT NULL, begun TEXT NOT NULL
+);
+CREATE TABLE moco_nodes (
+    tree INTEGER NOT NULL, number INTEGER NOT NULL, parent INTEGER, level INTEGER NOT NULL,
+    block INTEGER, api TEXT NOT NULL, call TEXT NOT NULL, operator TEXT NOT NULL, parameter TEXT NOT NULL,
+    old TEXT NOT NULL, new TEXT NOT NULL, line INTEGER NOT NULL, positive INTEGER NOT NULL CHECK (positive IN (0, 1)),
+    base INTEGER, equivalence TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL,
+    kept INTEGER CHECK (kept IN (0, 1)), arrives TEXT NOT NULL, PRIMARY KEY (tree, number)
+) WITHOUT ROWID;
+"""
+
+_ORIGIN = """
+ALTER TABLE findings ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+ALTER TABLE bugs ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+"""
+
 
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
@@ -161,9 +180,24 @@ def m0006_versions(db: Database) -> None:
     db.executescript(_VERSIONS)
 
 
-NEWEST = 6
+@MIGRATIONS()
+def m0007_moco(db: Database) -> None:
+    """Derivation trees of MoCo."""
+    db.executescript(_MOCO)
+
+
+@MIGRATIONS()
+def m0008_origin(db: Database) -> None:
+    """Where in which program findings and bugs come from."""
+    db.executescript(_ORIGIN)
+
+
+NEWEST = 8
 # What fuzzing leaves, children first; everything else is what tracing has left.
-RESULT_TABLES = ("known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators")
+RESULT_TABLES = (
+    *("known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),
+    *("moco_nodes", "moco_trees"),
+)
 
 
 def version_of(db: Database) -> int:

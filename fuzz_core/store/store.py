@@ -9,6 +9,7 @@ from fuzz_core.store.checks import CheckTables
 from fuzz_core.store.constraints import ConstraintTables
 from fuzz_core.store.findings import FindingTables
 from fuzz_core.store.known import KnownTables
+from fuzz_core.store.moco import MocoTables
 from fuzz_core.store.news import NewsTables
 from fuzz_core.store.probes import ProbeTables
 from fuzz_core.store.runs import RunTables
@@ -25,5 +26,6 @@ class Store(
     ChangeTables,
     CheckTables,
     ProbeTables,
+    MocoTables,
 ):
     """One open state file; a context manager. Made by `open_store`; used by one thread."""

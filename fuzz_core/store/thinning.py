@@ -22,9 +22,19 @@ _STATEMENTS = (
     f"DELETE FROM invocations WHERE target = ?1 AND id NOT IN ({_TOLD})",
     """DELETE FROM seeds WHERE target = ?1 AND digest NOT IN (
         SELECT seed FROM provenance JOIN invocations ON id = invocation WHERE target = ?1)""",
+    "DELETE FROM moco_nodes WHERE tree IN (SELECT id FROM moco_trees WHERE target = ?1)",
     *(
         f"DELETE FROM {table} WHERE target = ?1"
-        for table in ("argument_values", "undescribed", "dropped", "similarity", "similarity_of", "news", "operators")
+        for table in (
+            "moco_trees",
+            "argument_values",
+            "undescribed",
+            "dropped",
+            "similarity",
+            "similarity_of",
+            "news",
+            "operators",
+        )
     ),
 )
 

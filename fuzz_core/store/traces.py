@@ -11,10 +11,18 @@ from fuzz_core.ir import codec
 from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.values import Invocation
 from fuzz_core.store.arguments import named_values
-from fuzz_core.store.base import Base, text
+from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.records import Body, InvocationRow, SeedRecord
 
 PAGE = 1000
+_WORKING = "target = ? AND valid = 1 AND expected = 'ok'"
+# Numbers first: sorting whole bodies would copy them.
+_SAMPLES = f"""
+SELECT id, api, body FROM invocations JOIN (
+    SELECT id AS chosen, ROW_NUMBER() OVER (PARTITION BY api ORDER BY instr(body, ?) = 0, id) AS place
+    FROM invocations WHERE {_WORKING} AND api IN (SELECT value FROM json_each(?))
+) ON chosen = id WHERE place <= ? ORDER BY api, place
+"""
 _TENSOR = re.compile(r"(?:tensor|parameter|variable|ndarray)<(\d+,\w+)>")
 Counts = Mapping[tuple[str, str], int]
 
@@ -129,6 +137,19 @@ class TraceTables(Base):
         where = "target = ?" + (" AND valid IS NULL" if unchecked else "")
         rows = self._rows(f"SELECT id, api, body, expected, valid FROM invocations WHERE {where} ORDER BY id", target)
         return [Body(row["id"], row["api"], row["body"], row["expected"], _truth(row["valid"])) for row in rows]
+
+    def apis_with(self, target: str, part: str) -> set[str]:
+        """Apis with a valid invocation whose JSON text has this part."""
+        sql = f"SELECT DISTINCT api FROM invocations WHERE {_WORKING} AND instr(body, ?)"
+        return {row["api"] for row in self._rows(sql, target, part)}
+
+    def samples(self, target: str, apis: Iterable[str], part: str, most: int) -> Iterator[tuple[int, str, str]]:
+        """(id, api, JSON text) of valid invocations of these apis, by api; of each the first `most`.
+
+        Those whose text has the part come before others, else in the order they came.
+        """
+        for row in self._each(_SAMPLES, part, target, to_json(sorted(apis)), most):
+            yield row["id"], row["api"], row["body"]
 
     def set_validity(self, rows: Iterable[tuple[int, bool, str]]) -> None:
         """Records how invocations re-ran unmutated: (id, valid, reason)."""

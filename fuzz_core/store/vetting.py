@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from fuzz_core.store.changes import KINDS as CHANGES
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.findings import finding_key, signature_digest
 from fuzz_core.store.known import KNOWN, OPEN
-from fuzz_core.store.opening import open_store
 
 Row = Mapping[str, Any]
 MAX_DEPTH = 20
@@ -37,29 +35,10 @@ _DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
 class Vetting:
-    """Judges rows one by one. What was found sound once is not looked at again: files of one run are mostly alike."""
+    """Judges the rows of one file, one by one. What builds share was found sound once, and is not looked at again."""
 
     def __init__(self) -> None:
         self._sound: set[bytes] = set()
-
-    def knows(self, path: Path) -> None:
-        """What this state file says is sound: it is one of ours."""
-        with open_store(path, read_only=True) as store:
-            connection = store._db.conn
-            for table in store._db.table_names():
-                for row in connection.execute(f"SELECT * FROM {table}"):
-                    self.accept(table, row)
-            for sql, what in _KNOWN:
-                for row in connection.execute(sql):
-                    self._sound.add(_digest(what, *row))
-
-    def accept(self, table: str, row: tuple[Any, ...]) -> None:
-        """This very row is sound."""
-        self._sound.add(_digest(table, repr(row)))
-
-    def accepted(self, table: str, row: tuple[Any, ...]) -> bool:
-        """Whether this very row was found sound before."""
-        return _digest(table, repr(row)) in self._sound
 
     def row(self, table: str, row: Row) -> None:
         """Raises Refused for a row whose cells are sound and that is not fit for its table."""
@@ -78,13 +57,6 @@ class Vetting:
             self._sound.add(key)
 
 
-_KNOWN = (
-    ("SELECT digest, api, body FROM invocations", "invocation"),
-    ("SELECT digest, value FROM argument_values", "value"),
-    ("SELECT api, test FROM news WHERE test IS NOT NULL", "news"),
-)
-
-
 def _digest(*parts: str) -> bytes:
     return blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
 
@@ -92,7 +64,7 @@ def _digest(*parts: str) -> bytes:
 def parsed(name: str, body: str) -> Any:
     """JSON as every reader understands it. Raises Refused: not JSON, `NaN`, nested too deeply, too long an integer."""
     try:
-        data = json.loads(body, parse_constant=_no_constant)
+        data = _JSON.decode(body)
     except (ValueError, RecursionError) as error:
         raise Refused(f"{name}: no JSON") from error
     return data
@@ -100,6 +72,10 @@ def parsed(name: str, body: str) -> Any:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
+
+
+# Made once: `json.loads` makes one for each text.
+_JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _shallow(name: str, data: Any, depth: int = 0) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fuzz_core.adapters.surroundings import all_surroundings
 from fuzz_core.targets import process
 
 TIMEOUT_S = 180.0
@@ -61,6 +62,20 @@ def tensorflow_facts(tf):
              if build.get(key)]
     return {"git_version": tf.version.GIT_VERSION, "cuda": ", ".join(known), "compiler": tf.version.COMPILER_VERSION}
 
+def said(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+def jittor_facts(jittor):
+    flags, release = jittor.flags, ""
+    if jittor.compiler.has_cuda:
+        release = said(flags.nvcc_path, "--version").partition("release ")[2].partition(",")[0]
+    options = "use_mkl=%d use_cuda=%d" % (bool(jittor.compile_extern.use_mkl), bool(jittor.compiler.has_cuda))
+    return {"compiler": said(flags.cc_path, "--version").split("\n")[0], "cuda": release, "options": options,
+            "cache": flags.cache_path.rpartition(".cache/jittor/")[2]}
+
 def torch_text():
     from torch.utils.collect_env import get_pretty_env_info
     return get_pretty_env_info()
@@ -71,7 +86,8 @@ def main():
     facts = {"version": version, "python": sys.version.split("\n")[0], "os": system(),
              "kernel": platform.platform(), "cpu": cpu(), "gpu": gpus(), "numpy": version_of("numpy"),
              "keras": version_of("keras")}
-    facts.update({"torch": torch_facts, "tensorflow": tensorflow_facts}.get(LIBRARY, lambda module: {})(module))
+    own = {"torch": torch_facts, "tensorflow": tensorflow_facts, "jittor": jittor_facts}
+    facts.update(own.get(LIBRARY, lambda module: {})(module))
     text = {"torch": torch_text}.get(LIBRARY, lambda: "")()
     sys.stdout.write("\n" + MARK + json.dumps({"facts": facts, "text": text}) + "\n")
 
@@ -80,9 +96,11 @@ main()
 _TITLES = {
     "version": "{library} version", "git_version": "Git version", "compiler": "Compiler", "cuda": "CUDA used to build",
     "os": "OS", "kernel": "Platform", "python": "Python version", "cpu": "CPU", "gpu": "GPU", "numpy": "numpy version",
-    "keras": "keras version",
+    "keras": "keras version", "options": "Compiled with", "cache": "Compiled for",
 }  # fmt: skip
 PACKAGES = ("git_version", "numpy")
+# Of a library that compiles itself where it is installed.
+_COMPILED = {"options", "cache"}
 
 
 class Environment(NamedTuple):
@@ -123,9 +141,11 @@ def collect_env(python: str, library: str, timeout: float = TIMEOUT_S) -> Enviro
 
 def _run(python: str, library: str, timeout: float) -> subprocess.CompletedProcess[str]:
     env = process.scrubbed(os.environ) | {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
-    # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win.
+    env |= all_surroundings(python)
+    # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win. It is
+    # the home too: a library may keep there what it was told, and the user's own would go by it.
     with tempfile.TemporaryDirectory(prefix="nightfuzz-versions-") as empty:
-        return process.run([python, "-c", _SCRIPT, _MARK, library], timeout, env, Path(empty))
+        return process.run([python, "-c", _SCRIPT, _MARK, library], timeout, {**env, "HOME": empty}, Path(empty))
 
 
 def _read(answer: str, library: str, python: str) -> Environment:
@@ -142,11 +162,13 @@ def _read(answer: str, library: str, python: str) -> Environment:
 
 
 def _layout(facts: Mapping[str, str], library: str, names: Iterable[str]) -> str:
-    return "\n".join(f"{_TITLES[name].format(library=library)}: {facts.get(name, 'N/A')}" for name in names)
+    told = (name for name in names if name in facts or name not in _COMPILED)
+    return "\n".join(f"{_TITLES[name].format(library=library)}: {facts.get(name, 'N/A')}" for name in told)
 
 
 def without_places(text: str, python: str) -> str:
-    """The text without where things lie on this machine: environments, home directories, users."""
+    """The text without where things lie on this machine: environments, scripts run here, home directories, users."""
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/nightfuzz-\w+/", "", text)
     root = re.escape(str(Path(python).parent.parent))
     text = re.sub(rf"{root}(?=/|\b)", "<env>", text)
     return re.sub(r"/(?:home|Users)/[^/\s:\"']+|/root(?=/)", "~", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import installer, process
+from fuzz_core.targets import compiler, installer, process
 from fuzz_core.targets.record import CACHE_VARIABLE, list_targets, lock_of, targets_root
+from fuzz_core.targets.spec import parse_spec
 
 ENOUGH_BYTES = 3_000_000_000
 _TOOL_TIMEOUT_S = 15.0
@@ -31,8 +33,11 @@ class Check:
     required: bool = False
 
 
-def checks(root: Path | None = None) -> list[Check]:
-    """Looks at everything, in the order in which a user would repair it. Takes a few seconds at most."""
+def checks(root: Path | None = None, configured: str | None = None) -> list[Check]:
+    """Looks at everything, in the order in which a user would repair it. Takes a few seconds at most.
+
+    configured: the spec of the target that runs are meant for, where there is one.
+    """
     home = targets_root(root)
     return [
         check_python(),
@@ -44,6 +49,7 @@ def checks(root: Path | None = None) -> list[Check]:
         check_gpu(),
         check_docker(),
         check_gdb(),
+        *check_compilers(home, configured),
         check_terminal(),
     ]
 
@@ -120,6 +126,19 @@ def check_gdb() -> Check:
     return _check(
         "gdb", found is not None, found or "not installed", "on Debian: apt install gdb (signatures by frame)"
     )
+
+
+def check_compilers(home: Path, configured: str | None) -> list[Check]:
+    """A compiler and Python's headers, where a library is used that compiles itself; else nothing is looked at."""
+    libraries = {target.library for target in list_targets(home)}
+    with contextlib.suppress(UserError):
+        libraries |= {parse_spec(configured).library or ""} - {""} if configured else set()
+    needing = compiler.compiling(libraries)
+    if not needing:
+        return []
+    lacking = compiler.missing()
+    found = ", ".join(lacking) or f"{shutil.which(compiler.COMPILER)} and Python's headers"
+    return [_check("compiler", not lacking, f"{found}, for {', '.join(needing)}", "; ".join(lacking.values()))]
 
 
 def check_terminal() -> Check:

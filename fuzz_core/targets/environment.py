@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
+from fuzz_core.targets.compiler import check_compiler, compiling
 from fuzz_core.targets.download import Vanished
 from fuzz_core.targets.nightly import (
     DEFAULT_ACCESS,
@@ -24,15 +26,25 @@ from fuzz_core.targets.nightly import (
     origin_of,
     requirement_of,
 )
-from fuzz_core.targets.probe import TargetInfo, probe
+from fuzz_core.targets.probe import COMPILING_S, TIMEOUT_S, TargetInfo, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.spec import TargetSpec
 
 COMPANIONS: dict[str, tuple[str, ...]] = {
     "torch": ("numpy", "expecttest", "scipy", "pyyaml", "pytest"),
     "tensorflow": ("pytest",),
+    # On numpy 2 it reads and writes wrong numbers without a word (1.3.7.16); only newer releases say so themselves.
+    "jittor": ("numpy<2", "pytest"),
 }
-"""What the seeds of a library need beside it."""
+"""What a library and its seeds need beside it."""
+
+# What an extension says that was built for numpy 1.
+_NUMPY_ABI = re.compile(
+    r"_ARRAY_API not found|Numpy is not available|numpy\.(?:_?core\.)?\w+ failed to import|numpy\.\w+ size changed"
+    r"|compiled using NumPy 1|compiled against (?:ABI|API) version|removed in the NumPy 2"
+    r"|module 'numpy' has no attribute"
+)
+_OLD_NUMPY = "numpy<2"
 
 # Environment and cached wheels together, rounded up: torch 2.13.0 takes 1.2 GB (CPU), TensorFlow 2.21.0 1.6 GB.
 NEEDED_BYTES: dict[tuple[str, str], int] = {
@@ -131,7 +143,7 @@ def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], .
 def _existing(spec: TargetSpec, home: Path) -> Target:
     """Asks a user's interpreter anew every time: what is installed there changes behind our back."""
     assert spec.path is not None
-    info = probe(spec.path, spec.library)
+    info = probe(spec.path, spec.library, _patience(spec.library))
     place = hashlib.sha256(str(spec.path).encode()).hexdigest()[:8]
     key = key_of(info.library, info.version, info.tag, "python", place)
     target = Target(key, spec.text, info.library, spec.path, info.version, info.flavour, info)
@@ -160,6 +172,7 @@ def _make(order: _Order, build: Build) -> Target:
     home, library = order.home, order.library
     clear(home, build.key)
     _check_disk(home, library, order.wanted)
+    check_compiler(library)
     try:
         (home / build.key).mkdir()
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
@@ -167,7 +180,7 @@ def _make(order: _Order, build: Build) -> Target:
         python = installer.make_environment(folder)
         with requirement_of(build, order.access) as requirement:
             installer.install(python, [requirement, *COMPANIONS.get(library, ())], build.options)
-        target = _probed(order, build, python)
+        target = _working(order, build, python)
         write_record(home, target)
     except OSError as error:
         clear(home, build.key)
@@ -179,12 +192,29 @@ def _make(order: _Order, build: Build) -> Target:
     return target
 
 
+def _working(order: _Order, build: Build, python: Path) -> Target:
+    """The probed target; a build from before numpy 2 whose wheel does not say so is given an older numpy."""
+    try:
+        return _probed(order, build, python)
+    except UserError as error:
+        if not _NUMPY_ABI.search(error.problem):
+            raise
+        installer.install(python, [_OLD_NUMPY])
+        note = f"it does not work with the newest numpy: installed with {_OLD_NUMPY}"
+        return _probed(order, replace(build, notes=(*build.notes, note)), python)
+
+
 def _probed(order: _Order, build: Build, python: Path) -> Target:
-    info = probe(python, order.library)
+    info = probe(python, order.library, _patience(order.library))
     _refuse_other_version(build, info)
     _refuse_other_flavour(order.flavour, info)
     named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
     return Target(*named, info, build.notes, origin_of(build, info))
+
+
+def _patience(library: str | None) -> float:
+    """Seconds for a first import."""
+    return COMPILING_S if library and compiling([library]) else TIMEOUT_S
 
 
 def _check_disk(home: Path, library: str, wanted: str) -> None:

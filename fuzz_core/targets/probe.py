@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.adapters.surroundings import all_surroundings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import process
 from fuzz_core.targets.spec import libraries
 
 TIMEOUT_S = 120.0
+# A library that compiles its core at first.
+COMPILING_S = 1200.0
+# One that does so may end and ask to be started again.
+STARTS = 4
 OLDEST = (3, 9)
 _MARK = "nightfuzz-probe "
 
@@ -36,6 +41,9 @@ def version_of(name):
         return None
 
 def torch_facts(torch):
+    if version_of("numpy"):
+        # Raises where it was built for another one: it is imported all the same then.
+        torch.zeros(1).numpy()
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     return {"commit": torch.version.git_version, "cuda": torch.version.cuda,
             "devices": ["cpu"] + ["cuda:%d %s" % pair for pair in enumerate(names)]}
@@ -45,6 +53,14 @@ def tensorflow_facts(tf):
     names = [tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name) for gpu in gpus]
     return {"commit": tf.version.GIT_VERSION, "cuda": tf.sysconfig.get_build_info().get("cuda_version"),
             "devices": ["cpu"] + ["cuda:%d %s" % pair for pair in enumerate(names)]}
+
+def jittor_facts(jittor):
+    # It is built here: for CUDA where it has found a compiler for that.
+    if not getattr(getattr(jittor, "compiler", None), "has_cuda", 0):
+        return {"cuda": None}
+    import subprocess
+    said = subprocess.check_output([jittor.flags.nvcc_path, "--version"]).decode("utf-8", "replace")
+    return {"cuda": said.partition("release ")[2].partition(",")[0] or "unknown"}
 
 def facts_of(module):
     # Where the libraries around PyTorch keep it as well.
@@ -67,7 +83,8 @@ def main(asked, known):
         return say(found=found)
     library = asked or found[0]
     module = importlib.import_module(library)
-    facts = {"torch": torch_facts, "tensorflow": tensorflow_facts}.get(library, facts_of)(module)
+    told = {"torch": torch_facts, "tensorflow": tensorflow_facts, "jittor": jittor_facts}
+    facts = told.get(library, facts_of)(module)
     tag = {"cpython": "cp", "pypy": "pp"}.get(sys.implementation.name, sys.implementation.name)
     say(library=library, version=version_said(module, library), python=python, platform=sysconfig.get_platform(),
         tag="%s%d%d" % (tag, sys.version_info[0], sys.version_info[1]), numpy=version_of("numpy"), **facts)
@@ -106,7 +123,12 @@ def probe(python: Path, library: str | None = None, timeout: float = TIMEOUT_S) 
 
     Raises UserError where there is no such interpreter, it is too old or silent, or the library doesn't import.
     """
-    answer = _answer(python, _run(python, library, timeout), library)
+    done = _run(python, library, timeout)
+    for _ in range(STARTS - 1):
+        if done.returncode or _MARK in done.stdout:
+            break
+        done = _run(python, library, timeout)
+    answer = _answer(python, done, library)
     if "old" in answer:
         oldest = ".".join(map(str, OLDEST))
         raise UserError(f"{python} is Python {answer['old']}", f"a target needs Python {oldest} or newer")
@@ -131,11 +153,13 @@ def info_from_json(data: dict[str, Any]) -> TargetInfo:
 
 def _run(python: Path, library: str | None, timeout: float) -> subprocess.CompletedProcess[str]:
     env = process.scrubbed(os.environ) | {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
-    # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win.
+    env |= all_surroundings(python)
+    # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win. It is
+    # the home too: a library may keep there what it was told, and the user's own would go by it.
     with tempfile.TemporaryDirectory(prefix="nightfuzz-probe-") as empty:
         try:
             script: list[str | Path] = [python, "-c", _SCRIPT, _MARK, json.dumps(OLDEST), library or "", *libraries()]
-            return process.run(script, timeout, env, Path(empty))
+            return process.run(script, timeout, {**env, "HOME": empty}, Path(empty))
         except subprocess.TimeoutExpired as error:
             raise UserError(
                 f"{python} did not import {library or 'its library'} within {timeout:.0f} s", "try the import by hand"

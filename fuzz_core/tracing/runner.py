@@ -11,6 +11,7 @@ import json
 import linecache
 import os
 import runpy
+import site
 import sys
 import types
 import unittest
@@ -115,13 +116,15 @@ def _run_script(seed: dict[str, str], tally: Tally) -> None:
 
 def _run_tests(seed: dict[str, str], tally: Tally) -> None:
     path = Path(seed["path"])
+    home = _installed(path)
     sys.path += _guessed_roots(path)
     try:
         import pytest
     except ImportError:
-        return _run_unittest(path, tally)
+        return _run_unittest(path, home, tally)
     # A tuple: pytest adds the options of a configuration to the very list that it gets.
-    arguments = ("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", str(path))
+    shared = ("-o", f"consider_namespace_packages={home is not None}")
+    arguments = ("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", *shared, str(path))
     said = io.StringIO()
     plugin = _PytestTally(tally)
     with contextlib.redirect_stderr(said):
@@ -133,6 +136,12 @@ def _run_tests(seed: dict[str, str], tally: Tally) -> None:
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
         tally.run(lambda: _give_up(said.getvalue()))
     return None
+
+
+def _installed(path: Path) -> Path | None:
+    """The folder of installed packages that a file lies in: there, tests import each other by their package's name,
+    and have one where the folder has no `__init__.py`."""
+    return next((home for home in map(Path, site.getsitepackages()) if home in path.parents), None)
 
 
 def _give_up(said: str) -> None:
@@ -188,8 +197,15 @@ class _NamedResult(unittest.TextTestResult):
         super().startTest(test)
 
 
-def _run_unittest(path: Path, tally: Tally) -> None:
-    suite = unittest.defaultTestLoader.discover(str(path.parent), path.name)
+def _run_unittest(path: Path, home: Path | None, tally: Tally) -> None:
+    loader = unittest.defaultTestLoader
+    suite = unittest.TestSuite()
+    if home is None:
+        suite.addTest(loader.discover(str(path.parent), path.name))
+    else:
+        name = ".".join(path.relative_to(home).with_suffix("").parts)
+        tally.run(lambda: suite.addTest(loader.loadTestsFromName(name)))
+        tally.parts = tally.failed
     with contextlib.redirect_stderr(io.StringIO()):
         result = unittest.TextTestRunner(resultclass=_NamedResult).run(suite)  # type: ignore[arg-type] # stubs: a generic
     tally.parts += result.testsRun

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fuzz_core.adapters.dialect import Dialect, Way
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
-from fuzz_core.triage.script import COLUMNS, Writer, comment, needs_numpy
+from fuzz_core.triage.programs import render_around
+from fuzz_core.triage.script import COLUMNS, Writer, comment, imports, with_comments
 
 NAMES = ("x", "y", "z")
 CALL = "{actual}"
@@ -34,8 +35,11 @@ def render_comparison(
 
     `expected` and `observed` become comments. `seeded` also seeds the library's random streams before each call.
     `check` takes the place of the mode's own: RAISED where one of the two refuses the call, CALL for the mode's call
-    alone where that is one expression. Raises CodecError for a mode that has no text, or a name that is none.
+    alone where that is one expression. A program stands between the statements of its mode. Raises CodecError for a
+    mode that has no text, or a name that is none.
     """
+    if test.program:
+        return with_comments(render_around(test, mode, dialect), expected, observed)
     way = dialect.ways.get(mode)
     if way is None:
         raise CodecError(f"mode {mode} cannot be written as a script")
@@ -44,8 +48,7 @@ def render_comparison(
     body = writer.body(test.invocation, seeding)
     names = [name for name, _ in writer.tensors]
     changed = [way.tensor(name, tensor, test.seed) for name, tensor in writer.tensors]
-    lines = [*dialect.imports, *way.imports, *(["import numpy as np"] if needs_numpy(test.invocation) else []), ""]
-    lines += [f"{name} = {dialect.tensor(tensor)}" for name, tensor in writer.tensors]
+    lines = [f"{name} = {dialect.tensor(tensor)}" for name, tensor in writer.tensors]
     lines += [*(seeding if writer.made else ()), *writer.made]
     lines += ["", *_function("f", [*names, f"**{way.more}"] if way.more else names, body), ""]
     own = way.call and way.call(test.invocation)
@@ -56,6 +59,7 @@ def render_comparison(
         way.check if check is None or (check == CALL and "\n" in way.check) else check, actual, f"f({', '.join(names)})"
     )
     lines += [comment(f"{label}: {text}") for label, text in (("expected", expected), ("observed", observed)) if text]
+    lines = [*imports(dialect, lines), *way.imports, "", *lines]
     return "\n".join(lines) + "\n"
 
 

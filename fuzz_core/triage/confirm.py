@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.ir.complaints import with_complaint
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.triage.native import stack_trace
 from fuzz_core.triage.process import DEFAULT_MEMORY, Finished, Processes, checked_python, run
@@ -46,6 +48,7 @@ def run_script(
     processes: Processes | None = None,
 ) -> Outcome:
     """Runs a script in a fresh, limited process and says what happened. Raises UserError for a missing interpreter."""
+    env = {**surroundings(dialect, python), **(env or {})}
     finished = run([checked_python(python), SCRIPT_NAME], {SCRIPT_NAME: script}, timeout, memory_bytes, env, processes)
     return classify(finished, dialect)
 
@@ -70,12 +73,23 @@ def confirm(
 
 def classify(finished: Finished, dialect: Dialect) -> Outcome:
     """What a process did, by the way it ended and what it wrote."""
-    outcome = _classified(finished)
+    outcome = _classified(_uncaught(finished, dialect))
+    if dialect.miscompiled.search(outcome.text):
+        outcome = outcome._replace(text=with_complaint(outcome.text, finished.stderr))
     complaint = f"{outcome.name}: {outcome.text}"
     if outcome.name == "SIGKILL" or (_may_be_memory(outcome) and dialect.out_of_memory.search(complaint)):
         # Nothing but the kernel's out-of-memory killer sends SIGKILL here: the time limit's own has no exit status.
         return outcome._replace(kind="oom")
     return outcome
+
+
+def _uncaught(finished: Finished, dialect: Dialect) -> Finished:
+    """As if the library had let a signal end the process that it has caught; said is then what came before."""
+    found = dialect.caught.search(finished.stderr) if finished.code else None
+    if found is None:
+        return finished
+    number = int(found.groupdict().get("number") or signal.SIGSEGV)
+    return finished._replace(code=-number, stderr=finished.stderr[: found.start()])
 
 
 def _may_be_memory(outcome: Outcome) -> bool:

@@ -11,6 +11,7 @@ from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
 from fuzz_core.triage import simpler
 from fuzz_core.triage.cost import cost
+from fuzz_core.triage.shortening import shortened
 from fuzz_core.triage.simpler import Proposals
 from fuzz_core.triage.tree import Path, children, exchanged, positions, with_children
 
@@ -54,8 +55,12 @@ Pass = Callable[[Search], None]
 def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
     """The simplest test case that greedy passes reach; it reproduces if `test` does, and never costs more.
 
-    `reproduces` executes a candidate; `deadline` says when to stop with the best so far.
+    `reproduces` executes a candidate; `deadline` says when to stop with the best so far. Of a program, statements go;
+    all of it goes where the call that it is about suffices.
     """
+    if test.program:
+        alone = test._replace(program="")
+        return minimise(alone, reproduces, deadline) if reproduces(alone) else shortened(test, reproduces, deadline)
     search = Search(test, reproduces, deadline)
     before: tuple[Any, ...] = ()
     while before != search.cost and not deadline():

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.triage import stack
 from fuzz_core.triage.process import Processes, checked_python, run
 
@@ -53,6 +54,7 @@ def frames(
     """
     name = Path(script).name
     files = {name: Path(script).read_text(encoding="utf-8"), _HANDLER.name: _HANDLER.read_text(encoding="utf-8")}
+    env = {**surroundings(dialect, python), **(env or {})}
     finished = run([checked_python(python), _HANDLER.name, name], files, timeout / 2, 0, env, processes)
     told = heard(finished.stdout)
     if told is not None:

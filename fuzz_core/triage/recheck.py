@@ -114,8 +114,14 @@ def _worst(sightings: Sequence[Sighting]) -> str:
 
 
 def by_failure(bug: Recorded, outcome: Outcome, dialect: Dialect) -> Sighting:
-    """A script that fails by itself: the oracle of crashes tells whether, the signature whether it is the same bug."""
+    """A script that fails by itself: the oracle of crashes tells whether, the signature whether it is the same bug.
+
+    An exception that says what the bug's own said is the bug, whatever that oracle thinks of it without knowing more.
+    """
     verdict = _CRASH.judge({"cpu": outcome}, dialect)
+    said = signature(bug.api, Verdict(bug.oracle, bug.kind), outcome).text
+    if verdict.clean and outcome.kind == bug.outcome.kind == "exception" and said in _own(bug):
+        return Sighting(SHOWN, outcome, said)
     if verdict.clean:
         return _returned(outcome, bug.script)
     text = signature(bug.api, verdict, outcome).text

@@ -8,18 +8,19 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.spelling import literal, prim_literal
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
-from fuzz_core.triage.tree import positions
 
 COLUMNS = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "dict", "set", "object", "len")
-_INSTANCES = ("Tensor", "Variable")
+_NUMPY = re.compile(r"\bnp\.")
+_INSTANCES = ("Tensor", "Variable", "Var")
 _LONG = 16
 
 
@@ -48,16 +49,27 @@ def render(
     """A standalone script that makes the call; `expected` and `observed` become comments of one line each.
 
     `seeded` also seeds the library's random streams from the test case; `repeated` calls again and again and asserts
-    that memory does not grow. Raises CodecError for a name that is none, and BuildError for a dtype that the library
-    does not have.
+    that memory does not grow. A program is its own script. Raises CodecError for a name that is none, and BuildError
+    for a dtype that the library does not have.
     """
-    numpy = ["import numpy as np"] if needs_numpy(test.invocation) else []
-    lines = [*dialect.imports, *numpy, ""]
-    lines += [dialect.seed(test.seed)] if seeded else []
+    if test.program:
+        return with_comments(test.program, expected, observed)
     statements = Writer(dialect).statements(test.invocation)
+    if dialect.lazy:
+        statements[-1] = f"print({statements[-1]})"
+    lines = [*imports(dialect, statements), ""]
+    lines += [dialect.seed(test.seed)] if seeded else []
     lines += _repeated(statements) if repeated else statements
-    lines += [comment(f"{label}: {text}") for label, text in (("expected", expected), ("observed", observed)) if text]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_comments(expected, observed)]) + "\n"
+
+
+def with_comments(script: str, expected: str, observed: str) -> str:
+    """A script that ends with what was expected and observed."""
+    return "\n".join([script.rstrip("\n"), *_comments(expected, observed)]) + "\n"
+
+
+def _comments(expected: str, observed: str) -> list[str]:
+    return [comment(f"{label}: {text}") for label, text in (("expected", expected), ("observed", observed)) if text]
 
 
 def _repeated(statements: list[str]) -> list[str]:
@@ -85,9 +97,11 @@ def checked_name(name: str) -> str:
     return name
 
 
-def needs_numpy(invocation: Invocation) -> bool:
-    """Whether an argument is an array of numpy."""
-    return any(isinstance(v, Tensor) and v.container == "ndarray" for _, v in positions(invocation))
+def imports(dialect: Dialect, lines: Iterable[str]) -> list[str]:
+    """What a script with these lines imports: the library, and numpy where they name it."""
+    numpy = "import numpy as np"
+    needed = numpy not in dialect.imports and any(_NUMPY.search(line) for line in lines)
+    return [*dialect.imports, *([numpy] if needed else [])]
 
 
 class Writer:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.triage.stack import FAULTS
@@ -27,14 +28,16 @@ _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM 
 # Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
 _VARYING = (
     (re.compile(r"\s*Exception raised from .*", re.DOTALL), ""),
+    (re.compile(r"\s*\*{10}\s*Async error was detected.*", re.DOTALL), ""),
     # One way into the library adds the kernel, another its name in the graph as well.
     (re.compile(r"(?<!\s)(?:\s*+\[Op:\w++\])++(?:\s*+name:.*)?\s*+\Z", re.DOTALL), ""),
     (re.compile(r"\b(?:tf\.)?[Tt]ensor\((?:[^()]|\([^()]*\))*\)"), "<tensor>"),
     (re.compile(r"<tf\.(?:Tensor|Variable)[^<>]*>"), "<tensor>"),
+    (re.compile(r"\bVar\([^()]*\)\[[^\[\]]*\]"), "<tensor>"),
     (re.compile(r"\{\{[^{}]*\}\}"), ""),
     (re.compile(r"(?:[A-Za-z]:)?(?:[\w.+-]*/)+[\w.+-]*\.\w+(?::\d+)?"), "<path>"),
     (re.compile(r"0x[0-9a-fA-F]+"), "<address>"),
-    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`"), "<value>"),
+    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\u2018[^\u2019\n]{0,200}\u2019"), "<value>"),
     # Possessive, since there are exponentially many ways to split a run of digits: a message could stop the controller.
     (re.compile(r"[\[(]\s*+(?:[-+]?(?=(?:[^\W\d]|\.)*+\d)[\w.]++\s*+,?\s*+)++[\])]"), "<shape>"),
     (re.compile(r"[-+]?\b(?:nan|inf|infinity)\b", re.IGNORECASE), "<number>"),
@@ -116,7 +119,7 @@ def corrupts_heap(outcome: Outcome) -> bool:
 def normalised(message: str) -> str:
     """A message without numbers, addresses, paths, shapes, quoted values and tensors; one line, bounded."""
     # Beyond this nothing would be kept, and a hostile message could make the patterns slow.
-    text = _of_node(message)[: 8 * MAX_TEXT]
+    text = reason_of(_of_node(message))[: 8 * MAX_TEXT]
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())[:MAX_TEXT]

@@ -11,6 +11,7 @@ Needs Linux on x86-64, numpy, and the libgcc and libstdc++ that the library itse
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import json
 import mmap
@@ -70,8 +71,24 @@ class Watch:
         libgcc["_Unwind_Find_FDE"](ctypes.c_void_p(start + 1), (ctypes.c_void_p * 3)())
 
     def install(self) -> None:
-        """Handles the signals on a stack of its own, since that of the thread may be exhausted."""
+        """Handles the signals on a stack of its own, since that of the thread may be exhausted.
+
+        What is imported may handle them itself, so they are taken back after every import.
+        """
         self.libc.sigaltstack(struct.pack("@PiN", _address(self.stack), 0, _SIGNAL_STACK), None)
+        self.handle()
+        imported = builtins.__import__
+
+        def importing(*arguments: Any, **named: Any) -> Any:
+            try:
+                return imported(*arguments, **named)
+            finally:
+                self.handle()
+
+        builtins.__import__ = importing
+
+    def handle(self) -> None:
+        """Takes the signals, whoever had them."""
         action = struct.pack("@P128siP", _address(self.code), b"", _ON_SIGNAL_STACK | _WITH_INFO, 0)
         for number in FATAL:
             self.libc.sigaction(int(number), action, None)

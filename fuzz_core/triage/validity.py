@@ -95,6 +95,8 @@ def _cited(ruling: Ruling) -> str:
 
 
 def _origin(bug: Bug) -> Validity | None:
+    if bug.test.program:
+        return Validity("valid", "a model program each block of which works by itself")
     if bug.test.rules:
         return None
     if bug.minimised:

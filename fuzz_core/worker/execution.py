@@ -11,16 +11,19 @@ from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
+from fuzz_core.ir.complaints import with_complaint
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.parts import with_tensors
+from fuzz_core.ir.parts import texts_of, with_tensors
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES
 from fuzz_core.oracles.performance import PRECISIONS, timed
 from fuzz_core.worker.doubts import doubt, doubt_refusal
+from fuzz_core.worker.given import is_compiled, without_given
+from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
 from fuzz_core.worker.reading import reading
@@ -78,6 +81,9 @@ class Execution:
         results: dict[str, tuple[Outcome, Any]] = {}
         first = self.modes[0]
         results[first] = self.run(test, first)
+        plain = results[first][0]
+        if plain.kind == "exception" and next(texts_of(test.invocation), None) is not None:
+            results[first] = self._without_given(test, plain), None
         self.shown = outline(results[first][1])
         verdicts = []
         for oracle in self.oracles:
@@ -91,6 +97,14 @@ class Execution:
             if not verdict.clean:
                 verdicts.append((verdict, outcomes.get(verdict.detail.split(":")[0], results[first][0])))
         return results[first][0], verdicts + self._failures(results)
+
+    def _without_given(self, test: TestCase, plain: Outcome) -> Outcome:
+        """A failure without what is the caller's: code that is compiled, or text that is repeated."""
+        if oracle_of("crash").judge({self.modes[0]: plain}, self.dialect).clean:
+            return plain
+        if self.dialect.compiled and is_compiled(test, lambda other: self.run(other, self.modes[0])[0]):
+            return Outcome("skipped", "GivenCode", "the caller's text is compiled")
+        return without_given(test, plain)
 
     def weigh(self, test: TestCase, alive: Callable[[], None]) -> list[tuple[Verdict, Outcome]]:
         """What the leak oracle thinks of a suspect; `alive` is called before each repetition."""
@@ -183,6 +197,8 @@ class Execution:
 
     def _exception(self, error: BaseException, seconds: float) -> Outcome:
         name, text = type(error).__name__, _message(error)
+        if self.dialect.miscompiled.search(text):
+            text = with_complaint(text, own_output())
         if self.dialect.out_of_memory.search(f"{name}: {text}"):
             return Outcome("oom", name, text, seconds=seconds)
         self.poisoned = self.poisoned or self.dialect.poisons.search(text) is not None

@@ -12,22 +12,31 @@ from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.costs import costs
 from fuzz_core.worker.loop import Worker
+from fuzz_core.worker.programs import Programs
 from fuzz_core.worker.telling import tell
 
 
 def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
-    """Sends every api, what is declared of their arguments, the library's folders and programs of its databases."""
+    """Sends every api and what is declared of their arguments.
+
+    Where seeds are traced, also the library's folders and the programs of its databases, which take seconds to import.
+    """
     for entry in world.listed:
         channel.send({"api": entry.api.to_json()})
     for constraint in definitions(world.adapter.library, world.listed):
         channel.send({"constraint": constraint.to_json()})
+    if world.hooks is not None:
+        _sources(world, channel)
+    channel.send({"end": True})
+
+
+def _sources(world: World, channel: Channel) -> None:
     for prefix in world.adapter.prefixes:
         file = getattr(sys.modules.get(prefix), "__file__", None)
         if file:
             channel.send({"package": [prefix, str(Path(file).parent)]})
     for name, code in world.adapter.seed_programs():
         channel.send({"program": [name, code]})
-    channel.send({"end": True})
 
 
 def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
@@ -40,9 +49,11 @@ def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
 def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
     """Works off leases until the controller closes the pipe."""
     world.adapter.prepare()
-    worker = Worker(world, channel)
+    worker, programs = Worker(world, channel), Programs(world, channel)
     for lease in channel.lines():
-        if "tell" in lease:
+        if "program" in lease:
+            programs.answer(lease)
+        elif "tell" in lease:
             tell(worker.execution, channel, lease)
         elif "test" in lease:
             worker.replay(lease)

@@ -14,6 +14,7 @@ from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.worker.channel import Channel, World
+from fuzz_core.worker.compiling import Compiling
 from fuzz_core.worker.corpus import Corpus
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.memory import Growth
@@ -37,7 +38,8 @@ class Turn:
     """What a lease has come to. longest: seconds of its longest test. spoilt: the library's switches have changed, or
     its device is lost.
 
-    repeated: how many tests in a row had been executed before.
+    repeated: how many tests in a row had been executed before. cold: how many something was compiled for, and seconds
+    that those took.
     """
 
     lease: int
@@ -46,10 +48,14 @@ class Turn:
     longest: float = 0.0
     spoilt: bool = False
     repeated: int = 0
+    cold: int = 0
+    compiling: float = 0.0
 
     def over(self, until: float | None) -> bool:
         """Whether it is to be handed back; never before its last test where there is no such time."""
-        return until is not None and (self.repeated >= EXHAUSTED_AFTER or time.monotonic() >= until)
+        if until is None:
+            return False
+        return self.repeated >= EXHAUSTED_AFTER or time.monotonic() >= until + self.compiling
 
 
 class Worker:
@@ -73,6 +79,7 @@ class Worker:
         self.corpus = Corpus()
         self.operators: set[str] = set()
         self.grew: Counter[str] = Counter()
+        self.compiling = Compiling() if world.dialect.compiled else None
         gc.set_threshold(*COLLECTED_AFTER)
 
     def work(self, lease: dict[str, Any]) -> None:
@@ -87,11 +94,18 @@ class Worker:
         index = lease["first"]
         began, inside = time.monotonic(), self.execution.inside()
         growth = Growth()
+        # Without a time-box nothing depends on what has been compiled.
+        sparing = self.compiling if until is not None else None
+        if sparing is not None:
+            sparing.lease()
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
             growth.before(index)
             test = self.plan.test(api, index, grown, lease["focus"])
             key = hash(test.invocation)
-            if log or key not in self.executed:
+            if sparing is not None and sparing.postpones(test):
+                turn.counts["postponed"] += 1
+                turn.repeated += 1
+            elif log or key not in self.executed:
                 self.executed.add(key)
                 self._one(turn, index, test)
                 turn.repeated = 0
@@ -104,6 +118,7 @@ class Worker:
             self._weigh(turn, api, more, (self.plan.test(api, each, grown, lease["focus"]) for each in block), block)
         times = {"seconds": time.monotonic() - began, "inside": self.execution.inside() - inside}
         counts = {"counts": dict(turn.counts), "longest": turn.longest}
+        times |= {"cold": turn.cold, "compiling": turn.compiling}
         self.channel.send({"done": turn.lease, "next": index, **counts, **times, "retire": turn.spoilt})
 
     def _learn(self, api: str, news: list[Any]) -> None:
@@ -114,6 +129,7 @@ class Worker:
                 self.corpus.add(decode_test(json.loads(test)))
 
     def _one(self, turn: Turn, index: int, test: TestCase) -> None:
+        began = time.monotonic()
         self.journal.begin(turn.lease, index)
         outcome, verdicts = self.execution.judge(test)
         news = self.novelty.of(test.invocation.api, outcome, self.execution.shown)
@@ -122,7 +138,11 @@ class Worker:
         operators = self._operators(test, outcome) if watched else []
         self.journal.end()
         turn.counts[outcome.kind] += 1
-        turn.longest = max(turn.longest, outcome.seconds)
+        if self.compiling is not None and self.compiling.executed(test):
+            turn.cold += 1
+            turn.compiling += time.monotonic() - began
+        else:
+            turn.longest = max(turn.longest, outcome.seconds)
         if turn.log:
             self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome.to_json()})
         elif news or operators:

@@ -39,7 +39,7 @@ FUZZ_FILE_BYTES = 64 << 20
 
 
 def load_world(library: str, role: str, plan: str) -> World:
-    """Imports the library and, by role, wraps its apis (`trace`) or reads the plan (`fuzz`)."""
+    """Imports the library; by role, lists its apis (`list`), wraps them too (`trace`) or reads the plan (`fuzz`)."""
     adapter, dialect = adapter_of(library), dialect_of(library)
     adapter.load()
     if role == "fuzz":
@@ -47,10 +47,10 @@ def load_world(library: str, role: str, plan: str) -> World:
         unit_pool()
         return World(adapter, dialect, [], None, Plan(Path(plan)))
     listed = adapter.listed()
-    hooks = None
-    if role == "trace":
-        hooks = Hooks(adapter)
-        hooks.install(listed)
+    if role != "trace":
+        return World(adapter, dialect, listed, None, None)
+    hooks = Hooks(adapter)
+    hooks.install(listed)
     # Test databases keep references to the apis they test: they are imported after the wrapping.
     list(adapter.seed_programs())
     return World(adapter, dialect, listed, hooks, None)

@@ -233,7 +233,7 @@ class DescribeErrors:
         assert bool(dialect_of(library).native_modules.search(name)) is own
 
     def test_names_what_there_is_for_an_unknown_library(self) -> None:
-        with pytest.raises(UserError, match="choose one of: tensorflow, torch"):
+        with pytest.raises(UserError, match=f"choose one of: {', '.join(sorted(DIALECTS))}"):
             dialect_of("jax")
 
 

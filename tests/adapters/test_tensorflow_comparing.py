@@ -16,7 +16,9 @@ PROGRAM = """
 import json
 import numpy as np
 import tensorflow as tf
-from fuzz_core.adapters.tensorflow.comparing import differences, dtypes, error
+from fuzz_core.adapters.tensorflow.comparing import COMPARING, dtypes
+
+differences, error = COMPARING.differences, COMPARING.error
 
 one = tf.constant([1.0, 2.0])
 nan, far = tf.constant([1.0, float("nan")]), tf.constant([1.0, 2.1])

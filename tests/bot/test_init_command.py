@@ -165,6 +165,10 @@ class DescribeLookAt:
         assert set(found.libraries) == {"tensorflow", "torch"}
         assert found.tests == ("checks", "pkg/tests")
 
+    def test_of_a_library_without_nights_the_newest_release_is_fuzzed(self, tmp_path: Path) -> None:
+        (tmp_path / "train.py").write_text("import jittor as jt\nfrom jittor_utils import lock\n")
+        assert (look_at(tmp_path).libraries, look_at(tmp_path).target) == (("jittor",), "jittor")
+
     def test_an_empty_project_has_neither(self, tmp_path: Path) -> None:
         assert look_at(tmp_path) == ((), ())
         assert look_at(tmp_path).target is None

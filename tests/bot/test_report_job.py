@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import os
 import sqlite3
 import subprocess
@@ -21,7 +20,7 @@ from bot.jobs.places import RESULTS
 from bot.jobs.report import Event, Reported, event_of, report_job
 from bot.state.branch import Branch, Chance
 from bot.state.git import remote_of
-from bot.state.packing import parts, unpack
+from bot.state.packing import compressed, parts, unpack
 from bot.state.place import STATE, Place
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
@@ -109,7 +108,7 @@ class DescribeAnAttack:
             elif kind == "foreign":
                 db.execute("PRAGMA application_id = 7")
         db.close()
-        (bad / STATE).write_bytes(os.urandom(4096) if kind == "noise" else lzma.compress(raw.read_bytes(), preset=0))
+        (bad / STATE).write_bytes(os.urandom(4096) if kind == "noise" else compressed(raw.read_bytes()))
         if kind == "link":
             (bad / STATE).unlink()
             (bad / STATE).symlink_to("/etc/passwd")

@@ -66,11 +66,15 @@ def plain(snapshot: Snapshot | None) -> Files:
     return {name: data for name, data in snapshot.files.items() if name not in (README, MARKER)}
 
 
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 class DescribeBranch:
     def test_what_was_stored_is_loaded(self, remote: Remote) -> None:
         branch = Branch(remote, chance())
         assert branch.load() is None
-        files = {"state.db.xz": os.urandom(3 << 20), "private/20260101T000000-ab.age": b"x", "filings.json": b"{}"}
+        files = {"state.db.zst": os.urandom(3 << 20), "private/20260101T000000-ab.age": b"x", "filings.json": b"{}"}
         stored = branch.store(lambda before: files, "the first")
         assert plain(stored) == files
         assert branch.load() == stored
@@ -81,7 +85,7 @@ class DescribeBranch:
         before = git(bare, "rev-parse", "main")
         branch = Branch(remote_of(bare.as_uri()), chance())
         for number in range(3):
-            put(branch, **{"state.db.xz": b"%d" % number})
+            put(branch, **{"state.db.zst": b"%d" % number})
         assert git(bare, "rev-list", "--count", BRANCH) == "1"
         assert git(bare, "log", "-1", "--format=%s %an %ad", "--date=iso-strict", BRANCH) == (
             "a message nightfuzz 2026-01-02T03:04:05+00:00"
@@ -93,6 +97,26 @@ class DescribeBranch:
         first = put(Branch(remote_of(bare.as_uri()), chance()), a=b"1")
         later = Branch(remote_of(bare.as_uri()), chance()._replace(clock=lambda: datetime(2027, 1, 1, tzinfo=UTC)))
         assert put(later, a=b"1").version == first.version
+
+    def test_what_is_known_already_does_not_travel_again(self, bare: Path) -> None:
+        """A large file is fetched once, and not pushed by whoever leaves it as it is."""
+        put(Branch(remote_of(bare.as_uri()), chance()), large=os.urandom(3 << 20))
+        branch = Branch(remote_of(bare.as_uri()), chance())
+        before = branch.load()
+        had = _size(bare)
+        for number in range(3):
+            stored = put(branch, small=b"%d" % number)
+            assert branch.load() is stored
+        assert before is not None and stored.files["large"] == before.files["large"]
+        assert _size(bare) < had + (1 << 20)
+
+    def test_the_scratch_goes_with_the_branch(self, bare: Path) -> None:
+        branch = Branch(remote_of(bare.as_uri()), chance())
+        put(branch, a=b"1")
+        scratch = branch._git.folder.parent
+        assert scratch.exists()
+        del branch
+        assert not scratch.exists()
 
     def test_who_was_slower_builds_on_what_the_faster_one_stored(self, remote: Remote) -> None:
         branch, other = Branch(remote, chance()), Branch(remote, chance())
@@ -195,8 +219,8 @@ class DescribeForeignContent:
     @pytest.mark.parametrize(
         "entry",
         [
-            "120000 blob {blob}\tstate.db.xz",
-            "100755 blob {blob}\tstate.db.xz",
+            "120000 blob {blob}\tstate.db.zst",
+            "100755 blob {blob}\tstate.db.zst",
             "160000 commit {commit}\tmodule",
             "100644 blob {blob}\t-option",
             "100644 blob {blob}\tstate db",
@@ -220,10 +244,10 @@ class DescribeForeignContent:
 
     def test_what_is_broken_is_kept_on_a_branch_of_its_own(self, bare: Path) -> None:
         branch = Branch(remote_of(bare.as_uri()), chance())
-        broken = put(branch, **{"state.db.xz": b"rubbish"})
+        broken = put(branch, **{"state.db.zst": b"rubbish"})
         told = branch.set_aside(broken)
         assert branch.set_aside(broken) == told
-        assert git(bare, "show", f"{told.removeprefix('branch ')}:state.db.xz") == "rubbish"
+        assert git(bare, "show", f"{told.removeprefix('branch ')}:state.db.zst") == "rubbish"
 
     @pytest.mark.parametrize("name", ["", "-f", "a b", "a..b", "refs:x", "x.lock", "a\nb", "@{u}", "x" * 5 + "/"])
     def test_names_that_git_would_misread_are_refused(self, bare: Path, name: str) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import lzma
 import os
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyrage
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from statecases import HARMLESS, OLD, WILD, case, clock, copied, fresh, histories, lived, settled
@@ -23,9 +25,10 @@ from bot.state.branch import Branch, Chance
 from bot.state.directory import Directory, read_files, write_files
 from bot.state.git import remote_of
 from bot.state.keeping import Brought, fetched, keep
-from bot.state.packing import expanded, pack, parts, unpack
+from bot.state.packing import compressed, expanded, pack, parts, unpack
 from bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
 from bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
+from bot.state.taking import taken_in
 from fuzz_core.campaign.splitting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -89,6 +92,12 @@ def signatures(path: Path | None) -> list[str]:
         return [row.signature_text for row in store.bugs()]
 
 
+def frame(content: bytes, told: bool) -> bytes:
+    """Packed by somebody else. told: whether it says how large it is."""
+    settings = zstandard.ZstdCompressionParameters.from_level(1, write_content_size=told, write_checksum=True)
+    return zstandard.ZstdCompressor(compression_params=settings).compress(content)
+
+
 class DescribePacking:
     @given(content=st.binary(max_size=2000), times=st.integers(1, 50))
     @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -102,27 +111,45 @@ class DescribePacking:
         unpack(parts(files), tmp_path / "again.db")
         assert (tmp_path / "again.db").read_bytes() == content * times
 
-    def test_a_bomb_is_noticed_before_it_has_gone_off(self, tmp_path: Path) -> None:
-        bomb = lzma.compress(bytes(400 << 20), preset=0)
+    @pytest.mark.parametrize("told", [True, False])
+    @pytest.mark.parametrize("before", [b"", compressed(b"x")], ids=["alone", "behind another"])
+    def test_a_bomb_is_noticed_before_it_has_gone_off(self, tmp_path: Path, told: bool, before: bytes) -> None:
+        """Also where it does not tell its size, and where it lies behind what is small."""
+        bomb = before + frame(bytes(400 << 20), told)
         assert len(bomb) < 100_000
-        with pytest.raises(UserError, match="more than 8 MiB"):
-            unpack([bomb], tmp_path / "state.db", max_bytes=8 << 20)
+        tracemalloc.start()
+        try:
+            with pytest.raises(UserError, match="more than 8 MiB"):
+                unpack([bomb], tmp_path / "state.db", max_bytes=8 << 20)
+            assert tracemalloc.get_traced_memory()[1] < 4 << 20
+        finally:
+            tracemalloc.stop()
         assert not (tmp_path / "state.db").exists()
 
     def test_one_that_wants_all_the_memory_is_refused(self) -> None:
-        greedy = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
-        with pytest.raises(UserError, match="damaged"):
-            expanded(lzma.compress(b"x", filters=greedy))
+        settings = zstandard.ZstdCompressionParameters.from_level(1, window_log=30)
+        writer = zstandard.ZstdCompressor(compression_params=settings).compressobj()
+        # All of what is small enough is one segment, and its size that of the window.
+        segment = b"\x28\xb5\x2f\xfd\xa0" + (1 << 30).to_bytes(4, "little") + b"\x01\0\0"
+        for greedy in (writer.compress(b"x") + writer.flush(), segment):
+            assert zstandard.get_frame_parameters(greedy).window_size == 1 << 30
+            with pytest.raises(UserError, match="too much memory"):
+                expanded(greedy)
 
-    @pytest.mark.parametrize("how", ["cut", "changed", "more", "empty", "another format"])
+    @pytest.mark.parametrize(
+        "how", ["cut", "cut before its end", "changed", "more", "twice", "empty", "of no size", "another format"]
+    )
     def test_damage_is_said(self, tmp_path: Path, how: str) -> None:
-        good = lzma.compress(os.urandom(5000))
+        good = compressed(os.urandom(500_000))
         bad = {
             "cut": good[:-9],
-            "changed": good[:3000] + b"x" + good[3001:],
+            "cut before its end": good[:200_000],
+            "changed": good[:3000] + bytes([good[3000] ^ 1]) + good[3001:],
             "more": good + b"more",
+            "twice": good + compressed(b"more"),
             "empty": b"",
-            "another format": lzma.compress(b"x", lzma.FORMAT_ALONE),
+            "of no size": frame(b"x", told=False),
+            "another format": zlib.compress(b"x"),
         }[how]
         with pytest.raises(UserError, match="damaged"):
             unpack([bad], tmp_path / "state.db")
@@ -207,8 +234,8 @@ for number in range(20):
     @pytest.mark.parametrize("what", ["link", "inside", "pipe", "name", "deep"])
     def test_links_pipes_and_odd_names_of_an_artifact_are_refused(self, tmp_path: Path, what: str) -> None:
         folder = tmp_path / "artifact"
-        write_files(folder, {"state.db.xz": b"x", "private/a.age": b"y"})
-        assert read_files(folder) == {"state.db.xz": b"x", "private/a.age": b"y"}
+        write_files(folder, {"state.db.zst": b"x", "private/a.age": b"y"})
+        assert read_files(folder) == {"state.db.zst": b"x", "private/a.age": b"y"}
         if what == "link":
             (folder / "secret").symlink_to("/etc/passwd")
         elif what == "inside":
@@ -392,3 +419,24 @@ def _bugs(path: Path | None) -> list[tuple[int, str, str]]:
         return []
     with open_store(path, read_only=True) as store:
         return [(row.id, row.target, row.signature) for row in store.bugs()]
+
+
+class DescribeReaders:
+    """Processes that read shards."""
+
+    def test_one_that_dies_leaves_its_shard_out(
+        self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "executable", "/bin/false")
+        night = keep(Directory(tmp_path / "kept"), Brought([beginning]), Keys(), tmp_path / "work", now)
+        assert "shard 1 is left out: reading it ended with exit code 1" in night.problems[0]
+
+    def test_none_of_them_has_a_token(self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        told = tmp_path / "told"
+        reader = tmp_path / "reader"
+        reader.write_text(f"""#!/bin/sh\nenv > {told}\necho '{{"dropped": {{"x": 1}}, "problem": ""}}'\n""")
+        reader.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(reader))
+        monkeypatch.setenv("INPUT_GITHUB_TOKEN", "ghp_s3cr3t")
+        assert taken_in([beginning], [tmp_path / "clean.db"], beginning)[0].dropped == {"x": 1}
+        assert "s3cr3t" not in told.read_text()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nightfuzz_fakelib
 import pytest
 
 from fuzz_core.ir.codec import decode_test, encode_test
@@ -67,6 +69,18 @@ def test_the_whole_output_comes_from_a_fresh_process(cli: Cli, state: Path) -> N
     done = cli("report", 1, "--state", state, "--run")
     assert "Traceback (most recent call last):" in done.out
     assert "As recorded" not in done.out
+
+
+def test_the_library_is_asked_to_say_all_and_colours_are_left_out(
+    cli: Cli, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nightfuzz_fakelib.Dialect, "verbose", {"FAKELIB_SAY": "all"}, raising=False)
+    with sqlite3.connect(state / "state.db") as db:
+        script = "import os\nimport fakelib\nprint('\\033[31m' + os.environ['FAKELIB_SAY'] + '\\033[m')\n"
+        db.execute("UPDATE bugs SET script = ?", (script,))
+    db.close()
+    done = cli("report", 1, "--state", state, "--run")
+    assert re.search(r"^all\n\nexit status 0$", done.out, re.MULTILINE)
 
 
 def test_private_bugs_need_a_word(cli: Cli, state: Path) -> None:

@@ -185,7 +185,10 @@ def test_nothing_of_the_environment_goes_in(
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     given = made(tmp_path, fakelib_python, ["cpu"]).environment
-    assert set(given) <= {"LANG", "LC_ALL", "TZ", "KERAS_BACKEND", "NIGHTFUZZ_PATH", "HOME", "PYTHONPATH", "COLUMNS"}
+    compiled = "NIGHTFUZZ_COMPILED"
+    own = {"NIGHTFUZZ_PATH", "HOME", "PYTHONPATH", "COLUMNS", compiled}
+    assert set(given) <= {"LANG", "LC_ALL", "TZ", "KERAS_BACKEND", *own}
+    assert Path(given[compiled]).is_relative_to(tmp_path / "state")
     assert given["TZ"] == "Asia/Tokyo" and given["HOME"] == "/tmp"
     assert given["PYTHONPATH"] == given["NIGHTFUZZ_PATH"] == os.environ["NIGHTFUZZ_PATH"]
 

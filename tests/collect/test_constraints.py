@@ -55,6 +55,7 @@ def said(sentence: str, argument: str = "p") -> list[tuple[str, tuple[Any, ...]]
         ("One of 'a', 'b' or 'c'.", [("choices", ("a", "b", "c"))]),
         ("either 'strong_wolfe' or None (default: None).", [("choices", ("strong_wolfe", "none"))]),
         ("A `Tensor`. Must be one of the following types: `half`, `float32`.", [("dtypes", ("float16", "float32"))]),
+        ("the way, which must be in ['a','b']", [("choices", ("a", "b"))]),
         ("Input tensor, must be at least 2-D.", [("least-rank", (2,))]),
         ("Must be 1-dimensional.", [("rank", (1,))]),
     ],
@@ -91,6 +92,7 @@ def test_sentences_that_bound_an_argument(sentence: str, bounds: list[tuple[str,
         "A `Tensor` of type `int32`.",
         "1-D tensor of indices.",
         "Whether 'a' or 'b' is meant.",
+        "Must be int or float.",
         "",
     ],
 )
@@ -111,6 +113,12 @@ def test_sentences_that_leave_something_open(sentence: str) -> None:
 def test_a_default_is_a_choice(definition: str, bounds: list[tuple[str, tuple[Any, ...]]]) -> None:
     api = Api("lib.f", "function", ("x", "p"), definition, "One.\n\nArgs:\n    p: One of 'a' or 'b'.\n")
     assert [(c.kind, c.bounds) for c in from_docstring(api)] == bounds
+
+
+@pytest.mark.parametrize(("default", "choices"), [("'a'", ("a", "b", "c")), ("'d'", None), ("1", None), ("None", None)])
+def test_words_are_choices_where_the_default_is_one(default: str, choices: tuple[str, ...] | None) -> None:
+    api = Api("lib.f", "function", ("p",), f"lib.f(p={default})", "One.\n\nArgs:\n    p: Should be a, b or c.\n")
+    assert [c.bounds for c in from_docstring(api)] == ([choices] if choices else [])
 
 
 @pytest.mark.parametrize(("default", "kinds"), [("-1", []), ("1", ["above"]), ("None", ["above"]), ("0.5", ["above"])])
@@ -145,6 +153,20 @@ def test_entries_are_those_of_the_sections_of_arguments() -> None:
         ("out", "the output"),
     ]
     assert list(entries(doc)) == expected
+
+
+@pytest.mark.parametrize(
+    "doc",
+    [
+        ":param x: one\n:type x: Tensor\n:param int y: two\n    lines",
+        "Args::\n    [in] x (Image): one\n    [in] y (int):  two\n        lines\nReturns:\n    z: 1",
+        "Parameters::\n\n    * x (Var) \u2013 one\n    * y (int) - two lines",
+        "Args:\n    x (Var):\n        one\n    y (int):\n        two\n        lines",
+        "* [in] x:\tone\n\n* [in] y: two lines",
+    ],
+)
+def test_entries_are_marked_in_many_ways(doc: str) -> None:
+    assert list(entries(f"Text.\n\n{doc}")) == [("x", "one"), ("y", "two lines")]
 
 
 def test_a_docstring_of_several_signatures_says_nothing() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.collect.models import does_something, shipped_programs
-from fuzz_core.collect.packages import keras_applications
+from fuzz_core.collect.packages import jittor_models, keras_applications
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import collect
 from fuzz_core.ir.catalogue import Api
@@ -95,12 +95,14 @@ def test_an_unchanged_file_keeps_its_digest_wherever_the_directory_lies(tmp_path
 
 
 def test_tests_inside_wheels_are_those_of_the_librarys_packages(tmp_path: Path) -> None:
-    write(tmp_path, {"keras/src/layers/dense_test.py": TEST, "torch/testing/test_helper.py": TEST})
-    packages = {"keras": tmp_path / "keras", "torch": tmp_path / "torch"}
-    assert [seed.name for seed in seeds_of(Request("tensorflow", packages=packages), "tests")] == [
-        "keras/src/layers/dense_test.py"
-    ]
-    assert seeds_of(Request("torch", packages=packages), "tests") == []
+    names = ["keras/src/layers/dense_test.py", "jittor/test/test_core.py", "torch/testing/test_helper.py"]
+    write(tmp_path, dict.fromkeys(names, TEST))
+    packages = {name: tmp_path / name for name in ("keras", "jittor", "torch")}
+    found = {
+        library: [seed.name for seed in seeds_of(Request(library, packages=packages), "tests")]
+        for library in ("tensorflow", "jittor", "torch")
+    }
+    assert found == {"tensorflow": names[:1], "jittor": names[1:2], "torch": []}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_programs_of_a_directory(tmp_path: Path) -> None:
     assert [Path(path).name for path, _ in request.problems] == ["broken.py"]
 
 
-@pytest.mark.parametrize("library", ["torch", "tensorflow"])
+@pytest.mark.parametrize("library", ["torch", "tensorflow", "jittor"])
 def test_the_shipped_set_is_there_and_small(library: str) -> None:
     seeds = list(shipped_programs(library))
     assert len(seeds) >= 15
@@ -140,7 +142,7 @@ def test_the_shipped_set_is_there_and_small(library: str) -> None:
 
 
 def test_a_library_without_a_shipped_set_has_none() -> None:
-    assert list(shipped_programs("jittor")) == []
+    assert list(shipped_programs("numpy")) == []
 
 
 def test_one_small_model_of_every_family_of_keras_applications(tmp_path: Path) -> None:
@@ -160,6 +162,25 @@ def test_one_small_model_of_every_family_of_keras_applications(tmp_path: Path) -
     assert [seed.name for seed in seeds if seed.name.startswith("package")] == [
         f"package keras.applications.{name}" for name in smallest
     ]
+
+
+def test_the_smallest_model_of_every_module_of_jittor_that_can_be_built_without_weights(tmp_path: Path) -> None:
+    files = {
+        "resnet": ["Wide_resnet26_2(pretrained)", "Resnet26(pretrained=False)", "Resnet18(pretrained=False, **kwargs)"],
+        "mnasnet": ["mnasnet1_0(pretrained=False)", "mnasnet0_75(pretrained=False)", "mnasnet0_5(pretrained=False)"],
+        "vgg": ["vgg11_bn(pretrained=False)", "vgg11(pretrained=False)", "_vgg9(pretrained=False)"],
+        "layers": ["conv(width)"],
+    }
+    for name, functions in files.items():
+        write(tmp_path, {f"models/{name}.py": "".join(f"def {each}:\n    pass\n" for each in functions)})
+    write(tmp_path, {"models/broken.py": "def broken(pretrained:\n"})
+    smallest = [("mnasnet", "mnasnet0_5"), ("resnet", "Resnet18"), ("vgg", "vgg11")]
+    assert jittor_models(tmp_path) == smallest
+    seeds = seeds_of(Request("jittor", packages={"jittor": tmp_path}), "models")
+    named = {seed.name: seed for seed in seeds if seed.name.startswith("package")}
+    assert list(named) == [f"package jittor.models.{module}.{name}" for module, name in smallest]
+    for seed in named.values():
+        compile(seed.code, seed.name, "exec")
 
 
 def test_model_packages_have_programs_only_where_they_are_installed(tmp_path: Path) -> None:
@@ -209,3 +230,12 @@ def test_documentation_trees_of_three_kinds(tmp_path: Path) -> None:
         for name, size in [("a.html", 1), ("d.md", 3), ("b/c.rst", 2)]
     }
     assert [Path(path).name for path, _ in request.problems] == ["f.rst"]
+
+
+def test_documentation_in_the_librarys_packages_is_read_once_however_many_pages_show_it(tmp_path: Path) -> None:
+    page = "# Title\n\n```\nimport jittor as jt\na = jt.ones(2)\n```\n"
+    write(tmp_path, {"jittor/notebook/a.src.md": page, "jittor/notebook/a.cn.md": page.replace("Title", "标题")})
+    request = Request("jittor", packages={"jittor": tmp_path / "jittor"}, docs_dirs=[tmp_path / "jittor"])
+    own = ["jittor/notebook/a.cn.md"]
+    assert [seed.name for seed in seeds_of(request, "docs")] == [*own, "jittor/notebook/a.src.md"]
+    assert [seed.name for seed in seeds_of(Request("jittor", packages=request.packages), "docs")] == own

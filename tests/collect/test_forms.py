@@ -186,6 +186,22 @@ def test_rst_blocks_of_code_and_of_nothing_else() -> None:
     assert statements_of(BLOCKS) == ["x = f(1)", "y = g(x)", "h(x, y)"]
 
 
+def test_code_that_a_docstrings_first_line_announces() -> None:
+    doc = "Applies it, Example::\n\n    m = Linear(2)\n    m(x)\n\n    # [2]\n    "
+    assert [ast.unparse(each) for each in ast.parse(extract(doc).code).body] == ["m = Linear(2)", "m(x)"]
+    assert extract("Applies it::\n\n    As everybody knows (it works).\n").code == ""
+    assert extract("Applies it::\n\n        m = Linear(2)\n\n    This is prose.\n").code == "m = Linear(2)"
+
+
+def test_bare_code_before_a_session_counts() -> None:
+    assert statements_of("Example:\n\n    x = ones(2)\n    x.add_(1)\n    >>> print(x)\n    [2, 2]\n") == [
+        "x = ones(2)",
+        "x.add_(1)",
+        "print(x)",
+    ]
+    assert statements_of("Example:\n\n    As is well known (to us).\n\n    >>> f(x)\n") == ["f(x)"]
+
+
 def test_usage_without_marks() -> None:
     assert statements_of("Usage:\n\n    layer = Dense(2)\n    layer(x)\n\nArgs:\n    units: (int) how many.\n") == [
         "layer = Dense(2)",

@@ -1,4 +1,4 @@
-"""The shipped model programs: well-formed files, and every one of them runs on the real library."""
+"""The shipped model programs: well-formed files, and they run on the real library."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import fuzz_core.collect
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.surroundings import surroundings
 
 PROGRAMS = Path(fuzz_core.collect.__file__).parent / "programs"
-LIBRARIES = ("tensorflow", "torch")
+LIBRARIES = ("jittor", "tensorflow", "torch")
 MODELS = {
     "autoencoder",
     "cnn",
@@ -48,6 +50,38 @@ sys.exit(bool(failed))
 """
 
 
+RUN_NAMES = """
+import ast, importlib, sys
+from pathlib import Path
+
+def parts(node):
+    if isinstance(node, ast.Attribute):
+        return [*parts(node.value), node.attr]
+    return [node.id] if isinstance(node, ast.Name) else [""]
+
+missing = []
+for path in sorted(Path(sys.argv[1]).glob("*.py")):
+    tree, bound = ast.parse(path.read_text(encoding="utf-8")), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            bound |= {alias.asname or alias.name: importlib.import_module(alias.name) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            exec(ast.unparse(node), bound)
+    for node in ast.walk(tree):
+        name, *rest = parts(node)
+        found = bound.get(name)
+        for attribute in rest if name in bound else ():
+            if not hasattr(found, attribute):
+                missing.append(f"{path.stem}: {ast.unparse(node)}")
+                break
+            found = getattr(found, attribute)
+print("missing:", *missing)
+sys.exit(bool(missing))
+"""
+# Programs of Jittor that compile least: the first run of all of them takes half an hour.
+COMPILED_SOON = ("custom_autograd", "meta_operators", "sparse")
+
+
 def programs() -> list[Path]:
     return sorted(path for library in LIBRARIES for path in (PROGRAMS / library).glob("*.py"))
 
@@ -70,9 +104,12 @@ def imported(tree: ast.Module) -> set[str]:
     return names
 
 
-def run_all(interpreter: str | Path, library: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [str(interpreter), "-c", RUN_ALL, str(PROGRAMS / library)]
-    one_core = {**os.environ, "OMP_NUM_THREADS": "1"}  # threads cost tiny models more than they save
+def run_all(
+    interpreter: Path, library: str, folder: Path, code: str = RUN_ALL, programs: Path = PROGRAMS
+) -> subprocess.CompletedProcess[str]:
+    command = [str(interpreter), "-c", code, str(programs / library)]
+    own = surroundings(dialect_of(library), interpreter)
+    one_core = {**os.environ, **own, "OMP_NUM_THREADS": "1"}  # threads cost tiny models more than they save
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=one_core, timeout=500)
 
 
@@ -130,4 +167,20 @@ def test_every_torch_program_runs(torch_python: Path, tmp_path: Path) -> None:
 @pytest.mark.real
 def test_every_tensorflow_program_runs(tensorflow_python: Path, tmp_path: Path) -> None:
     done = run_all(tensorflow_python, "tensorflow", tmp_path)
+    assert done.returncode == 0, f"{done.stdout[-500:]}\n{done.stderr[-4000:]}"
+
+
+@pytest.mark.real
+def test_every_name_of_jittor_that_a_program_uses_is_there(jittor_python: Path, tmp_path: Path) -> None:
+    done = run_all(jittor_python, "jittor", tmp_path, RUN_NAMES)
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.mark.real
+def test_programs_of_jittor_run(jittor_python: Path, tmp_path: Path) -> None:
+    for name in COMPILED_SOON:
+        copied = tmp_path / "jittor" / f"{name}.py"
+        copied.parent.mkdir(exist_ok=True)
+        copied.write_bytes((PROGRAMS / "jittor" / copied.name).read_bytes())
+    done = run_all(jittor_python, "jittor", tmp_path, programs=tmp_path)
     assert done.returncode == 0, f"{done.stdout[-500:]}\n{done.stderr[-4000:]}"

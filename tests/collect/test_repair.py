@@ -44,6 +44,7 @@ TENSORFLOW = Names(
         Api("tf.shape", "function"),
     ],
 )
+JITTOR = Names("jittor", [Api("jittor.nn.Linear", "class"), Api("jittor.transform.Compose", "class")])
 
 
 @pytest.mark.parametrize(
@@ -121,6 +122,23 @@ def test_elided_values_are_filled_in() -> None:
     assert "model = keras.Sequential" in repaired
     assert "batch_size=2, other=..." in repaired
     assert "y[..., 0]" in repaired
+
+
+def test_calls_of_which_nothing_is_told_are_filled_in() -> None:
+    repaired = repair("img = Image.open(...)\nother = Image.open(...)\nx = f(y, ...)", JITTOR).code
+    assert "img = Image.new(" in repaired
+    assert "other = Image.open(...)\nx = f(y, ...)" in repaired
+
+
+def test_a_name_that_is_bound_anew_may_have_been_a_module_before() -> None:
+    repaired = repair("transform = transform.Compose([])\ntransform(img)", JITTOR).code
+    assert "from jittor import transform\n" in repaired
+
+
+def test_usual_values_of_jittor() -> None:
+    repaired = repair("optimizer.zero_grad()\noptimizer.step(loss)", JITTOR)
+    assert repaired.unresolved == ()
+    assert repaired.code.startswith("import jittor as jt\nmodel = jt.nn.Linear")
 
 
 def test_imports_from_the_future_stay_in_front() -> None:

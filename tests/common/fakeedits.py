@@ -75,4 +75,5 @@ def edited(root: Path, name: str, edits: Mapping[str, str], interpreter: str) ->
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{folder.parent}:$PYTHONPATH" exec "{interpreter}" "$@"\n')
     python.chmod(0o755)
     info = {"summary": name, "notes": [], "devices": ["cpu"]}
-    return TargetRecord(name, f"python:{python}", "fakelib", name, str(python), info)
+    version = edits.get("VERSION", name)
+    return TargetRecord(name, f"python:{python}", "fakelib", version, str(python), info)

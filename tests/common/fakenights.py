@@ -10,11 +10,12 @@ import fakelib
 from fakeedits import MORE, NAMES
 from fakewheels import FakeWheel, write_wheel
 
-# What its documentation promises, so that a negative factor is a valid one.
+# What its documentation promises, so that a negative factor is a valid one; it keeps its word on the others.
 PROMISED = {
     '"""All elements times a number.\n': '"""All elements times a number.\n\n    Args:\n'
     "        x: An array, must be at least 1-D.\n        by: must be less than 1000000.\n",
-    "    if by < 0:\n": "    x.shape[0]\n    if by < 0:\n",
+    "    if by < 0:\n": "    x.shape[0]\n    if not by < 1000000:\n"
+    "        raise ValueError('by must be less than 1000000')\n    if by < 0:\n",
 }
 SOURCES = Path(str(fakelib.__file__)).parent
 # What mends the planted bug of `scale`: it takes negative factors.

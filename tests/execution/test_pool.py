@@ -96,6 +96,14 @@ def test_a_lease_may_have_a_time_out_of_its_own(zygote: Zygote) -> None:
     assert {key: (o.kind, o.name) for key, o in told.deaths.items()} == {("fakelib.pool", 1): ("timeout", "0.25 s")}
 
 
+def test_a_hang_of_a_library_that_compiles_while_it_runs_is_still_ended(
+    zygote: Zygote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zygote, "compiles", True)
+    told = ran(zygote, ("fakelib.pool", 0, 3))
+    assert {key: (o.kind, o.name) for key, o in told.deaths.items()} == {("fakelib.pool", 1): ("timeout", "1 s")}
+
+
 def test_what_a_dying_process_said_is_in_its_outcome(zygote: Zygote) -> None:
     told = ran(zygote, ("fakelib.resize", 1, 2))
     assert "Check failed: size <= kMaxSize" in told.deaths["fakelib.resize", 1].text

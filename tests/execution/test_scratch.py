@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -94,6 +95,12 @@ def test_what_untrusted_code_left_is_removed_whatever_it_is(temporary: Path) -> 
     os.close(deep)
     remove(folder)
     assert not folder.exists() and Path("/").exists()
+
+
+def test_what_holds_the_folder_keeps_its_mode(temporary: Path) -> None:
+    temporary.chmod(0o1777)
+    remove(temporary / "gone")
+    assert stat.S_IMODE(temporary.stat().st_mode) == 0o1777
 
 
 def test_usage_counts_what_is_on_disk_and_stops_when_it_is_enough(temporary: Path) -> None:

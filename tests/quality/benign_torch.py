@@ -62,6 +62,7 @@ CASES: tuple[Case, ...] = (
     case("refused size", "torch.ones", -3),
     case("refused shapes", "torch.matmul", u(2, 3), u(2, 3)),
     case("refused dimension", "torch.sum", u(2, 3), 5),
+    case("refused text that is repeated", "torch.nn.init.calculate_gain", "INTERNAL ASSERT FAILED at std::abs(x)"),
     case("refused index", "torch.index_select", u(3, 2), 0, k(7, dtype="int64")),
     case("refused labels", "torch.nn.functional.cross_entropy", u(2, 3), k(0, 9, dtype="int64")),
     case("cast out of range", "torch.Tensor.to", k(3e9, -3e9, 1e20, 5), dtype("int32")),

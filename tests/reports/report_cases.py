@@ -18,12 +18,19 @@ TORCH = TargetRecord(
 TENSORFLOW = TargetRecord(
     "tf-1", "tensorflow==2.21.0", "tensorflow", "2.21.0", "/env/bin/python", {"summary": "tf", "devices": ["cpu"]}
 )
+JITTOR = TargetRecord(
+    "jittor-1", "jittor==1.3.11.0", "jittor", "1.3.11.0", "/env/bin/python", {"summary": "jittor", "devices": ["cpu"]}
+)
 OTHER = TORCH._replace(key="lib-1", spec="lib==1", library="lib", version="1")
 TORCH_ENV = Environment("PyTorch version: 2.13.0+cpu\nOS: Debian", {"version": "2.13.0+cpu", "os": "Debian"})
 TENSORFLOW_ENV = Environment(
     "tensorflow version: 2.21.0\nOS: Debian",
     {"version": "2.21.0", "git_version": "v2.21.0-0-gabc", "os": "Debian", "python": "3.11.7", "compiler": "Clang 18"},
 )
+JITTOR_ENV = Environment(
+    "jittor version: 1.3.11.0\nOS: Debian", {"version": "1.3.11.0", "os": "Debian", "python": "3.11.7"}
+)
+JITTOR_LOG = "[i 1121 00 compiler.py:955] Jittor(1.3.11.0) src: <env>/jittor\nSegfault, exit\n\nexit status 1"
 UNKNOWN = Severity("abort", "", Validity("unknown", "a mutated call that nothing else accepts or rejects"))
 VALID = Severity("wrong-result", "", Validity("valid", "the plain call accepts it"))
 PRIVATE = UNKNOWN._replace(grade="private", reason="the heap is corrupted")
@@ -57,6 +64,15 @@ tf.raw_ops.EncodePng(image=tf.zeros([0, 1, 1], tf.uint8))
 """
 
 
+JITTOR_SCRIPT = """\
+import jittor
+
+jittor.random((2,), 'float32', 'strange').sync()
+# expected: a result or a Python exception
+# observed: crash: SIGSEGV
+"""
+
+
 def bug(number: int = 3, **told: object) -> BugRow:
     outcome = Outcome("exception", "RuntimeError", MESSAGE, ("torch/nn/f.py:g",), 0.5)
     row = BugRow(
@@ -84,6 +100,12 @@ def tensorflow_case(**told: object) -> Case:
     return Case(row, TENSORFLOW, UNKNOWN, TENSORFLOW_ENV, {"cpu": SHOWS})._replace(**told)
 
 
+def jittor_case(**told: object) -> Case:
+    died = Outcome("signal", "SIGSEGV", "", ("jittor::RandomOp::RandomOp",))
+    row = bug(6, api="jittor.random", kind="crash", script=JITTOR_SCRIPT, outcome=died, target="jittor-1")
+    return Case(row, JITTOR, UNKNOWN, JITTOR_ENV, {"cpu": SHOWS}, JITTOR_LOG)._replace(**told)
+
+
 def regression_case() -> Case:
     return torch_case(baseline=Baseline("2.12.0", "ok", 5))
 
@@ -93,7 +115,7 @@ def hostile_case(text: str, target: TargetRecord = TORCH) -> Case:
     facts = dict.fromkeys(("version", "os", "python", "cuda", "gpu", "compiler", "git_version"), text)
     row = bug(
         api=text, kind="crash", signature_text=text, script=f"import torch\n{text}\n# expected: {text}\n",
-        outcome=Outcome("exception", text or "E", text, (text, text)),
+        outcome=Outcome("exception", text or "E", text, (text, text)), origin=text,
     )  # fmt: skip
     severity = Severity("abort", "", Validity("unknown", text))
     place = target._replace(spec=text, version=text, info={"summary": text, "devices": [text]})

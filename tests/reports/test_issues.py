@@ -17,6 +17,7 @@ from report_cases import (
     bug,
     comparison_case,
     hostile_case,
+    jittor_case,
     regression_case,
     tensorflow_case,
     torch_case,
@@ -41,6 +42,7 @@ RENDERED: dict[str, Callable[[], Issue]] = {
     "torch_private": lambda: bug_report(torch_case(severity=PRIVATE), private=True),
     "torch_output": lambda: bug_report(torch_case(output="Traceback (most recent call last):\n  …\nRuntimeError: n")),
     "tensorflow": lambda: bug_report(tensorflow_case()),
+    "jittor": lambda: bug_report(jittor_case()),
     "other_library": lambda: bug_report(torch_case(target=OTHER, environment=Environment(problem="it timed out"))),
     "regression": lambda: regression_report(regression_case()),
     "umbrella": lambda: umbrella_report([torch_case(), torch_case(bug=bug(9, api="torch.a", script=LONG), also=())]),
@@ -60,7 +62,7 @@ def test_the_text_is_as_reviewed(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in RENDERED if "umbrella" not in name])
 def test_every_report_carries_what_a_maintainer_asks_for(name: str) -> None:
-    library = {"tensorflow": "tensorflow", "other_library": "lib"}.get(name, "torch")
+    library = {"tensorflow": "tensorflow", "jittor": "jittor", "other_library": "lib"}.get(name, "torch")
     assert missing_parts(str(RENDERED[name]()), library) == []
 
 
@@ -91,6 +93,16 @@ def test_a_part_that_is_taken_out_is_missed(pattern: str, part: str) -> None:
 def test_a_missing_field_of_tensorflows_form_is_missed(field: str) -> None:
     text = str(bug_report(tensorflow_case())).replace(f"### {field}\n", "")
     assert missing_parts(text, "tensorflow") == [f"the field {field!r}"]
+
+
+@pytest.mark.parametrize("field", ["完整日志 / Full log", "GPU 环境 / GPU"])
+def test_a_missing_field_of_jittors_form_is_missed(field: str) -> None:
+    text = str(bug_report(jittor_case())).replace(f"### {field}\n", "")
+    assert missing_parts(text, "jittor") == [f"the field {field!r}"]
+
+
+def test_a_message_alone_is_no_full_log() -> None:
+    assert missing_parts(str(bug_report(jittor_case(output=""))), "jittor") == ["the full log (--run gives it)"]
 
 
 def test_a_wrong_result_says_by_which_rules_it_was_compared() -> None:
@@ -130,6 +142,13 @@ def test_what_is_not_checked_follows_from_what_is_known() -> None:
     nightly = torch_case(target=TORCH._replace(version="2.14.0.dev20261101+cpu"), modes={}, first_bad="2.9")
     assert not [gap for gap in nightly.unchecked() if re.search("modes|nightly|first version", gap)]
     assert not [gap for gap in comparison_case().unchecked() if "documentation allows" in gap]
+
+
+def test_a_bug_of_a_program_says_where_it_was_made() -> None:
+    where = "net.py, line 3, block 1: RG changed rate of lib.Drop from 0.1 to 1"
+    for case in (torch_case(bug=bug(origin=where)), tensorflow_case(), jittor_case()):
+        told = f"- Found in a model program: {where}.\n" in bug_report(case).body
+        assert told == bool(case.bug.origin)
 
 
 def headings(issue: Issue) -> list[str]:

@@ -40,19 +40,21 @@ HOSTILE = [
 BARE_PIPE = r"(?<!\\)(?:\\\\)*\|"
 
 
-def report(folder: Path, text: str, frames: tuple[str, ...] = ("frame",), target: TargetRecord = TARGET) -> str:
+def report(
+    folder: Path, text: str, frames: tuple[str, ...] = ("frame",), target: TargetRecord = TARGET, origin: str = ""
+) -> str:
     """A report with one bug, all of whose texts are given."""
     with open_store(folder / "state.db", clock=lambda: datetime(2026, 1, 2, tzinfo=UTC)) as store:
         store.save_target(target)
-        fill(store, text, frames)
+        fill(store, text, frames, origin)
         return write_report(folder / "report.md", store, target).read_text()
 
 
-def fill(store: Store, text: str, frames: tuple[str, ...]) -> None:
+def fill(store: Store, text: str, frames: tuple[str, ...], origin: str) -> None:
     test = TestCase(Invocation("lib.f", (prim(1),)), 1)
     outcome = Outcome("exception", text or "E", text, frames, 0.5)
     run = store.start_run(TARGET.key, 7, {})
-    finding = store.add_finding(TARGET.key, run, test, Verdict("crash", "internal-error", text), outcome)
+    finding = store.add_finding(TARGET.key, run, test, Verdict("crash", "internal-error", text), outcome, origin)
     assert finding is not None
     bug = NewBug(text, text, "crash", "internal-error", test, f"import lib\n{text}\n", outcome, 3, 3, True)
     store.settle_finding(finding, "confirmed", hits=3, runs=3, bug=bug)
@@ -91,7 +93,7 @@ EXPECTED = ["# nightfuzz", "5 cells", "5 cells", "5 cells", "## Bug 1", "## Runs
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_leaves_the_structure_intact(tmp_path: Path, text: str) -> None:
-    assert shape(report(tmp_path, text)) == EXPECTED
+    assert shape(report(tmp_path, text, origin=text)) == EXPECTED
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -102,10 +104,15 @@ def test_hostile_frames_and_targets_leave_it_intact(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_outside_of_code_nothing_is_a_mention_a_link_or_html(tmp_path: Path, text: str) -> None:
-    prose = "\n".join(outside_fences(report(tmp_path, text))).replace("[1](#bug-1)", "")
+    prose = "\n".join(outside_fences(report(tmp_path, text, origin=text))).replace("[1](#bug-1)", "")
     for sign in "@<[`#!":
         bare = re.findall(rf"(?<!\\)(?:\\\\)*{re.escape(sign)}", re.sub(r"(?m)^#+ ", "", prose))
         assert not bare, (sign, prose)
+
+
+def test_a_bug_of_a_program_says_where_it_was_made(tmp_path: Path) -> None:
+    told = report(tmp_path, "plain", origin="net.py, line 3, block 1: RG changed rate of lib.Drop from 0.1 to 1")
+    assert "In a model program: net.py, line 3, block 1: RG changed rate of lib.Drop from 0.1 to 1." in told
 
 
 def test_a_small_report(tmp_path: Path) -> None:

@@ -57,6 +57,17 @@ class DescribeFindings:
         with open_store(path, read_only=True) as reader:
             assert [row.test for row in reader.pending_findings(KEY)] == [case()]
 
+    def test_a_bug_has_the_origin_of_the_first_finding_that_has_one(self, store: Store, run: int) -> None:
+        plain = added(store, run)
+        number = store.settle_finding(plain, "confirmed", bug=bug())
+        assert number is not None and store.bug(number).origin == ""
+        for seed, origin in ((2, "net.py line 3"), (3, "net.py line 9")):
+            finding = store.add_finding(KEY, run, case(seed), CRASH, DEAD, origin)
+            assert finding is not None and store.pending_findings(KEY)[0].origin == origin
+            store.settle_finding(finding, "duplicate", bug=bug() if seed == 2 else number)
+        store.improve_bug(number, bug(minimised=True, script="import torch as t\n"))
+        assert (store.bug(number).origin, store.bug(number).findings) == ("net.py line 3", 3)
+
     def test_texts_with_lone_surrogates_and_nul_are_stored(self, store: Store, run: int) -> None:
         odd = TestCase(add(1, api="torch.\ud800\0"), 1)
         number = store.add_finding(KEY, run, odd, CRASH, DEAD._replace(text="\udcff\0"))

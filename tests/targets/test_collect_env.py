@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,20 @@ def test_tensorflow_says_what_its_form_asks_for(tensorflow_python: Path) -> None
         assert found.facts[name] in found.text
 
 
+@pytest.mark.real
+def test_jittor_says_what_it_is_compiled_with_and_not_where(jittor_python: Path) -> None:
+    found = collect_env(str(jittor_python), "jittor")
+    assert (found.problem, found.facts["version"]) == ("", "1.3.11.0")
+    assert "g++" in found.facts["compiler"] and found.facts["compiler"] in found.text
+    assert found.facts["options"] == "use_mkl=0 use_cuda=0"
+    assert found.facts["cache"].startswith("jt1.3.11/") and "/.cache/" not in found.text
+    assert str(jittor_python.parent.parent) not in found.text
+
+
 def test_any_library_says_something(fakelib_python: str) -> None:
     found = collect_env(fakelib_python, "fakelib")
     assert found.text.startswith("fakelib version: ")
+    assert "Compiled with" not in found.text
     assert "Git version: N/A" in found.text and found.facts["numpy"]
 
 
@@ -81,3 +93,5 @@ def test_places_on_this_machine_are_left_out() -> None:
     assert without_places(text, "/home/me/.cache/t/env-1/bin/python") == (
         'File "<env>/lib/python3/site-packages/torch/x.py"\n~/a ~/b /rooted ~'
     )
+    script = f'File "{tempfile.gettempdir()}/nightfuzz-a1_b/repro.py", line 3'
+    assert without_places(script, "/env/bin/python") == 'File "repro.py", line 3'

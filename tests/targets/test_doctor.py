@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +55,24 @@ def test_an_engine_that_does_not_answer_is_told_from_one_not_installed(
     assert by_name()["docker"].detail == "not installed"
     tool(tmp_path / "bin", "docker", "exit 1")
     assert by_name()["docker"].detail == "the engine does not answer"
+
+
+def test_a_compiler_is_looked_for_where_a_library_compiles_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    for other in (None, "fakelib==1.0", "no target", "torch"):
+        assert "compiler" not in {check.name for check in checks(configured=other)}
+    found = {check.name: check for check in checks(configured="jittor==1.3.11.0")}["compiler"]
+    assert (found.ok, found.detail) == (
+        False, "no C++ compiler (g++), no headers of this Python (Python.h), for jittor",
+    )  # fmt: skip
+    assert found.remedy == "on Debian: apt install g++; on Debian: apt install python3-dev"
+    tool(tmp_path / "bin", "g++", "exit 0")
+    (tmp_path / "Python.h").touch()
+    assert {check.name: check.ok for check in checks(configured="jittor")}["compiler"]
 
 
 def test_made_targets_are_listed(make_wheel: Callable[..., Path]) -> None:

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import environment, installer
+from fuzz_core.targets import compiler, environment, installer
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.record import Target, list_targets, lock_of, remove, targets_root
 from fuzz_core.targets.spec import parse_spec
@@ -68,6 +69,52 @@ def test_a_made_pin_is_reused_without_asking_the_index(make_wheel: MakeWheel) ->
     first = made()
     wheel.unlink()
     assert made() == first
+
+
+def zip_numpy(folder: Path, version: str) -> None:
+    """A wheel that goes by the name of numpy."""
+    with ZipFile(folder / f"numpy-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr("numpy/__init__.py", f"__version__ = {version!r}\n")
+        archive.writestr(
+            f"numpy-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: numpy\nVersion: {version}\n"
+        )
+        archive.writestr(
+            f"numpy-{version}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"numpy-{version}.dist-info/RECORD", "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "numpy.core.multiarray failed to import",
+        "numpy.dtype size changed, may indicate binary incompatibility",
+        "Numpy is not available",
+    ],
+)
+def test_a_build_from_before_numpy_2_gets_an_older_numpy_and_says_so(
+    make_wheel: MakeWheel, tmp_path: Path, said: str
+) -> None:
+    zip_numpy(tmp_path / "index", "1.26.4"), zip_numpy(tmp_path / "index", "2.3.0")
+    body = f"import numpy\nif numpy.__version__ > '2':\n    raise ImportError({said!r})"
+    make_wheel("1.0", body=body, needs="numpy")
+    target = made()
+    assert (target.info.numpy, target.notes) == (
+        "1.26.4", ("it does not work with the newest numpy: installed with numpy<2",),
+    )  # fmt: skip
+    assert made().notes == target.notes
+
+
+def test_a_library_that_compiles_itself_is_not_begun_without_a_compiler(
+    make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_wheel("1.0")
+    monkeypatch.setattr(compiler, "compiling", lambda libraries: list(libraries))
+    monkeypatch.setattr(compiler.shutil, "which", lambda _: None)
+    with pytest.raises(UserError, match=r"fakelib compiles itself: no C\+\+ compiler") as refused:
+        made()
+    assert "apt install g++" in refused.value.remedy
+    assert leftovers() == []
 
 
 def test_the_root_given_wins_over_the_environment_variable(make_wheel: MakeWheel, tmp_path: Path) -> None:

@@ -129,3 +129,24 @@ def test_tensorflow_says_what_it_is(tensorflow_python: Path) -> None:
     info = probe(tensorflow_python, "tensorflow")
     assert (info.library, info.version, info.devices[0]) == ("tensorflow", "2.21.0", "cpu")
     assert info.commit
+
+
+def test_a_library_keeps_nothing_in_the_users_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, folder = tmp_path / "home", tmp_path / "python"
+    home.mkdir()
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    source = "import pathlib; (pathlib.Path.home() / 'kept').touch(); __version__ = '1.3'"
+    assert probe(with_libraries(folder, monkeypatch, jittor=source)).version == "1.3"
+    assert list(home.iterdir()) == []
+
+
+def test_a_library_may_ask_to_be_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = (
+        "import pathlib, sys\n"
+        "starts = pathlib.Path(__file__).with_name('starts')\n"
+        "starts.write_text(starts.read_text() + '.' if starts.exists() else '.')\n"
+        "__version__ = starts.read_text()\n"
+        "len(__version__) < 3 and sys.exit(0)\n"
+    )
+    assert probe(with_libraries(tmp_path, monkeypatch, jittor=source)).version == "..."

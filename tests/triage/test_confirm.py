@@ -16,7 +16,7 @@ from fuzz_core.triage.confirm import KEPT_TEXT, classify, confirm, run_script
 from fuzz_core.triage.process import KEPT_OUTPUT, Finished, run
 from fuzz_core.triage.script import render
 
-TORCH = dialect_of("torch")
+TORCH, JITTOR = dialect_of("torch"), dialect_of("jittor")
 
 
 def outcome(script: str, timeout: float = 60.0, memory: int = 2 << 30) -> Outcome:
@@ -86,6 +86,15 @@ class DescribeRunScript:
         died = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
         assert classify(Finished(-6, "", died, 1.0), TORCH).kind == "oom"
         assert classify(Finished(-11, "", died, 1.0), TORCH).kind == "signal"
+
+    @pytest.mark.parametrize(("last", "name"), [("Segfault, exit", "SIGSEGV"), ("Get signal 8, exit", "SIGFPE")])
+    @pytest.mark.parametrize("code", [1, -6, -11])
+    def test_a_signal_that_the_library_has_caught_is_the_death(self, last: str, name: str, code: int) -> None:
+        """Destructors run in its handler: what dies there is not the bug, and no heap is corrupt for it."""
+        handled = f"Caught segfault at address 0x55ce4f, thread_name: '', flush log...\n30\twait4.c: no\n{last}\n"
+        died = Finished(code, "", f"Check failed: before\n{handled}double free or corruption (!prev)\n", 1.0)
+        assert classify(died, JITTOR)[:3] == ("signal", name, "Check failed: before")
+        assert classify(died._replace(code=0), JITTOR).kind == "ok"
 
     def test_refuses_an_interpreter_that_is_not_there(self) -> None:
         with pytest.raises(UserError, match="no interpreter at /nowhere/python"):

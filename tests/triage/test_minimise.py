@@ -245,6 +245,7 @@ TESTS = st.builds(
     st.integers(0, 9),
     st.just(0),
     st.just(()),
+    st.just(""),
 )
 
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.triage import native, stack
+from fuzz_core.triage.confirm import run_script
 from fuzz_core.triage.native import MAX_FRAMES, MAX_NAME, clean, frames, heard, parse, stack_trace
 
-TORCH = dialect_of("torch")
+TORCH, JITTOR = dialect_of("torch"), dialect_of("jittor")
 TRACE = """
 Thread 1 "python" received signal SIGSEGV, Segmentation fault.
 0x00007f in f () from /env/torch/lib/libtorch_cpu.so
@@ -164,12 +165,31 @@ class DescribeFramesWithoutADebugger:
     def test_tell_of_a_death_inside_the_allocator(self, tmp_path: Path) -> None:
         assert "ffi_call" in found(CORRUPTED, tmp_path, "libc|libffi")
 
+    def test_are_there_where_a_module_has_taken_the_signals(self, tmp_path: Path) -> None:
+        (tmp_path / "taker").mkdir()
+        (tmp_path / "taker" / "__init__.py").write_text("import signal\nsignal.signal(11, signal.SIG_IGN)\n")
+        taking = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport taker\n{CRASH}"
+        assert stack.NULL_PAGE in found(taking, tmp_path)
+
     @pytest.mark.parametrize("ending", ["", "1 / 0", "raise SystemExit(3)", "import os; os._exit(4)"])
     def test_are_none_where_the_script_lives(self, ending: str, tmp_path: Path) -> None:
         assert found(f'print(\'[["f", "libc.so"]]\')\n{ending}\n', tmp_path) == ()
 
     def test_are_none_where_nothing_handles_the_signal(self, tmp_path: Path) -> None:
         assert found("import os\nos.kill(os.getpid(), 9)\n", tmp_path) == ()
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not NATIVE, reason="the handler is for Linux on x86-64")
+def test_a_library_that_takes_the_signals_at_import_is_followed_all_the_same(
+    jittor_python: Path, tmp_path: Path
+) -> None:
+    script = "import jittor\nx = jittor.array([1.0, 2.0])\nprint(x[jittor.array([2**30])])\n"
+    outcome = run_script(str(jittor_python), script, JITTOR)
+    assert (outcome.kind, outcome.name, outcome.text) == ("signal", "SIGSEGV", "")
+    (tmp_path / "repro.py").write_text(script)
+    names = frames(str(jittor_python), str(tmp_path / "repro.py"), 120.0, JITTOR)
+    assert (names[0], names[-1]) == ("jittor::GetitemOp::jit_run", stack.WILD)
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")

@@ -32,6 +32,12 @@ def test_a_traced_call_is_valid() -> None:
     assert "simpler" in validity(bug(TRACED, minimised=True)).reason
 
 
+def test_a_program_whose_blocks_work_is_valid_and_a_block_that_was_changed_need_not_be() -> None:
+    judged = validity(bug(MUTATED._replace(program="torch.f()\n"), kind="internal-error"))
+    assert (judged.status, judged.reason) == ("valid", "a model program each block of which works by itself")
+    assert validity(bug(TRACED._replace(rules=("AR",)))).status == "unknown"
+
+
 @pytest.mark.parametrize("kind", ["wrong-result", "nonfinite", "wrong-metadata", "slow", "leak"])
 def test_what_the_plain_call_accepts_is_valid(kind: str) -> None:
     assert validity(bug(kind=kind)).status == "valid"

@@ -9,9 +9,10 @@ from contextlib import AbstractContextManager, suppress
 from types import ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
+from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 WAYS = {
     "cpu-fp64": "fuzz_core.adapters.pytorch.modes.precision:Precise",
@@ -152,6 +153,9 @@ class TorchAdapter:
         self.torch.backends.cudnn.enabled = mode != "cuda-nocudnn"
         return "cuda"
 
+    def finish(self, result: Any) -> None:
+        """Nothing: calls are executed when they are made."""
+
     def synchronise(self, mode: str) -> None:
         """Waits for the CUDA stream."""
         if mode != "cpu":
@@ -180,3 +184,15 @@ class TorchAdapter:
         """One program per OpInfo and ModuleInfo of the wheel's own test databases."""
         programs: list[tuple[str, str]] = importlib.import_module("fuzz_core.adapters.pytorch.databases").programs()
         return programs
+
+    def models(self) -> Models:
+        """See `pytorch.models`."""
+        made: Models = importlib.import_module("fuzz_core.adapters.pytorch.models").TorchModels()
+        return made
+
+    def examples(self) -> Examples:
+        """A function of a matrix and of one that threads share, and a module: something for every way."""
+        small, large = Tensor("float32", (2, 3)), Tensor("float32", (64, 64))
+        module = Invocation("torch.nn.ReLU", then=Then("__call__", (small,)))
+        calls = (Invocation("torch.exp", (small,)), Invocation("torch.exp", (large,)), module)
+        return Examples(calls, "torch.rand(3)", "torch.set_default_dtype(torch.float64)")

@@ -7,7 +7,8 @@ import re
 import numpy as np
 
 from fuzz_core.adapters import layout, spelling
-from fuzz_core.adapters.pytorch.ways import WAYS
+from fuzz_core.adapters.dialect import Eager
+from fuzz_core.adapters.pytorch.ways import PROGRAMS, WAYS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -31,7 +32,7 @@ _INTERNAL = (
 )
 
 
-class TorchDialect:
+class TorchDialect(Eager):
     """How PyTorch is written and how it complains."""
 
     library = "torch"
@@ -39,6 +40,7 @@ class TorchDialect:
     imports = ("import torch",)
     strided = True
     ways = WAYS
+    programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY})).*(?:{_INTERNAL})")
     poisons = re.compile(r"(?:CUDA|HIP) error: (?!out of memory|invalid argument|no kernel image)|device-side assert")

@@ -99,6 +99,7 @@ def _sparse(tensor: torch.Tensor, describe: Describe) -> Value:
 def build_tensor(tensor: Tensor, device: str) -> Any:
     """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.drawing`."""
     if tensor.container == "ndarray":
+        _check(tensor.size)
         return elements(tensor).reshape(tensor.shape)
     shape, strides = tensor.shape, tensor.strides
     if 0 in shape:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.watching import last_use, twice
 from fuzz_core.ir.values import Invocation, Tensor, prim
 
 
@@ -38,6 +39,25 @@ EXPANDED = "x.flatten()[0].expand(x.shape)"
 LAYOUTS = (TRANSPOSED, EXPANDED, "torch.stack((x, x), -1)[..., 0]", "torch.stack((x, x))[1]")
 CHANNELS = {4: "channels_last", 5: "channels_last_3d"}
 
+_PLAIN = "import torch"
+_MODULE = "torch.nn.Module"
+_COMPILED = (
+    "with torch.no_grad():\n"
+    "    expected = model(*args, **kwargs)\n"
+    "    actual = torch.compile(lambda: model(*args, **kwargs), backend='aot_eager')()\n"
+)
+_TRAINED = (
+    "model.zero_grad()\n"
+    "with torch.enable_grad():\n"
+    "    model(*args, **kwargs).sum().backward()\n"
+    "missing = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]\n"
+    "assert not missing, missing\n"
+)
+PROGRAMS = {
+    "compiled": last_use(_PLAIN, _MODULE, _COMPILED + close("actual", "expected")),
+    "training": last_use(_PLAIN, _MODULE, _TRAINED),
+    "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))"),
+}
 ONE_DNN_OFF = "torch.backends.mkldnn.flags(enabled=False)"
 THREADS = 4
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.values import Invocation, Ref, Tensor, Value, prim
+from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
 _DRIVER = Path("/proc/driver/nvidia/gpus")
@@ -74,6 +75,8 @@ class TensorFlowAdapter:
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
+        self.is_determined = importlib.import_module("tensorflow.python.framework.config").is_op_determinism_enabled
+        self.promotion = importlib.import_module("tensorflow.python.framework.ops").get_dtype_conversion_mode
         self.tracing = importlib.import_module("tensorflow.python.eager.polymorphic_function.transform")
         self.exported = importlib.import_module("tensorflow.python.util.tf_export")
         self.keras_state = importlib.import_module("keras.src.backend.common.global_state")
@@ -186,10 +189,12 @@ class TensorFlowAdapter:
             self.keras.config.set_floatx("float32")
 
     def state(self) -> object:
-        """Keras's defaults, dtype policy, eager execution, the context's settings, what is done with every graph."""
+        """Keras's defaults, dtype policy, eager execution, the context's settings, what is done with every graph and
+        operation, whether they are determined, and how dtypes are promoted."""
         config = self.tf.keras.config
         return (
             config.floatx(),
+            config.epsilon(),
             config.image_data_format(),
             config.dtype_policy().name,
             self.tf.config.functions_run_eagerly(),
@@ -197,6 +202,9 @@ class TensorFlowAdapter:
             self.tf.get_logger().level,
             len(self.tracing.CONCRETE_FUNCTION_CALLBACKS),
             len(self.context._optimizer_experimental_options),
+            0 if self.watched else len(self.context.op_callbacks),
+            self.is_determined(),
+            self.promotion(),
             [value for value in self.settings(self.context) if type(value) in _PLAIN],
         )
 
@@ -220,6 +228,9 @@ class TensorFlowAdapter:
             self.scope.__enter__()
         return device
 
+    def finish(self, result: Any) -> None:
+        """Nothing: calls are executed when they are made."""
+
     def synchronise(self, mode: str) -> None:
         """Waits for the GPU's streams."""
         if mode != "cpu":
@@ -227,12 +238,12 @@ class TensorFlowAdapter:
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
         """See `tensorflow.comparing`."""
-        text: str = self.comparing.differences(reference, other, relation)
+        text: str = self.comparing.COMPARING.differences(reference, other, relation)
         return text
 
     def error(self, reference: Any, other: Any) -> float:
         """See `tensorflow.comparing`."""
-        units: float = self.comparing.error(reference, other)
+        units: float = self.comparing.COMPARING.error(reference, other)
         return units
 
     def whole(self, result: Any) -> bool:
@@ -252,3 +263,15 @@ class TensorFlowAdapter:
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """None: TensorFlow's wheel has no database of sample inputs."""
         return ()
+
+    def models(self) -> Models:
+        """See `tensorflow.models`."""
+        made: Models = importlib.import_module("fuzz_core.adapters.tensorflow.models").TensorFlowModels()
+        return made
+
+    def examples(self) -> Examples:
+        """A function and a layer."""
+        matrix = Tensor("float32", (2, 3))
+        layer = Invocation("tf.keras.layers.ReLU", then=Then("__call__", (matrix,)))
+        call = Invocation("tf.math.exp", (matrix,))
+        return Examples((call, layer), "tf.random.uniform([3])", "tf.keras.config.set_floatx('float64')")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.tensorflow.ways import WAYS
+from fuzz_core.adapters.dialect import Eager
+from fuzz_core.adapters.tensorflow.ways import PROGRAMS, WAYS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.values import Ref, Tensor
+from fuzz_core.ir.values import Fill, Ref, Tensor
 
 _INFERRED = {"bool", "int32", "float32", "complex128", "string"}
 _DRAWN = {"float16", "bfloat16", "float32", "float64", "int32", "int64"}
@@ -28,7 +32,7 @@ _INTERNAL = (
 )
 
 
-class TensorFlowDialect:
+class TensorFlowDialect(Eager):
     """How TensorFlow is written and how it complains."""
 
     library = "tensorflow"
@@ -36,6 +40,7 @@ class TensorFlowDialect:
     imports = ("import tensorflow as tf",)
     strided = False
     ways = WAYS
+    programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")
     poisons = re.compile(r"CUDA_ERROR_(?!OUT_OF_MEMORY|INVALID_VALUE)|illegal memory access|device-side assert")
@@ -79,11 +84,22 @@ def dtype_name(name: str) -> str:
 def _constant(tensor: Tensor) -> str:
     if tensor.dtype.startswith("float8"):
         return f"tf.cast({_constant(tensor._replace(dtype='float32'))}, {dtype_name(tensor.dtype)})"
+    if tensor.dtype == "bfloat16" and spelling.inlined(tensor) and _vanishes(elements(tensor)):
+        bits = spelling.nested(elements(tensor).view(np.uint32) >> 16, tensor.shape, "uint16")
+        return f"tf.bitcast(tf.constant({bits}, tf.uint16), tf.bfloat16)"
     value = spelling.common(tensor)
+    if value == "-0.0":
+        # A scalar of Python's is looked up among those seen before, and 0.0 is found for it.
+        return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
     made = _filled(tensor, value)
     if tensor.size and spelling.inlined(tensor):
         made.append(f"tf.constant({spelling.nested(elements(tensor), tensor.shape, tensor.dtype)}{_dtype(tensor)})")
     return min(made, key=len) if made else _draw(tensor)
+
+
+def _vanishes(flat: NDArray[np.float32]) -> bool:
+    """Whether TensorFlow takes an element for zero: conversions flush what is too small for a full mantissa."""
+    return bool(((flat != 0) & (np.abs(flat) < np.finfo(np.float32).tiny)).any())
 
 
 def _dtype(tensor: Tensor) -> str:

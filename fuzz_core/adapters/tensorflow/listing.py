@@ -11,8 +11,7 @@ import tensorflow as tf
 from tensorflow.python.util import tf_export
 
 from fuzz_core.adapters.base import Listed, shortest
-from fuzz_core.adapters.signatures import definition
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.adapters.listing import Named, folded, public
 
 NO_COMPUTATION = (
     "tf.autograph",
@@ -61,31 +60,26 @@ _MESSAGE = "DESCRIPTOR"
 
 def listed() -> list[Listed]:
     """Functions and classes of every public module, one entry per object, in the order of canonical names."""
-    names: dict[int, list[str]] = {}
-    owners: dict[int, tuple[Any, ModuleType]] = {}
+    return folded(_named(), _canonical_first)
+
+
+def _named() -> Iterator[Named]:
     for prefix, module in _modules("tf", tf, ()):
-        for name in _public(module):
+        for name in public(module):
             found = getattr(module, name, None)
             if _is_api(found):
-                names.setdefault(id(found), []).append(f"{prefix}.{name}")
-                owners.setdefault(id(found), (found, module))
-    entries = [_entry(_canonical_first(found, names[key]), found, owner) for key, (found, owner) in owners.items()]
-    return sorted(entries, key=lambda entry: entry.api.name)
+                yield f"{prefix}.{name}", found, module
 
 
 def _modules(prefix: str, module: ModuleType, above: tuple[int, ...]) -> Iterator[tuple[str, ModuleType]]:
     yield prefix, module
-    for name in _public(module):
+    for name in public(module):
         path = f"{prefix}.{name}"
         if path in NO_COMPUTATION:
             continue
         child = getattr(module, name, None)
         if isinstance(child, ModuleType) and id(child) not in above and child.__name__.split(".")[0] in _HOMES:
             yield from _modules(path, child, (*above, id(module)))
-
-
-def _public(module: ModuleType) -> list[str]:
-    return [name for name in dir(module) if not name.startswith("_")]
 
 
 def _is_api(found: Any) -> bool:
@@ -104,12 +98,3 @@ def _canonical_first(found: Any, names: list[str]) -> list[str]:
     exported = f"tf.{tf_export.get_canonical_name_for_symbol(found)}"
     first = exported if exported in ordered else (keras or ordered)[0]
     return [first, *(name for name in ordered if name != first)]
-
-
-def _entry(names: list[str], found: Any, owner: Any) -> Listed:
-    text, params = definition(names[0], found)
-    kind = "class" if isinstance(found, type) else "function"
-    doc = getattr(found, "__doc__", None)
-    return Listed(
-        Api(names[0], kind, params, text, doc if isinstance(doc, str) else "", tuple(names[1:])), found, owner
-    )

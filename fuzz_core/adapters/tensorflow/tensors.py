@@ -10,12 +10,10 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.framework.ops import EagerTensor
 
-from fuzz_core.adapters.arrays import KEPT_INTEGERS, fill_of
-from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
-from fuzz_core.adapters.masters import Masters
-from fuzz_core.ir.drawing import elements
+from fuzz_core.adapters.arrays import KEPT_INTEGERS, Arrays, fill_of
+from fuzz_core.adapters.base import Describe
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.errors import BuildError, Undescribable
+from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Value, prim
 
 TF_DTYPES = {
@@ -24,7 +22,6 @@ TF_DTYPES = {
     if (found := getattr(tf, name, None) or getattr(tf.dtypes.experimental, name, None)) is not None
 }
 NAMES = {dtype: name for name, dtype in TF_DTYPES.items()}
-MAX_COPIED = 1024
 
 
 def describe_tensor(value: Any, describe: Describe) -> Value | None:
@@ -93,7 +90,7 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
 
     Strides are ignored: tensors here are row-major. Raises BuildError above MAX_ELEMENTS or for an absent dtype.
     """
-    array = _MASTERS.of(tensor).copy() if tensor.size <= MAX_COPIED else _drawn(tensor)
+    array = _ARRAYS.of(tensor)
     if tensor.container == "ndarray":
         return array
     context.ensure_initialized()
@@ -111,23 +108,7 @@ def _held(array: Any, tensor: Tensor, device: str | None) -> Any:
     return tf.Variable(made) if tensor.container in ("variable", "parameter") else made
 
 
-def _drawn(tensor: Tensor) -> Any:
-    """The elements as an array of the tensor's own dtype."""
-    if tensor.size > MAX_ELEMENTS:
-        raise BuildError(f"{tensor.size} elements are more than {MAX_ELEMENTS}")
-    array = elements(tensor).reshape(tensor.shape)
-    if tensor.container == "ndarray":
-        return array
-    if tensor.dtype not in TF_DTYPES:
-        raise BuildError(f"no dtype {tensor.dtype} in this target")
-    dtype = TF_DTYPES[tensor.dtype].as_numpy_dtype
-    if array.dtype == dtype:
-        return array
-    with np.errstate(all="ignore"):
-        return array.astype(dtype)
-
-
-_MASTERS: Masters[Any] = Masters(_drawn)
+_ARRAYS = Arrays({name: dtype.as_numpy_dtype for name, dtype in TF_DTYPES.items()})
 
 
 def shape_value(shape: Any) -> Value:

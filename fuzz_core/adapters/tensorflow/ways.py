@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.watching import last_use, twice
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Tensor
 
@@ -13,6 +14,13 @@ CLOSE = (
     "    exact = a.dtype in (tf.bool, tf.string)\n"
     "    (case.assertAllEqual if exact else case.assertAllCloseAccordingToType)(a, b)"
 )
+
+
+def close(actual: str, expected: str) -> str:
+    """Statements that fail where two results differ beyond the default tolerances."""
+    return CLOSE.replace("{actual}", actual).replace("{expected}", expected)
+
+
 FINITE = (
     "for r in tf.nest.flatten({expected}, True):\n"
     "    assert not r.dtype.is_floating or tf.reduce_all(tf.math.is_finite(r)), {actual}"
@@ -37,6 +45,14 @@ def _graph(more: str = "") -> Way:
     return Way(CLOSE, actual=f"tf.function(f, autograph=False{more})({{x}})", shared=True)
 
 
+_PLAIN = "import tensorflow as tf"
+_COMPILED = (
+    "expected = model(*args, **kwargs)\nactual = tf.function(lambda: model(*args, **kwargs), autograph=False)()\n"
+)
+PROGRAMS = {
+    "compiled": last_use(_PLAIN, "tf.keras.layers.Layer", _COMPILED + close("actual", "expected")),
+    "cpu-fp64": twice(_PLAIN, "tf.keras.config.set_floatx(sys.argv[1])\ntf.keras.config.set_dtype_policy(sys.argv[1])"),
+}
 WAYS: dict[str, Way] = {
     "cpu-fp64": Way(FINITE, _wide),
     "function": _graph(),

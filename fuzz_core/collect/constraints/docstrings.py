@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 
 from fuzz_core.collect.constraints.entries import entries
-from fuzz_core.collect.constraints.phrases import BARS, CLOSED, LIST, RANKS, Found, quoted, stated
+from fuzz_core.collect.constraints.phrases import BARS, CLOSED, LIST, RANKS, WORDS, Found, quoted, stated
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.values import NONE, prim
+from fuzz_core.ir.values import NONE, Prim, prim
 
 SOURCE = "docstring"
 # With one of these a sentence is about some calls, or about a part of the argument: it bounds nothing by itself.
@@ -46,28 +46,34 @@ def from_docstring(api: Api) -> list[Constraint]:
     """What the docstring of an api rules out, with the sentences that do."""
     found = []
     for argument, text in entries(api.doc):
-        for (kind, bounds), words in _of_entry(argument, text):
-            made = _with_default(Constraint(api.name, argument, kind, bounds, words, SOURCE), api.definition)
+        default = _default(argument, api.definition)
+        for (kind, bounds), words in _of_entry(argument, text, default):
+            made = _with_default(Constraint(api.name, argument, kind, bounds, words, SOURCE), default)
             found += [made] if made is not None else []
     return list({(c.argument, c.kind): c for c in reversed(found)}.values())[::-1]
 
 
-def _with_default(constraint: Constraint, definition: str) -> Constraint | None:
-    """A default is allowed whatever the sentence says: one more choice, or a sentence that means something else."""
-    match = re.search(rf"[(, ]{re.escape(constraint.argument)}=('[^']*'|[-+\w.]+)", definition)
+def _default(argument: str, definition: str) -> Prim | None:
+    """The default in a definition, None where there is none; an object's is no number and no text."""
+    match = re.search(rf"[(, ]{re.escape(argument)}=('[^']*'|[-+\w.]+)", definition)
     try:
-        default = prim(ast.literal_eval(match[1])) if match else NONE
+        return prim(ast.literal_eval(match[1])) if match else NONE
     except (ValueError, SyntaxError):
-        return constraint
-    if constraint.holds(default) is not False:
+        return None
+
+
+def _with_default(constraint: Constraint, default: Prim | None) -> Constraint | None:
+    """A default is allowed whatever the sentence says: one more choice, or a sentence that means something else."""
+    if default is None or constraint.holds(default) is not False:
         return constraint
     added = (*constraint.bounds, str(default.value))
     return constraint._replace(bounds=added) if constraint.kind == "choices" else None
 
 
-def _of_entry(argument: str, text: str) -> Iterator[tuple[Found, str]]:
+def _of_entry(argument: str, text: str, default: Prim | None) -> Iterator[tuple[Found, str]]:
     for place, sentence in enumerate(_SENTENCE.split(text)):
-        for found in (*_bounds(argument, sentence, place == 0), *_choices(sentence, place == 0), *_dtypes(sentence)):
+        choices = _choices(sentence, place == 0) or _bare_choices(sentence, default)
+        for found in (*_bounds(argument, sentence, place == 0), *choices, *_dtypes(sentence)):
             yield found, sentence
 
 
@@ -86,7 +92,7 @@ def _bounds(argument: str, sentence: str, declares: bool) -> list[Found]:
 
 def _choices(sentence: str, declares: bool) -> list[Found]:
     starts = [match.end() for match in _ONE_OF.finditer(sentence)]
-    starts += [match.end() for match in re.finditer(rf"{_MUST} (?=[\"'])", sentence)]
+    starts += [match.end() for match in re.finditer(rf"{_MUST} (?:in )?(?=[\[({{]?[\"'])", sentence, re.I)]
     starts += [match.start() for match in BARS.finditer(sentence)]
     if declares and (bare := _BARE_LIST.match(sentence)):
         starts.append(bare.end())
@@ -96,6 +102,18 @@ def _choices(sentence: str, declares: bool) -> list[Found]:
             continue
         if texts := quoted(match["list"]):
             return [("choices", texts)]
+    return []
+
+
+def _bare_choices(sentence: str, default: Prim | None) -> list[Found]:
+    """Choices without quotes: they are texts, and no types or names of arguments, where the default is one of them."""
+    for match in re.finditer(rf"{_MUST} (?=\w)", sentence, re.IGNORECASE):
+        listed = WORDS.match(sentence, match.end())
+        if listed is None or _LISTED_LOOSELY.search(sentence[: match.end()]):
+            continue
+        words = tuple(word for word in re.findall(r"\w+", listed["list"]) if word not in ("or", "and"))
+        if default is not None and default.value in words and CLOSED.match(sentence, listed.end()):
+            return [("choices", words)]
     return []
 
 

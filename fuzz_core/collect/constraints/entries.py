@@ -8,8 +8,12 @@ from collections.abc import Iterator
 
 _SECTION = re.compile(r"(?:Args?|Arguments|Parameters|[Kk]eyword [Aa]rg(?:ument)?s):{1,2}\s*$")
 _ENTRY = re.compile(
-    r"[*`]{0,2}(?P<names>\w+(?:\s*(?:,|and)\s*\w+)*)[*`]{0,2}\s*(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?\s*:\s+(?P<text>.*)"
+    r"(?:[*-] )?(?:\[in\] ?)?[*`]{0,2}(?P<names>\w+(?:\s*(?:,|and)\s*\w+)*)[*`]{0,2}\s*"
+    r"(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?\s*(?::(?:\s+|$)|[ \t][-\u2013][ \t]+)(?P<text>.*)"
 )
+_FIELD = re.compile(r":param (?:[^:]*\s)?(?P<names>\w+):\s*(?P<text>.*)")
+# A list of arguments without a heading, each marked as one.
+_MARKED = re.compile(r"[*-]? ?\[in\]")
 _ROLES = re.compile(r":\w+(?::\w+)?:(?=`)")
 _LATEX = (
     (r"\\geq?q?\b", ">="),
@@ -30,9 +34,27 @@ def entries(doc: str) -> Iterator[tuple[str, str]]:
     if SEVERAL in doc:
         return
     lines = inspect.cleandoc(doc).splitlines()
+    outside = -1
     for number, line in enumerate(lines):
+        if line.strip() and _indent(line) <= outside:
+            outside = -1
         if _SECTION.fullmatch(line.strip()):
-            yield from _section(lines[number + 1 :], _indent(line))
+            outside = _indent(line)
+            yield from _section(lines[number + 1 :], outside)
+            continue
+        found = _FIELD.match(line.strip())
+        if found is None and outside < 0 and _MARKED.match(line.strip()):
+            found = _ENTRY.match(line.strip())
+        if found is not None:
+            yield found["names"], plain(" ".join([found["text"], *_below(lines[number + 1 :], _indent(line))]))
+
+
+def _below(lines: list[str], indent: int) -> Iterator[str]:
+    """The lines that go on with an entry: further in, up to an empty one."""
+    for line in lines:
+        if not line.strip() or _indent(line) <= indent:
+            return
+        yield line.strip()
 
 
 def _indent(line: str) -> int:

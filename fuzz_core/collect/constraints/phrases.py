@@ -35,6 +35,7 @@ _QUOTED = r"(?:'[\w.+-]+'|\"[\w.+-]+\")"
 _ITEM = rf"(?:{_QUOTED}|None|True|False|[-+]?\d+(?:\.\d+)?|-?inf)"
 _BETWEEN = r"(?:\s*,\s*(?:or |and )?|\s*\|\s*|\s+or\s+|\s+and\s+|\s*/\s*)"
 LIST = re.compile(rf"[\[({{]?\s*(?P<list>{_ITEM}(?:{_BETWEEN}{_ITEM})+)\s*[\])}}]?")
+WORDS = re.compile(r"(?P<list>\w+(?:, \w+)*,? or \w+)")
 BARS = re.compile(rf"{_ITEM}(?:\s*\|\s*{_ITEM})+")
 # What may follow a list of all there is.
 CLOSED = re.compile(

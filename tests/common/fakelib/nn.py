@@ -26,3 +26,27 @@ class Window:
         if self.stride == 0 and x.ndim == 1:
             ctypes.string_at(0)
         return x[:: max(self.stride, 1)] * self.width
+
+
+class Gate:
+    """Undocumented: takes arrays that lie in memory one element after the other, and falls over any other one."""
+
+    def __call__(self, x: Any) -> Any:
+        """The array, and a dimension of it that most have not."""
+        return x if x.flags.c_contiguous else x.shape[x.ndim]
+
+
+class Pair:
+    """Undocumented: gives two arrays for one."""
+
+    def __call__(self, x: Any) -> Any:
+        """Both."""
+        return [x, x]
+
+
+class Vector:
+    """Undocumented: falls over whatever has two dimensions or more."""
+
+    def __call__(self, x: Any) -> Any:
+        """The vector."""
+        return x * (1, None)[x.ndim - 1]

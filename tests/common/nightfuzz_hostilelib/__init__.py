@@ -20,11 +20,13 @@ class Adapter(nightfuzz_fakelib.Adapter):
     """Like fakelib's."""
 
     library = "hostilelib"
+    prefixes = ("fakelib",)
 
     def load(self) -> ModuleType:
         """Imports both modules."""
         self.hostile = importlib.import_module("fakelib.hostile")
-        return super().load()
+        self.root = importlib.import_module("fakelib")
+        return self.root
 
     def listed(self) -> list[Listed]:
         """Hostile functions, and a few that are not."""

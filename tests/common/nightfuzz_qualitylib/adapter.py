@@ -101,6 +101,9 @@ class Adapter:
         """Devices are known by the arrays on them."""
         return mode
 
+    def finish(self, result: Any) -> None:
+        """Results are there when a call returns."""
+
     def synchronise(self, mode: str) -> None:
         """There is nothing to wait for."""
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.defaults import DefaultDialect
+from fuzz_core.adapters.dialect import NEVER, Way
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
 CLOSE = "np.testing.assert_allclose({actual}.data, {expected}.data, 1e-5, 1e-5)"
@@ -47,7 +48,7 @@ WAYS: dict[str, Way] = {
 }
 
 
-class Dialect:
+class Dialect(DefaultDialect):
     """Tensors are arrays of numpy's in arrays of qualitylib's."""
 
     library = "qualitylib"
@@ -58,7 +59,10 @@ class Dialect:
     internal_error = re.compile(r"INTERNAL ASSERT FAILED|SystemError: ")
     out_of_memory = re.compile(r"MemoryError|Unable to allocate")
     poisons = re.compile(r"device is lost")
-    native_modules = re.compile(r"(?!)")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.native_modules = NEVER
 
     def tensor(self, tensor: Tensor) -> str:
         """`qualitylib.array(np.zeros((2, 3)))`."""

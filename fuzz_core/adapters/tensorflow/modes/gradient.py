@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fuzz_core.adapters.tensorflow.comparing import ABSOLUTE, RELATIVE
+from fuzz_core.adapters import quotients
+from fuzz_core.adapters.quotients import STEP
 from fuzz_core.adapters.tensorflow.modes.precision import Doubled, in_doubles
 from fuzz_core.adapters.tensorflow.modes.tracing import SEEDS, draws, of_tensors
 from fuzz_core.ir.dtypes import DTYPES
@@ -16,14 +17,11 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import TestCase
 
-# That of double precision.
-STEP = 1e-6
 # So many elements of a tensor are moved alone.
 ALONE = 4
 FAR = (0.25, -0.25, 16.0, -16.0)
 # Inputs of operators that must be what another operator returned: drawn beside its arguments they are not.
 RETURNED = ("orig_output", "output_image", "reserve_space", "reserve_space_1", "reserve_space_2", "reserve_space_3")
-EPSILON = 2.0**-52
 
 Tensors = Sequence[Any]
 Scalar = Callable[..., Any]
@@ -160,22 +158,9 @@ def _slopes(scalar: Scalar, points: Tensors) -> list[Any]:
 
 
 def quotient(scalar: Scalar, points: Tensors, place: int) -> float | None:
-    """The symmetric difference quotient along `step_direction`, where it is one derivative whatever the step and side.
-
-    None where the function is flat: what takes steps has the slope of the line that it stands for, by design.
-    """
-    here = float(scalar(*points))
-    ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP)}
-    found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
+    """The difference quotient along `step_direction`, see `quotients`."""
     far = float(tf.reduce_max(tf.abs(points[place]))) if tf.size(points[place]) else 0.0
-    if far * EPSILON > STEP * RELATIVE:
-        raise BuildError("drowned by rounding")
-    if max(map(abs, (here, *ends.values()))) * EPSILON / STEP > ABSOLUTE + RELATIVE * abs(found):
-        raise BuildError("drowned by rounding")
-    sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
-    if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
-        raise BuildError("not smooth here")
-    return found or None
+    return quotients.quotient(lambda step: _moved(scalar, points, place, step), far)
 
 
 def _moved(scalar: Scalar, points: Tensors, place: int, step: float) -> float:

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.doubling import nudged
 from fuzz_core.adapters.modes import Changed, Clock
 from fuzz_core.adapters.tensorflow.comparing import dtypes
 from fuzz_core.ir.dtypes import DTYPES
@@ -36,23 +37,11 @@ class Widened:
         wide = _WIDE.get(described.dtype)
         if wide is None or (wide == described.dtype and not self.noise):
             return live
-        array = self._moved(np.asarray(live).astype(wide), described.dtype)
+        array = nudged(np.asarray(live).astype(wide), self.noise and self.noise * _epsilon(described.dtype))
         if described.container == "ndarray":
             return array
         made = tf.constant(array)
         return tf.Variable(made) if isinstance(live, tf.Variable) else made
-
-    def _moved(self, array: Any, narrow: str) -> Any:
-        """Every element a little off, by an amount that depends on where it stands: equal ones differ afterwards.
-
-        Zeros too, by as much as the largest element.
-        """
-        if not self.noise:
-            return array
-        places = np.arange(array.size, dtype=np.float64).reshape(array.shape)
-        share = self.noise * _epsilon(narrow) * np.cos(1 + 2.4 * places)
-        largest = np.nan_to_num(np.abs(array), posinf=0.0).max(initial=0.0)
-        return np.where(array == 0, share * (largest or 1.0), array * (1 + share))
 
     def instance(self, live: Any) -> Any:
         """See `Change`: what Keras makes follows its default precision, see `in_doubles`."""

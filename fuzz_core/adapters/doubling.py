@@ -1,0 +1,116 @@
+"""The same call in double precision, on exactly the same numbers, for any library whose tensors are made of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
+
+WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
+# What is a double already is off by its own roundings.
+_NOISY = WIDE | {"float64": "float64", "complex128": "complex128"}
+_EPSILONS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "complex64": 2.0**-23}
+
+
+class Widened:
+    """Tensors and dtypes as doubles. noise: largest relative change of an element, in its dtype's epsilons."""
+
+    def __init__(self, adapter: DefaultAdapter, noise: float = 0.0) -> None:
+        self.adapter = adapter
+        self.noise = noise
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        wide = (_NOISY if self.noise else WIDE).get(described.dtype)
+        if wide is None:
+            return live
+        share = self.noise * _EPSILONS.get(described.dtype, 2.0**-52)
+        array = nudged(self.adapter.arrays.of(described).astype(wide), share)
+        if described.container == "ndarray":
+            return array
+        return self.adapter.tensor(array, described._replace(dtype=wide), self.adapter.enter("cpu"))
+
+    def instance(self, live: Any) -> Any:
+        """See `Change`."""
+        return live
+
+    def ref(self, ref: Ref) -> Ref:
+        """See `Change`."""
+        if ref.kind == "dtype":
+            return Ref("dtype", WIDE.get(ref.name, ref.name))
+        owner, _, plain = ref.name.rpartition(".")
+        return Ref("name", f"{owner}.{WIDE[plain]}") if owner == self.adapter.library and plain in WIDE else ref
+
+
+def nudged(array: Any, share: float) -> Any:
+    """Every element off by this share at most, by an amount that depends on its place: equal ones differ afterwards.
+
+    Zeros too, by as much as the largest element.
+    """
+    if not share:
+        return array
+    places = np.arange(array.size, dtype=np.float64).reshape(array.shape)
+    shares = share * np.cos(1 + 2.4 * places)
+    largest = np.nan_to_num(np.abs(array), posinf=0.0).max(initial=0.0)
+    return np.where(array == 0, shares * (largest or 1.0), array * (1 + shares))
+
+
+class Doubled(Changed):
+    """A call whose arguments are doubles, and the dtypes that it names."""
+
+    adapter: DefaultAdapter
+    noise = 0.0
+
+    def __init__(self, adapter: DefaultAdapter, clock: Clock) -> None:
+        super().__init__(adapter, clock)
+        prim = self.builder.makers[Prim]
+        self.builder.makers[Prim] = lambda value: prim(_wide_name(value))
+
+    def change(self) -> Change:
+        """See `Changed`."""
+        return Widened(self.adapter, self.noise)
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a tensor of a narrower floating-point dtype."""
+        return any(tensor.dtype in WIDE for tensor in tensors_of(test.invocation))
+
+
+def _wide_name(value: Prim) -> Prim:
+    return Prim("str", WIDE.get(str(value.value), value.value)) if value.type == "str" else value
+
+
+class Precise(Doubled):
+    """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
+
+    relation = "finite"
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
+        result = super().run(test)
+        if any(leaf is not None and leaf.dtype.name in WIDE for leaf in self.adapter.leaves(result)):
+            raise BuildError("the result is no double")
+        return result
+
+
+class Nudged(Precise):
+    """Double precision on numbers that differ from the test case's by a few roundings: how much that changes.
+
+    Compared with nothing by itself.
+    """
+
+    against = ""
+    relation = ""
+    noise = 4.0
+
+
+class NudgedBack(Nudged):
+    """As much off in the other direction: what a nudge leaves as it was, a tie for one, the opposite one changes."""
+
+    noise = -4.0

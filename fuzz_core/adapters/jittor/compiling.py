@@ -1,0 +1,96 @@
+"""Operators compiled for tests: in a third of the time, and apart from those that scripts are answered with."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+FOLDER = "nightfuzz"
+HEADER, STEP = "common.h", "compile.sh"
+# In a folder of one process: held by it as long as it lives, and locked by Jittor while it compiles.
+CLAIM, LOCK = "claim", "lock"
+# What every operator includes. With the headers of all operators, each would have their templates instantiated.
+_BASE = ("<algorithm>", "<cassert>", "<cmath>", "<cstring>", "<iostream>", "<vector>", '"var.h"', '"fused_op.h"')
+# Called as Jittor calls Python for its tuner of machine code, which has stores pass the processor's cache and takes as
+# long as the compiler.
+_STEP = """case "$1" in
+*/asm_tuner.py) compiler="${{2#--cc_path=}}"; shift 2; exec "$compiler" "$@" {options};;
+*) exec {python} "$@";;
+esac
+"""
+# What only a linker takes.
+_LINKED = ("-l", "-L", "-shared", "-Wl,")
+
+
+def hasten(jittor: Any) -> None:
+    """Has this process and its children compile operators with their common headers compiled before.
+
+    To read those headers takes longer than to compile an operator, and so does what Jittor does to its machine code. It
+    lies in a folder of its own, as Jittor compiles an operator again whose command has changed. Where the compiler does
+    not take the headers as a whole, they are read each time.
+    """
+    flags = jittor.flags
+    folder = Path(flags.cache_path) / FOLDER
+    (folder / "jit").mkdir(parents=True, exist_ok=True)
+    header = folder / HEADER
+    if _precompiled(header, flags):
+        flags.cc_flags = f' -include "{header}" {flags.cc_flags}'
+    flags.python_path = _step(folder / STEP, flags.python_path)
+    flags.cache_path = str(folder)
+
+
+def settle(jittor: Any) -> None:
+    """Gives this process a folder of its own to compile into, with what earlier ones have compiled there.
+
+    Jittor locks the whole cache while it compiles an operator, so that processes that share one wait for each other.
+    """
+    shared = Path(jittor.flags.cache_path)
+    folder = next(each for number in itertools.count() if _claimed(each := shared / str(number)))
+    (folder / "jit").mkdir(exist_ok=True)
+    (folder / LOCK).touch()
+    jittor.jittor_core.set_lock_path(str(folder / LOCK))
+    jittor.flags.cache_path = str(folder)
+
+
+def _claimed(folder: Path) -> bool:
+    """Whether the folder is this process's from now on. It stays open: what a process holds ends with it."""
+    folder.mkdir(exist_ok=True)
+    claim = os.open(folder / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(claim)
+        return False
+    return True
+
+
+def _step(script: Path, python: str) -> str:
+    """The command for it."""
+    options = "-pipe -fuse-ld=gold" if shutil.which("ld.gold") else "-pipe"
+    part = script.with_suffix(f".{os.getpid()}")
+    part.write_text(_STEP.format(options=options, python=shlex.quote(python)))
+    part.replace(script)
+    return f'sh "{script}"'
+
+
+def _precompiled(header: Path, flags: Any) -> bool:
+    """Whether it is there; made where it is not, for the flags that operators are compiled with."""
+    made = header.with_suffix(".h.gch")
+    if made.exists():
+        return True
+    lines = ["#define JIT 1", "#define JIT_cpu 1", *(f"#include {name}" for name in _BASE)]
+    header.write_text("\n".join(lines) + "\n")
+    options = [option for option in shlex.split(flags.cc_flags) if not option.startswith(_LINKED)]
+    part = made.with_suffix(f".{os.getpid()}")
+    done = subprocess.run(
+        [flags.cc_path, "-x", "c++-header", str(header), *options, "-o", str(part)], capture_output=True
+    )
+    if done.returncode == 0:
+        part.replace(made)
+    return done.returncode == 0

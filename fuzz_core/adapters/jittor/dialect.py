@@ -1,0 +1,104 @@
+"""Jittor as text: how its values are spelled and what its errors look like. Imports nothing of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from fuzz_core.adapters import spelling
+from fuzz_core.adapters.defaults import INTERNAL, OUT_OF_MEMORY, DefaultDialect
+from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.jittor.ways import WAYS
+from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Ref, Tensor
+
+_INFERRED = {"bool", "int32", "float32"}
+_LACKING = {"float8_e4m3fn", "float8_e5m2", "bfloat16", "complex32", "complex64", "complex128", "string"}
+_MEMORY = r"cudaErrorMemoryAllocation|virtual memory exhausted|GPU memory is overflow|No space left on device"
+
+# What a compiler says of code that Jittor has written, and names that its Python code lacks.
+_INTERNAL = rf"{INTERNAL.replace('|Check failed', '')}|Run cmd failed|NameError: "
+_ASSERTED = r"[Cc]ould you please report this issue"
+
+
+class JittorDialect(DefaultDialect):
+    """How Jittor is written and how it complains."""
+
+    library = "jittor"
+    imports = ("import jittor",)
+    lazy = True
+    # Both are looked for on the machine, or downloaded, at import.
+    environment: Mapping[str, str] = {"use_mkl": "0", "nvcc_path": "", "gdb_path": "", "log_silent": "1"}
+    # Not `trace_py_var`, which it asks for too: every operator fails of that on Python 3.11.
+    verbose: Mapping[str, str] = {"JT_SYNC": "1", "log_silent": "0"}
+    compiled = "JITTOR_HOME"
+    ways: Mapping[str, Way] = WAYS
+    # Between the two lines a debugger tells of the handler.
+    caught = re.compile(
+        r"^(?:Caught segfault at [^\n]*\n(?s:.*?)^)?(?:Segfault|Get signal (?P<number>\d+)), exit$", re.MULTILINE
+    )
+    miscompiled = re.compile(r"Run cmd failed")
+    out_of_memory = re.compile(rf"{OUT_OF_MEMORY}|{_MEMORY}")
+    # A refused argument is told by `Check failed`, too, and by the assertions that ask for a report.
+    internal_error = re.compile(
+        rf"(?s)^(?!.*(?:{OUT_OF_MEMORY}|{_MEMORY}))(?:.*(?:{_INTERNAL})|(?!.*Wrong inputs arguments).*{_ASSERTED})"
+    )
+    poisons = re.compile(r"cudaError(?!MemoryAllocation|InvalidValue)|illegal memory access|device-side assert")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.native_modules = re.compile(r"(?:^|/)(?:jittor_core|jit_utils_core|\w*_op)(?:\.[\w-]+)*\.so")
+
+    def tensor(self, tensor: Tensor) -> str:
+        """The shortest public expression with the described elements and dtype.
+
+        Large uniform draws keep their range alone. Raises BuildError for a dtype that Jittor does not have.
+        """
+        if tensor.container == "ndarray":
+            return spelling.numpy_array(tensor)
+        if tensor.dtype in _LACKING:
+            raise BuildError(f"no dtype {tensor.dtype} in jittor")
+        return _var(tensor._replace(strides=None))
+
+    def ref(self, ref: Ref) -> str:
+        """`'float32'`, or the name as it is."""
+        return ref.name if ref.kind == "name" else repr(ref.name)
+
+    def seed(self, seed: int) -> str:
+        """`jittor.set_global_seed(0)`."""
+        return f"jittor.set_global_seed({seed & 0x7FFFFFFF})"
+
+
+def _var(tensor: Tensor) -> str:
+    made = _filled(tensor)
+    if tensor.size and spelling.inlined(tensor):
+        made.append(f"jittor.array({_inline(tensor)}{'' if tensor.dtype in _INFERRED else f', {tensor.dtype!r}'})")
+    return min(made, key=len) if made else _draw(tensor)
+
+
+def _inline(tensor: Tensor) -> str:
+    return spelling.nested(elements(tensor), tensor.shape, tensor.dtype)
+
+
+def _filled(tensor: Tensor) -> list[str]:
+    dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
+    shape = spelling.sizes(tensor.shape)
+    value = spelling.common(tensor)
+    if tensor.size == 0:
+        return [f"jittor.empty({shape}{dtype})"]
+    if value is None:
+        return []
+    named = {"0.0": "zeros", "0": "zeros", "False": "zeros", "1.0": "ones", "1": "ones", "True": "ones"}
+    if value in named:
+        return [f"jittor.{named[value]}({shape}{dtype})"]
+    return [f"jittor.full({shape}, {value}{dtype})"]
+
+
+def _draw(tensor: Tensor) -> str:
+    """From numpy's generator: Jittor's own streams are the test's, and differ between versions."""
+    kind = DTYPES[tensor.dtype].kind
+    made = spelling.numpy_array(tensor._replace(container="ndarray"))
+    wanted = "" if tensor.dtype in _INFERRED and kind != "float" else f", {tensor.dtype!r}"
+    return f"jittor.array({made}{wanted})"

@@ -1,0 +1,66 @@
+"""The public apis of Jittor: what its modules define, its native operators, and the methods of Var."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import BuiltinFunctionType, ModuleType
+from typing import Any
+
+import jittor
+
+from fuzz_core.adapters.base import Listed
+from fuzz_core.adapters.listing import Named, folded, is_api, methods, public
+
+NO_COMPUTATION = (
+    "jittor.compile_extern",
+    "jittor.compiler",
+    "jittor.dataset",
+    "jittor.demo",
+    "jittor.extern",
+    "jittor.init_cupy",
+    "jittor.notebook",
+    "jittor.pyjt_compiler",
+    "jittor.script",
+    "jittor.test",
+    "jittor.utils",
+)
+"""Modules left out: they compile, lock, read and write files, download or drive devices, so that a call of theirs is no
+test of a computation."""
+
+# They run source code that the caller writes: what that does is no fault of the library's.
+_SOURCE = ("code", "numpy_code")
+_LEFT_OUT = tuple(f"{module}." for module in NO_COMPUTATION)
+_OPERATORS = "jittor_core.ops"
+
+
+def listed() -> list[Listed]:
+    """Functions and classes of every public module, one entry per object, then the methods of Var."""
+    free = folded((name, found, owner) for name, found, owner in _members() if _computes(found))
+    own = [entry for entry in free + methods(jittor.Var, "jittor.Var") if entry.api.name.split(".")[-1] not in _SOURCE]
+    return sorted(own, key=lambda entry: entry.api.name)
+
+
+def _members() -> Iterator[Named]:
+    for prefix, module in _modules("jittor", jittor):
+        for name in public(module):
+            yield f"{prefix}.{name}", getattr(module, name, None), module
+
+
+def _modules(prefix: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
+    """A module and those within it that are reached by its attributes."""
+    yield prefix, module
+    for name in public(module):
+        child = getattr(module, name, None)
+        if isinstance(child, ModuleType) and child.__name__ == f"{module.__name__}.{name}" and _kept(child.__name__):
+            yield from _modules(f"{prefix}.{name}", child)
+
+
+def _kept(home: str) -> bool:
+    return not f"{home}.".startswith(_LEFT_OUT)
+
+
+def _computes(found: Any) -> bool:
+    """Of native functions the operators alone: the others are the runtime's switches."""
+    if isinstance(found, BuiltinFunctionType):
+        return found.__module__ == _OPERATORS
+    return is_api(found, ("jittor",)) and _kept(found.__module__)

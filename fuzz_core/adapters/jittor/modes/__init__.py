@@ -1,0 +1,1 @@
+"""Ways to execute a test case with Jittor."""

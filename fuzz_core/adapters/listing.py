@@ -1,0 +1,94 @@
+"""The public apis of a library: what its modules hold, one entry per object whatever the number of its names."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+from fuzz_core.adapters.base import Listed, shortest
+from fuzz_core.adapters.signatures import definition
+from fuzz_core.ir.catalogue import Api
+
+# A public name, its object, and the module that it stands in.
+Named = tuple[str, Any, Any]
+
+
+def members(modules: Iterable[str], homes: tuple[str, ...]) -> Iterator[Named]:
+    """What is public in these modules and called like a function or a class of `homes`; a missing module has nothing.
+
+    homes: first parts of the modules that define what is the library's own.
+    """
+    for name in modules:
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        for attribute in public(module):
+            found = getattr(module, attribute, None)
+            if is_api(found, homes):
+                yield f"{name}.{attribute}", found, module
+
+
+def public(module: ModuleType) -> list[str]:
+    """The names of a module without an underscore, sorted."""
+    return sorted(name for name in dir(module) if not name.startswith("_"))
+
+
+def is_api(found: Any, homes: tuple[str, ...]) -> bool:
+    """Whether it is a class that is no exception, or what a plain function can stand for, and defined in `homes`."""
+    home = getattr(found, "__module__", None)
+    if not callable(found) or not isinstance(home, str) or home.split(".")[0] not in homes:
+        return False
+    if isinstance(found, type):
+        return not issubclass(found, BaseException)
+    return hasattr(found, "__name__") and all(name.startswith("_") for name in dir(found))
+
+
+def folded(
+    named: Iterable[Named], ordered: Callable[[Any, list[str]], list[str]] = lambda found, names: shortest(names)
+) -> list[Listed]:
+    """One entry per object, in the order of canonical names.
+
+    ordered: the names of an object with the canonical one in front.
+    """
+    names: dict[int, list[str]] = {}
+    owners: dict[int, tuple[Any, Any]] = {}
+    for name, found, owner in named:
+        names.setdefault(id(found), []).append(name)
+        owners.setdefault(id(found), (found, owner))
+    entries = [entry(ordered(found, names[key]), found, owner) for key, (found, owner) in owners.items()]
+    return sorted(entries, key=lambda each: each.api.name)
+
+
+def entry(names: list[str], found: Any, owner: Any) -> Listed:
+    """A function or class by its names, the canonical one in front."""
+    text, params = definition(names[0], found)
+    kind = "class" if isinstance(found, type) else "function"
+    return Listed(Api(names[0], kind, params, text, doc(found), tuple(names[1:])), found, owner)
+
+
+def methods(cls: type, name: str) -> list[Listed]:
+    """The public methods and operators of a tensor class, whose public name is given; the instance comes first."""
+    operators = {each for each in dir(operator) if each.startswith("__")} | {"__rsub__", "__radd__", "__rmul__"}
+    found = {each: getattr(cls, each) for each in dir(cls) if not each.startswith("_") or each in operators}
+    return [
+        _method(f"{name}.{each}", method, cls)
+        for each, method in found.items()
+        if callable(method) and not isinstance(method, type) and hasattr(method, "__name__")
+    ]
+
+
+def _method(name: str, found: Any, owner: type) -> Listed:
+    text, params = definition(name, found)
+    if not params or params[0] != "self":
+        params = ("self", *params)
+    return Listed(Api(name, "method", params, text, doc(found)), found, owner)
+
+
+def doc(found: Any) -> str:
+    """Its docstring, where it has one that is text."""
+    text = getattr(found, "__doc__", None)
+    return text if isinstance(text, str) else ""

@@ -1,0 +1,144 @@
+"""What running model programs needs of PyTorch."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models
+
+
+class Passing(torch.nn.Module):  # type: ignore[misc] # no stubs
+    """See `Models.passing`."""
+
+    def __init__(self, note: Callable[[Any], object]) -> None:
+        super().__init__()
+        self.note = note
+
+    def forward(self, value: Any) -> Any:
+        """The value."""
+        self.note(value)
+        return value
+
+
+class TorchModels(Models):
+    """A module goes with its last reference, so that there is nothing to forget."""
+
+    layer = torch.nn.Module
+
+    def streams(self) -> Callable[[], None] | None:
+        """Those of the CPU's generator and of each device's."""
+        state = torch.default_generator.get_state()
+        devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+
+        def again() -> None:
+            torch.default_generator.set_state(state)
+            for device, each in enumerate(devices):
+                torch.cuda.set_rng_state(each, device)
+
+        return again
+
+    @contextmanager
+    def doubles(self) -> Iterator[None]:
+        """By the default dtype."""
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
+
+    def passing(self, note: Callable[[Any], object]) -> Any:
+        """A module."""
+        return Passing(note)
+
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Without code generation."""
+
+        def once(*args: Any, **kwargs: Any) -> Any:
+            _forget()
+            # A function with globals of its own: the compiler remembers by code, and leaves the program's module there.
+            plain = lambda *args, **kwargs: call(*args, **kwargs)  # noqa: E731
+            space = {"__name__": __name__, "__builtins__": builtins}
+            own = FunctionType(plain.__code__, space, closure=plain.__closure__)
+            try:
+                made = torch.compile(own, backend="aot_eager", dynamic=False)
+                with torch.no_grad():
+                    return made(*args, **kwargs)
+            finally:
+                _forget()
+
+        return once
+
+    def gradients(self, layer: Any) -> str:
+        """By what the last backward pass has left."""
+        if not isinstance(layer, torch.nn.Module):
+            return ""
+        trained = [each for each in layer.parameters() if each.requires_grad]
+        found = [each.grad for each in trained if each.grad is not None]
+        if len(found) < len(trained):
+            return MISSING
+        return (FINITE if all(each.isfinite().all() for each in found) else NONFINITE) if trained else ""
+
+    def numbers(self, layer: Any) -> Iterable[Any]:
+        """Parameters and buffers."""
+        return [*layer.parameters(), *layer.buffers()]
+
+    def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
+        """By a backward pass from the sum of the result."""
+        if not isinstance(model, torch.nn.Module) or not any(each.requires_grad for each in model.parameters()):
+            return ()
+        model.zero_grad()
+        given: list[tuple[Any, Any]] = []
+        hooks = [
+            each.register_forward_hook(lambda layer, _, result: _noted(given, layer, result))
+            for each in model.modules()
+            if [*each.parameters(recurse=False)]
+        ]
+        try:
+            with torch.enable_grad():
+                result = model(*args, **kwargs)
+                result.sum().backward()
+            return tuple(sorted(_missing(model, given, result, lambda: model(*args, **kwargs))))
+        except Exception:  # noqa: BLE001 - a model whose result has no sum, or no gradient, tells nothing
+            return ()
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+
+def _forget() -> None:
+    """Has the compiler forget all that it knows, and which module has which name: each program is `__main__`."""
+    torch._dynamo.reset()
+    imported: Any = getattr(torch._dynamo.symbolic_convert, "_import_module", None)
+    if hasattr(imported, "cache_clear"):
+        imported.cache_clear()
+
+
+def _noted(given: list[tuple[Any, Any]], layer: Any, result: Any) -> None:
+    """Notes what a layer gives, where that gets a gradient: not under `no_grad`, and one tensor alone."""
+    if torch.is_grad_enabled() and isinstance(result, torch.Tensor) and result.requires_grad:
+        result.retain_grad()
+        given.append((layer, result))
+
+
+def _missing(model: Any, given: list[tuple[Any, Any]], result: Any, again: Callable[[], Any]) -> Iterator[str]:
+    """The parameters without a gradient of layers whose result got one; a change of such a one changes the result."""
+    reached = {id(layer) for layer, each in given if each.grad is not None}
+    owned = {id(p) for layer in model.modules() if id(layer) in reached for p in layer.parameters(recurse=False)}
+    for name, parameter in model.named_parameters():
+        if id(parameter) not in owned or not parameter.requires_grad or parameter.grad is not None:
+            continue
+        # Not the same for all elements: what is normalised again would not show that.
+        change = torch.linspace(0.5, 1.5, parameter.numel(), dtype=parameter.dtype).reshape(parameter.shape)
+        with torch.no_grad():
+            parameter += change
+            changed = not torch.allclose(again(), result, equal_nan=True)
+            parameter -= change
+        if changed:
+            yield name

@@ -1,0 +1,60 @@
+"""Texts around model programs: the last use of a model is kept, or the program is run in both precisions.
+
+`{layer}` is the class of all layers, `{doubles}` a statement that makes the precision `sys.argv[1]` the default.
+"""
+
+from __future__ import annotations
+
+from fuzz_core.adapters.dialect import Around
+
+_LAST_USE = """{imports}
+
+inside, uses, called = [], [], {layer}.__call__
+
+def noting(layer, *args, **kwargs):
+    inside.append(layer)
+    try:
+        return called(layer, *args, **kwargs)
+    finally:
+        if inside[0] is layer:
+            # A layer with others in it is a model.
+            uses[:] = [(layer, args, kwargs)] if len(inside) > 1 else uses
+            inside.clear()
+
+{layer}.__call__ = noting
+"""
+_AGAIN = """
+{layer}.__call__ = called
+[(model, args, kwargs)] = uses
+"""
+_TWICE = """import math, re, subprocess, sys
+{imports}
+
+def losses(precision):
+    said = subprocess.run([sys.executable, __file__, precision], capture_output=True, text=True).stdout
+    return [float(loss) for loss in re.findall(r"^loss:?[ \\t]+(\\S+)[ \\t]*$", said, re.MULTILINE)]
+
+if len(sys.argv) < 2:
+    single, double = losses("float32"), losses("float64")
+    lost = not all(map(math.isfinite, single)) and all(map(math.isfinite, double))
+    assert not (lost and double), f"{single}, in double precision {double}"
+    sys.exit()
+{doubles}
+"""
+
+
+def last_use(imports: str, layer: str, check: str) -> Around:
+    """A check of the last use of a program's model: `model(*args, **kwargs)`."""
+    names = {"{imports}": imports, "{layer}": layer}
+    return Around(_filled(_LAST_USE, names), _filled(_AGAIN, names) + check)
+
+
+def twice(imports: str, doubles: str) -> Around:
+    """The program's losses are to be finite in single precision where they are in double."""
+    return Around(_filled(_TWICE, {"{imports}": imports, "{doubles}": doubles}))
+
+
+def _filled(text: str, names: dict[str, str]) -> str:
+    for mark, name in names.items():
+        text = text.replace(mark, name)
+    return text

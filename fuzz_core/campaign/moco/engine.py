@@ -1,0 +1,176 @@
+"""The fuzz of model programs: derivation trees of all seeds, grown in turn until the time-box ends."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.campaign.keeping import Keeping
+from fuzz_core.campaign.moco.plot import MocoOptions, Plot, Turn, recorded
+from fuzz_core.campaign.moco.seeds import Seed
+from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.scratch import scratch, sweep
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.facts import Knowledge
+
+
+@dataclass
+class MocoReport:
+    """Figures of one run. refused: programs that could not be taken apart or do not run, with the reason.
+
+    nodes: by state. apis: those that were executed in a program that ran.
+    """
+
+    run: int = 0
+    trees: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
+    nodes: Counter[str] = field(default_factory=Counter)
+    operators: Counter[str] = field(default_factory=Counter)
+    apis: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+    findings: int = 0
+    kept: int = 0
+    finished: int = 0
+
+    @property
+    def tests(self) -> int:
+        """Executed nodes."""
+        return self.nodes.total()
+
+    @property
+    def told(self) -> str:
+        """All of it in a line."""
+        states = ", ".join(f"{count} {state}" for state, count in sorted(self.nodes.items())) or "none"
+        rate = self.tests / self.seconds if self.seconds else 0.0
+        grown = f"{self.tests:,} nodes of {self.trees} trees with {len(self.apis)} apis in {self.seconds:.0f} s"
+        return f"{grown} ({rate:,.0f} per second): {states}"
+
+    def summary(self) -> dict[str, Any]:
+        """What the run's record keeps of it."""
+        counts = {"nodes": dict(self.nodes), "operators": dict(self.operators), "apis": sorted(self.apis)}
+        return {**vars(self), **counts, "tests": self.tests}
+
+
+def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, options: MocoOptions) -> MocoReport:
+    """Grows the trees of these programs; findings are pending in the store.
+
+    A tree on record of the same program and options is gone on with, and one that is full-grown followed by another.
+    Raises UserError where there is no program.
+    """
+    if not seeds:
+        raise UserError(f"no model program for {session.target.library}", "add --models DIR with programs of your own")
+    report, began = MocoReport(trees=len(seeds)), session.clock()
+    report.run = session.store.start_run(session.target.key, options.seed, options.as_json())
+    plots = [recorded(session, Plot(session, each, knowledge, options)) for each in seeds]
+
+    def over() -> bool:
+        return session.stopped() or (options.seconds is not None and session.clock() - began >= options.seconds)
+
+    session.watch.phase("growing models", options.seconds or options.nodes or 0)
+    keeping = Keeping(session.store, session.target.key, report.run)
+    with _workshops(session, options) as mine:
+        for plot, turn in _turns(session, plots, mine, over, options, report):
+            _save(session, plot, turn, report, keeping)
+            report.seconds = session.clock() - began
+            _show(session, report, options)
+    report.seconds = session.clock() - began
+    session.store.finish_run(report.run, "interrupted" if session.stopped() else "done", report.summary())
+    return report
+
+
+@contextmanager
+def _workshops(session: Session, options: MocoOptions) -> Iterator[Callable[[], Workshop]]:
+    """Gives each thread a workshop of its own; all end with it."""
+    local, made = threading.local(), list[Workshop]()
+    sweep()
+    with scratch() as folder:
+        plan = folder / "plan.jsonl"
+        make_plan(session, plan, (), seed=options.seed, oracles=options.oracles, mutating=False)
+
+        def mine() -> Workshop:
+            if not hasattr(local, "workshop"):
+                local.workshop = Workshop(session, Path(plan), options.timeout)
+                made.append(local.workshop)
+            workshop: Workshop = local.workshop
+            return workshop
+
+        try:
+            yield mine
+        finally:
+            for workshop in made:
+                workshop.close()
+
+
+def _turns(
+    session: Session,
+    plots: Sequence[Plot],
+    mine: Callable[[], Workshop],
+    over: Callable[[], bool],
+    options: MocoOptions,
+    report: MocoReport,
+) -> Iterator[tuple[Plot, Turn]]:
+    """The trees in turn, the one that has cost least first, `workers` at a time, with what came of each.
+
+    The caller has it on record before the next.
+    """
+    waiting, running = list(plots), dict[Future[Turn], Plot]()
+
+    def enough() -> bool:
+        return over() or (options.nodes is not None and report.tests >= options.nodes)
+
+    with ThreadPoolExecutor(session.workers, "moco") as threads:
+        while True:
+            while waiting and len(running) < session.workers and not enough():
+                plot = min(waiting, key=lambda each: each.spent)
+                waiting.remove(plot)
+                running[threads.submit(lambda plot=plot: plot.turn(mine(), over))] = plot  # type: ignore[misc]
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                plot = running.pop(future)
+                try:
+                    turn = future.result()
+                except UserError as error:
+                    report.refused[plot.program.name] = error.problem
+                    continue
+                yield plot, turn
+                if plot.growth is not None and plot.growth.tree.finished:
+                    report.finished += 1
+                    plot.replant()
+                waiting.append(plot)
+
+
+def _save(session: Session, plot: Plot, turn: Turn, report: MocoReport, keeping: Keeping) -> None:
+    """Findings first: a node that is on record is not run again."""
+    store, target = session.store, session.target.key
+    if plot.growth is None:
+        return
+    for found in turn.found:
+        report.findings += 1
+        report.kept += keeping.keep(*found).added
+    if plot.number is None:
+        plot.number = store.begin_tree(target, plot.program.name, plot.digest, plot.seed, plot.as_options())
+    store.save_nodes(plot.number, turn.changed)
+    report.nodes.update(node.state for node in turn.ran)
+    report.operators.update(node.operator for node in turn.ran)
+    report.apis |= turn.apis
+
+
+def _show(session: Session, report: MocoReport, options: MocoOptions) -> None:
+    session.watch.advance(
+        report.seconds if options.seconds is not None else report.tests,
+        nodes=report.tests,
+        rate=f"{report.tests / report.seconds if report.seconds else 0:,.0f}/s",
+        apis=len(report.apis),
+        findings=report.kept,
+        **{state.replace(" ", "_"): count for state, count in sorted(report.nodes.items())},
+    )

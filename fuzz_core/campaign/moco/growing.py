@@ -1,0 +1,287 @@
+"""A derivation tree, grown on a target: what becomes of each node (MoCo 2024, sections III-A3 and III-D)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fuzz_core.campaign.moco.judging import (
+    Gave,
+    Verdicts,
+    arrived,
+    closed,
+    gave,
+    is_drawn,
+    origin,
+    state_alone,
+    state_whole,
+    why,
+)
+from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.execution.programs import COMPILED, DOUBLED, is_lost, verdicts_on
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.rng import derive
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.modelgen.moco.adaptation import fitted
+from fuzz_core.modelgen.moco.facts import Knowledge
+from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.nodes import (
+    FINDING,
+    OK,
+    ORIGINAL,
+    ROOT,
+    SYNTAX,
+    Arrival,
+    Node,
+    Result,
+)
+from fuzz_core.modelgen.moco.program import Call, Program, Slot, assemble
+from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.writing import as_test
+from fuzz_core.worker.programs_ran import MAKE, OWN, Kind, Ran
+
+# How often a program is made to fit what arrives where before it counts as one that does not.
+MOST_FITS = 6
+# Said of a node that works.
+LOST = "the loss is not finite"
+
+
+class Found(NamedTuple):
+    """A finding, as the fuzz of single apis has them. origin: see `store.records.FindingRow`."""
+
+    test: TestCase
+    verdict: Verdict
+    outcome: Outcome
+    origin: str = ""
+
+
+Alone = tuple[Outcome, Verdicts]
+
+
+class Grown(NamedTuple):
+    """What came of a node. ran: whether its whole program was executed, with which apis."""
+
+    result: Result
+    found: tuple[Found, ...] = ()
+    apis: tuple[str, ...] = ()
+
+
+class Bench:
+    """Programs of one seed: assembled, made to fit, and run."""
+
+    def __init__(self, program: Program, knowledge: Knowledge, seed: int) -> None:
+        self.program = program
+        self.knowledge = knowledge
+        self.names = Names.of(program)
+        self.seed = derive(seed, program.name) & 0x7FFFFFFF
+        self.originals = {block.number: block.call for block in program.blocks}
+        self.data = _data(program)
+        self.outputs: Gave | None = None
+
+    def heads(self) -> dict[int, Call]:
+        """The layers that stay."""
+        return {number: self.originals[number] for number in self.program.template.head}
+
+    def run(self, workshop: Workshop, calls: Mapping[int, Call]) -> tuple[Ran, dict[int, Call]]:
+        """What a program comes to, and its calls as they were made to fit."""
+        calls = dict(calls)
+        for _ in range(MOST_FITS):
+            ran = workshop.program(self.text(calls, watched=True), self.data, self.seed)
+            better = self._fitted(calls, ran)
+            if better is None:
+                break
+            calls = better
+        return ran, calls
+
+    def text(self, calls: Mapping[int, Call], watched: bool = False) -> str:
+        """A program with these calls in it."""
+        return assemble(self.program.template, calls, watched, self.names.imports(calls.values()))
+
+    def _fitted(self, calls: dict[int, Call], ran: Ran) -> dict[int, Call] | None:
+        """The calls with that in which it ended fitted to what arrived there; None where that changes nothing."""
+        number = ran.inside
+        if ran.outcome.kind != "exception" or number is None or number not in calls or number not in ran.saw:
+            return None
+        took, facts = ran.saw[number].took, self.knowledge.apis.get(calls[number].api)
+        if took is None or facts is None:
+            return None
+        made = fitted(calls[number], facts, closed(took.shape), self.names.resolved)
+        return None if made == calls[number] else {**calls, number: made}
+
+    def is_trained_alike(self, workshop: Workshop, ran: Ran) -> bool:
+        """Whether a program's output layers gave what those of the seed program give: its training is as it was."""
+        wanted = self._wanted(workshop)
+        return bool(wanted) and gave(ran, self.program.template.head) == wanted
+
+    def is_halfway(self, workshop: Workshop, ran: Ran) -> bool:
+        """Whether a library refused something between the first block that was used and the last of the output layers.
+
+        What is no exception, or the program's own, would have been that anywhere.
+        """
+        if ran.inside is not None or ran.outcome.kind != "exception" or ran.how == OWN or not ran.saw:
+            return False
+        return not self._wanted(workshop).keys() <= ran.saw.keys()
+
+    def _wanted(self, workshop: Workshop) -> Gave:
+        """What the output layers of the seed program give."""
+        if self.outputs is None:
+            self.outputs = gave(self.run(workshop, self.originals)[0], self.program.template.head)
+        return self.outputs
+
+
+def _data(program: Program) -> int:
+    """How much of a program is before the statement in which its first block stands."""
+    text = assemble(program.template, {block.number: block.call for block in program.blocks})
+    before = 0
+    for piece in program.template.pieces:
+        if isinstance(piece, Slot):
+            break
+        before += len(piece)
+    lines = text[:before].count("\n") + 1
+    first = next((each for each in ast.parse(text).body if (each.end_lineno or 0) >= lines), None)
+    if first is None:
+        return 0
+    line = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", ()))])
+    return sum(len(each) + 1 for each in text.split("\n")[: line - 1])
+
+
+class Growth:
+    """Says what becomes of the nodes of a tree."""
+
+    def __init__(self, bench: Bench, tree: Tree) -> None:
+        self.bench = bench
+        self.tree = tree
+        # The calls of nodes that worked, as they were made to fit: their children begin with them.
+        self.fits: dict[int, dict[int, Call]] = {}
+        self.level = 0
+        # What blocks came to by themselves: many nodes have the same one in the same place.
+        self.alone: dict[Invocation, Alone] = {}
+
+    def grown(self, workshop: Workshop, node: Node) -> Grown:
+        """Executes a node: its block alone, and where that holds, its program."""
+        calls = self._calls(node)
+        if node.operator in (ROOT, ORIGINAL) or node.block is None:
+            return self._whole(workshop, node, calls)
+        test = self._test(node, calls[node.block])
+        if test is None:
+            return self._whole(workshop, node, calls) if node.positive else Grown(Result(SYNTAX, "nothing to test"))
+        known = self.alone.get(test.invocation)
+        outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
+        # What is known has been told.
+        found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
+        state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
+        if state is not None:
+            return Grown(Result(state, why(outcome, verdicts)), found)
+        grown = self._whole(workshop, node, calls)
+        return grown._replace(found=found + grown.found)
+
+    def _calls(self, node: Node) -> dict[int, Call]:
+        """Those of its parent, as they fit there, and its own."""
+        calls = {**self.bench.heads(), **self.tree.calls(node.number)}
+        parent = self.fits.get(-1 if node.parent is None else node.parent, {})
+        own = set() if node.parent is None else {block.number for block in self.tree.steps[node.level - 1]}
+        calls.update((number, call) for number, call in parent.items() if number in calls and number not in own)
+        return calls
+
+    def _test(self, node: Node, call: Call) -> TestCase | None:
+        """The node's block alone, on an input of the kind that arrives there."""
+        parent = self.tree.nodes[node.parent or 0]
+        test = self._alone(call, parent.arrives.get(-1 if node.block is None else node.block))
+        return None if test is None else test._replace(rules=(node.operator,))
+
+    def _alone(self, call: Call, arrival: Arrival | None) -> TestCase | None:
+        facts = self.bench.knowledge.apis.get(call.api)
+        if facts is None or arrival is None:
+            return None
+        seed = derive(self.bench.seed, call.written, str(arrival)) & 0x7FFFFFFF
+        names = self.bench.names
+        return as_test(names.resolved(call), facts, arrival.shape, arrival.dtype, seed, names.public)
+
+    def _whole(self, workshop: Workshop, node: Node, calls: dict[int, Call]) -> Grown:
+        ran, calls = self.bench.run(workshop, calls)
+        if ran.outcome.kind == "ok":
+            return self._works(workshop, node, calls, ran)
+        verdicts = self._failed(workshop, node, calls, ran)
+        state = state_whole(ran, verdicts, self.bench.is_halfway(workshop, ran))
+        found = self._programs(node, calls, ran.inside, verdicts) if state == FINDING else ()
+        return Grown(Result(state, why(ran.outcome, verdicts)), found)
+
+    def _works(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Grown:
+        apis = tuple(call.api for call in calls.values())
+        for mode in self._modes(node, ran):
+            if verdicts := workshop.deeper(self._program(node, calls, None), mode):
+                blamed, its = self._blamed(workshop, node, calls, mode)
+                found = self._programs(blamed, its, None, verdicts)
+                return Grown(Result(FINDING, why(ran.outcome, verdicts)), found, apis)
+        self._keep(node, calls)
+        arrives = {number: Arrival(closed(kind.shape), kind.dtype) for number, kind in _arrivals(ran)}
+        return Grown(Result(OK, LOST if is_lost(ran) else "", arrives), apis=apis)
+
+    def _modes(self, node: Node, ran: Ran) -> list[str]:
+        """What a program that works is looked at in; what is lost in its parent already is no news."""
+        doubled = is_lost(ran) and self.tree.nodes[node.parent or 0].why != LOST
+        return [*([DOUBLED] if doubled else []), *([COMPILED] if is_drawn(self.bench.seed, node) else [])]
+
+    def _blamed(
+        self, workshop: Workshop, node: Node, calls: dict[int, Call], mode: str
+    ) -> tuple[Node, dict[int, Call]]:
+        """The first node on the way to this one whose program shows the same, and that program's calls."""
+        for above in self.tree.chain(node.number)[1:-1]:
+            ran, its = self.bench.run(workshop, self._calls(above))
+            if ran.outcome.kind == "ok" and workshop.deeper(self._program(above, its, None), mode):
+                return above, its
+        return node, calls
+
+    def _failed(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> Verdicts:
+        """Every verdict on a program that does not run although its block does."""
+        verdict = workshop.judge(ran)
+        if not verdict.clean:
+            return [(verdict, ran.outcome)]
+        return verdicts_on(ran, workshop.dialect) if ran.unexplained and self._holds(workshop, node, calls, ran) else ()
+
+    def _holds(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> bool:
+        """Whether the block that it fails in holds by itself on what it got there; of none, whether training fits."""
+        if ran.inside is None:
+            return self.bench.is_trained_alike(workshop, ran)
+        call = calls.get(ran.inside)
+        if call is None:
+            return False
+        making = ran.phase == MAKE and ran.inside == node.block
+        test = self._test(node, call) if making else self._alone(call, arrived(ran, call))
+        if test is None:
+            return False
+        outcome, told = self.alone.get(test.invocation) or workshop.alone(test)
+        return outcome.kind == "ok" and not any(verdict.oracle == "crash" for verdict, _ in told)
+
+    def _keep(self, node: Node, calls: dict[int, Call]) -> None:
+        """Keeps what fits for the children, and forgets it of those that have had theirs."""
+        if node.level > self.level:
+            self.level = node.level
+            above = node.level - 1
+            self.fits = {n: fit for n, fit in self.fits.items() if self.tree.nodes[n].level == above}
+        self.fits[node.number] = calls
+
+    def _programs(
+        self, node: Node, calls: Mapping[int, Call], inside: int | None, verdicts: Verdicts
+    ) -> tuple[Found, ...]:
+        """What is said of a program, as findings about the block that it shows in."""
+        if node.block is None and inside not in calls:
+            return ()
+        test = self._program(node, calls, inside)
+        return tuple(Found(test, *each, self._origin(node, each[0], inside, calls)) for each in verdicts)
+
+    def _program(self, node: Node, calls: Mapping[int, Call], inside: int | None) -> TestCase:
+        """The program as a test case of the api of the block that it fails in, or else of the node's own."""
+        number = inside if inside is not None and inside in calls else node.block
+        call = calls.get(-1 if number is None else number)
+        own = self._test(node, call) if call is not None and number == node.block else None
+        test = own or TestCase(Invocation("" if call is None else call.api), 0, rules=(node.operator,))
+        return test._replace(program=self.bench.text(calls), seed=self.bench.seed)
+
+    def _origin(self, node: Node, verdict: Verdict, inside: int | None = None, calls: Mapping[int, Call] = {}) -> str:
+        return origin(self.bench.program, node, verdict, inside, calls)
+
+
+def _arrivals(ran: Ran) -> list[tuple[int, Kind]]:
+    return [(number, kind) for number, kind in ran.passed.items() if kind is not None]

@@ -1,0 +1,130 @@
+"""What makes a finding of a program that does not crash: the blocks of it, what they got, and what was done to one.
+
+MoCo (2024) calls a program that fails although its blocks hold a bug; most of its false positives are programs whose
+blocks do not fit each other. So the block that a program fails in is asked once more, alone, on an input of the shape
+and type that it got there. Where it fails alone too, it does not take what arrives: a misfit. Where it holds, nothing
+but the library's own state between the two can have made the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.moco.kinds import kind, written
+from fuzz_core.modelgen.moco.nodes import (
+    CHECKED,
+    FINDING,
+    GENERATED,
+    MISFIT,
+    OK,
+    REFUSED,
+    RESOURCES,
+    ROOT,
+    SYNTAX,
+    TRAINING,
+    Arrival,
+    Node,
+)
+from fuzz_core.modelgen.moco.program import Call, Program
+from fuzz_core.worker.programs_ran import Kind, Ran, Saw
+
+# Stands for a dimension that a library leaves open, as the number of samples.
+OPEN = 2
+# One in so many nodes that work is compiled too: that costs as much as seven programs, so a tenth of all.
+COMPARED_EVERY = 64
+MAX_TEXT, MAX_CALL, MAX_WHY = 2000, 300, 300
+# What Python calls a name that stands for nothing, and text that is none of its own.
+UNWRITTEN = ("NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError")
+
+Verdicts = Sequence[tuple[Verdict, Outcome]]
+Gave = Mapping[int, Kind | int | None]
+
+
+def arrived(ran: Ran, call: Call) -> Arrival | None:
+    """What the block that a program fails in got there; None where that was not one tensor, known well enough.
+
+    A layer may be asked for an unknown number of samples; a function of the library, which a symbol of a graph is no
+    argument for, may not.
+    """
+    saw = Saw() if ran.inside is None else ran.saw.get(ran.inside, Saw())
+    if saw.took is None or not saw.alone:
+        return None
+    known = saw.took.shape if call.applied else saw.took.shape[1:]
+    return None if None in known else Arrival(closed(saw.took.shape), saw.took.dtype)
+
+
+def closed(shape: tuple[int | None, ...]) -> tuple[int, ...]:
+    """A shape whose open dimensions have a size."""
+    return tuple(OPEN if size is None else size for size in shape)
+
+
+def gave(ran: Ran, numbers: tuple[int, ...]) -> Gave:
+    """What these blocks gave, where they were used."""
+    return {number: ran.saw[number].gave for number in numbers if number in ran.saw}
+
+
+def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | None:
+    """The state of a node whose block alone decides it; None where its program does.
+
+    A negative node is to be refused, and has no children whatever becomes of it.
+    """
+    if any(verdict.oracle in ("crash", "bounds") for verdict in verdicts):
+        return FINDING
+    if is_starved(outcome):
+        return RESOURCES
+    if outcome.kind == "ok":
+        return None if node.positive else OK
+    if outcome.kind == "skipped":
+        return SYNTAX
+    return MISFIT if node.positive else REFUSED
+
+
+def state_whole(ran: Ran, verdicts: Verdicts, halfway: bool = False) -> str:
+    """The state of a node whose program does not run although its block does.
+
+    In another block, or halfway through the model, its result is of a shape that does not fit there; outside of all, it
+    does not fit how the model is trained.
+    """
+    if is_starved(ran.outcome) or any(verdict.kind == "hang" for verdict, _ in verdicts):
+        return RESOURCES
+    if verdicts:
+        return FINDING
+    if ran.outcome.name in UNWRITTEN:
+        return SYNTAX
+    return TRAINING if ran.inside is None and not halfway else MISFIT
+
+
+def is_starved(outcome: Outcome) -> bool:
+    """Whether memory ran out; nothing but the kernel sends SIGKILL here, when there is none left."""
+    return outcome.kind == "oom" or (outcome.kind, outcome.name) == ("signal", "SIGKILL")
+
+
+def why(outcome: Outcome, verdicts: Iterable[tuple[Verdict, Outcome]] = ()) -> str:
+    said = f"{outcome.kind} {outcome.name}: {outcome.text}" if outcome.kind != "ok" else ""
+    told = [written(verdict) for verdict, _ in verdicts]
+    return "; ".join([*told, *([said] if said else [])])[:MAX_WHY]
+
+
+def is_drawn(seed: int, node: Node) -> bool:
+    """Whether a node that works is among those that are looked at more closely."""
+    return node.operator != ROOT and derive(seed, "compared", node.number) % COMPARED_EVERY == 0
+
+
+def origin(program: Program, node: Node, verdict: Verdict, inside: int | None, calls: Mapping[int, Call]) -> str:
+    """Where a finding comes from: seed program, line, block, operator, parameter with both values, and what it is."""
+    where = f"{program.name}, line {node.line}, block {node.block}" if node.block is not None else program.name
+    call = calls.get(-1 if inside is None else inside)
+    fails = f"; it shows in block {inside}, {call.api}" if call is not None and inside != node.block else ""
+    return f"{where}: {done(node)}{fails} ({kind(node.operator, verdict)})"[:MAX_TEXT]
+
+
+def done(node: Node) -> str:
+    """What was done to the block of a node."""
+    if node.operator in (GENERATED, CHECKED):
+        old = node.old[:MAX_CALL] or "its default"
+        return f"{node.operator} changed {node.parameter} of {node.api} from {old} to {node.new[:MAX_CALL]}"
+    if node.old:
+        return f"{node.operator} put {node.call[:MAX_CALL]} in the place of {node.old[:MAX_CALL]}"
+    return f"{node.operator} {node.call[:MAX_CALL]}".strip()

@@ -1,0 +1,155 @@
+"""Knowledge of a target's apis for MoCo: from its inventory and the state file, then by experiment, then from others.
+
+`known(session)` takes what is recorded and documented and executes nothing; `learn(session)` tries every api out. Both
+give `facts.Knowledge`, which `modelgen.moco.knowledge.file` writes and reads. An encoder, which compares definitions,
+comes from `knowing_encoder.encoder()`; without one the lists of parameters alone are compared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from fuzz_core.campaign.moco.knowing_course import Course, Probed, probed
+from fuzz_core.campaign.moco.knowing_evidence import gathered
+from fuzz_core.campaign.moco.knowing_trials import Run
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.execution.replay import Replayer, Told
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge
+from fuzz_core.modelgen.moco.knowledge.encoder import NAME
+from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, facts_of
+from fuzz_core.modelgen.moco.knowledge.merging import enriched
+from fuzz_core.modelgen.moco.knowledge.similarity import Encoder, with_similar
+
+SECONDS, COMPILING_SECONDS, TIMEOUT = 120.0, 600.0, 5.0
+PLAIN = "cpu"
+Keep = Callable[[Knowledge], object]
+
+
+def known(
+    session: Session,
+    encoder: Encoder | None = None,
+    extractors: Sequence[Extractor] = (),
+    apis: Collection[str] = (),
+) -> Knowledge:
+    """What recorded calls and documentation say of every api that models are made of; nothing is executed.
+
+    extractors: further readers of the documentation, asked for what is not known yet; one that fails is asked no more,
+    and a note says so. apis: these alone, where any are named. Raises NightfuzzError where the target cannot list its
+    apis.
+    """
+    evidence = _chosen(session, apis)
+    found = Probed([facts_of(each) for each in evidence], ())
+    return _assembled(session, evidence, found, encoder, extractors, lambda knowledge: None)
+
+
+def learn(
+    session: Session,
+    encoder: Encoder | None = None,
+    extractors: Sequence[Extractor] = (),
+    apis: Collection[str] = (),
+    seconds: float | None = None,
+    *,
+    deadline: float | None = None,
+    taken: Mapping[str, Facts] = {},
+    keep: Keep = lambda knowledge: None,
+) -> Knowledge:
+    """Like `known`, and what experiments on the target add: what works, ranks, axes that numbers are bound to, bounds.
+
+    seconds: for the experiments, None for what they take as a rule; what is left then keeps to what is recorded.
+    deadline: clock time after which no experiment begins; what it leaves out is `unfinished`. taken: facts of apis that
+    stand as they are. keep: is given what is known before the extractors are asked, which may take long. Raises
+    ZygoteError where the target does not start.
+    """
+    evidence = _chosen(session, apis)
+    limit = usual_seconds(session) if seconds is None else seconds
+    end = session.clock() + limit
+    course = Course(limit, end if deadline is None else min(end, deadline), deadline is not None, taken)
+    with running(session) as run:
+        found = probed(session, evidence, run, course)
+    return _assembled(session, evidence, found, encoder, extractors, keep)
+
+
+def usual_seconds(session: Session) -> float:
+    """SECONDS, or COMPILING_SECONDS of a library that compiles while it runs: there an experiment takes seconds."""
+    return COMPILING_SECONDS if session.dialect.compiled else SECONDS
+
+
+def _chosen(session: Session, apis: Collection[str]) -> list[Evidence]:
+    return [each for each in gathered(session) if not apis or each.api.name in apis]
+
+
+@contextmanager
+def running(session: Session) -> Iterator[Run]:
+    """Runs calls on the target; each thread has processes of its own, kept until a call kills one."""
+    with scratch() as folder, ExitStack() as stack:
+        plan = folder / "plan.jsonl"
+        make_plan(session, plan, (), seed=0, mutating=False)
+        local = threading.local()
+
+        def run(call: Invocation) -> Told:
+            if not hasattr(local, "replayer"):
+                local.replayer = _replayer(session, plan, stack)
+            told = local.replayer.tell(TestCase(call, 0), (PLAIN,)).get(PLAIN)
+            return told[0] if told else Told(Outcome("skipped"))
+
+        yield run
+
+
+def _replayer(session: Session, plan: Path, stack: ExitStack) -> Replayer:
+    zygote = Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped)
+    stack.callback(zygote.close)
+    replayer = Replayer(zygote, TIMEOUT, MEMORY_BYTES)
+    stack.callback(replayer.close)
+    return replayer
+
+
+def _assembled(
+    session: Session,
+    evidence: Sequence[Evidence],
+    found: Probed,
+    encoder: Encoder | None,
+    extractors: Sequence[Extractor],
+    keep: Keep,
+) -> Knowledge:
+    target, embedding = session.target, NAME if encoder is not None else ""
+
+    def compared(facts: Sequence[Facts]) -> Knowledge:
+        session.watch.phase("comparing definitions", len(facts))
+        apis = {each.api: each for each in with_similar(facts, encoder)}
+        return Knowledge(
+            library=target.library, build=target.key, embedding=embedding, unfinished=found.unfinished, apis=apis
+        )
+
+    knowledge = compared(found.facts)
+    if not extractors:
+        return knowledge
+    keep(knowledge)
+    facts = found.facts
+    for extractor in extractors:
+        facts = _told(session, evidence, facts, extractor)
+    return compared(facts)
+
+
+def _told(session: Session, evidence: Sequence[Evidence], facts: Sequence[Facts], extractor: Extractor) -> list[Facts]:
+    """With what an extractor adds, as far as it works and there is time."""
+    session.watch.phase("asking others what they know", len(facts))
+    whole = list(facts)
+    for place, each in enumerate(evidence):
+        if session.stopped():
+            break
+        try:
+            whole[place] = enriched(whole[place], each, [extractor])
+        except UserError as error:
+            session.watch.note(f"{error.problem}; what is known without it is kept ({error.remedy})")
+            break
+        session.watch.advance(place + 1, api=each.api.name)
+    return whole

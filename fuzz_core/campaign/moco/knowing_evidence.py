@@ -1,0 +1,106 @@
+"""The evidence of a target's apis: its inventory, and what the state file has of recorded calls and refusals."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.collect.constraints.docstrings import from_docstring
+from fuzz_core.collect.constraints.messages import from_message
+from fuzz_core.execution.single import Job, run_jobs
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.errors import CodecError, NightfuzzError
+from fuzz_core.ir.values import Invocation, Tensor, Value
+from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Spell, positional
+from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
+from fuzz_core.triage.script import Writer
+
+INVENTORY_SECONDS = 120.0
+MAX_CALLS, MAX_DOC = 400, 100_000
+# How a call of an instance begins in the stored text of an invocation.
+_APPLIED = '["__call__",['
+
+
+class Inventory(NamedTuple):
+    """What a target says of itself: apis with docstrings, and what is declared of their arguments."""
+
+    apis: Sequence[Api]
+    declared: Sequence[Constraint]
+
+
+def gathered(session: Session) -> list[Evidence]:
+    """The evidence of every api that models are made of, by name.
+
+    Raises NightfuzzError where the target cannot list its apis.
+    """
+    listed = inventory(session)
+    applied = session.store.apis_with(session.target.key, _APPLIED)
+    chosen = list(of_homes(listed.apis, homes(listed.apis, applied)))
+    said = (constraint for api in chosen for constraint in from_docstring(api))
+    calls = _calls(session, {api.name for api in chosen})
+    refusals: defaultdict[str, list[str]] = defaultdict(list)
+    for name, message in session.store.refusals(session.target.key):
+        refusals[name].append(message)
+    constraints: defaultdict[str, list[Constraint]] = defaultdict(list)
+    for constraint in (*listed.declared, *said, *_refused(chosen, refusals)):
+        constraints[constraint.api].append(constraint)
+    spell = _remembering(Writer(session.dialect).source)
+    return [Evidence(api, constraints[api.name], calls[api.name], spell, refusals[api.name]) for api in chosen]
+
+
+def inventory(session: Session) -> Inventory:
+    """Asks the target for its apis and their documentation, which the state file does not keep."""
+    target = session.target
+    with Zygote(target.python, target.library, "list", None, session.stopped) as zygote:
+        result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)], 1, MEMORY_BYTES), None)
+        if result is None or not result.complete:
+            raise NightfuzzError(f"the target cannot list its apis\n{zygote.log()}")
+    listed = (Api.from_json(message["api"]) for message in result.messages if "api" in message)
+    apis = [api._replace(doc=api.doc[:MAX_DOC]) for api in listed]
+    declared = (message["constraint"] for message in result.messages if "constraint" in message)
+    return Inventory(apis, list(_readable(session, declared)))
+
+
+def _remembering(spell: Spell) -> Spell:
+    """Large tensors are slow to write, and the same ones come again and again."""
+    known: dict[Tensor, str] = {}
+
+    def spelled(value: Value) -> str:
+        if not isinstance(value, Tensor):
+            return spell(value)
+        if value not in known:
+            known[value] = spell(value)
+        return known[value]
+
+    return spelled
+
+
+def _readable(session: Session, declared: Iterable[Any]) -> Iterator[Constraint]:
+    for data in declared:
+        try:
+            yield Constraint.from_json(data)
+        except CodecError as error:
+            session.watch.note(f"unreadable constraint from a worker dropped: {error}")
+
+
+def _refused(apis: Iterable[Api], refusals: Mapping[str, Sequence[str]]) -> Iterator[Constraint]:
+    for api in apis:
+        for message in refusals.get(api.name, ()):
+            yield from from_message(api.name, positional(api), message)
+
+
+def _calls(session: Session, chosen: set[str]) -> defaultdict[str, list[Invocation]]:
+    """Recorded calls by api, of each the first MAX_CALLS, those of instances before constructions alone."""
+    found: defaultdict[str, list[Invocation]] = defaultdict(list)
+    for number, api, body in session.store.samples(session.target.key, chosen, _APPLIED, MAX_CALLS):
+        try:
+            found[api].append(decode_invocation(json.loads(body)))
+        except CodecError as error:
+            raise NightfuzzError(f"invocation {number} of the state cannot be read: {error}") from error
+    return found

@@ -1,0 +1,136 @@
+"""One api under experiment: what evidence says of it, and step by step what experiments add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Any
+
+from fuzz_core.campaign.moco.knowing_probes import accepted, bounds_to_axes, returned, simplified
+from fuzz_core.campaign.moco.knowing_refusals import provoked, settled
+from fuzz_core.campaign.moco.knowing_trials import Bench, Late, Over, Run, Trial, trials
+from fuzz_core.collect.constraints.messages import from_message
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.values import Value, prim
+from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter
+from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of, seen_calls, spelled_all
+from fuzz_core.modelgen.moco.knowledge.relations import kept
+from fuzz_core.modelgen.moco.knowledge.seen import Seen
+
+MAX_TRIALS = 80
+# What takes it is no whole number, though its default may be 0.
+FRACTION = prim(0.5)
+
+
+class Subject:
+    """An api and its bench. The steps are taken in their order; each may be cut short by the time that it is given."""
+
+    def __init__(self, evidence: Evidence, run: Run) -> None:
+        self.evidence = evidence
+        self.documented: Facts = facts_of(evidence)
+        self.seen = seen_calls(evidence.api, evidence.calls)
+        self.bench = Bench(run)
+        self.trial: Trial | None = None
+        self.returns = ""
+        self.hopeless = False
+        self.shapes: Mapping[int, tuple[int, ...]] = {}
+        self.bound = False
+        self.fractions: set[str] = set()
+        self.told: list[Constraint] = []
+
+    def find(self, pool: Mapping[str, Value], over: Over) -> None:
+        """Looks for a trial that works and gives a tensor, or several; then for the simplest such."""
+        with self._until(over):
+            for trial in islice(trials(self.documented, self.seen, pool), MAX_TRIALS):
+                if spelled_all(trial.arguments, self.evidence.spell) is None:
+                    continue
+                self.returns = returned(self.bench.tried(trial).value)
+                if self.returns:
+                    self.trial = trial
+                    required = {each.name for each in self._parameters() if each.required}
+                    self.trial = simplified(self.bench, trial, required)
+                    return
+            self.hopeless = True
+
+    def bind(self, over: Over) -> None:
+        """Which ranks it accepts, and which numbers have to be the size of an axis."""
+        if self.trial is None:
+            return
+        with self._until(over):
+            self.shapes = accepted(self.bench, self.trial)
+            found = bounds_to_axes(self.bench, self.trial, self._parameters(), self.shapes)
+            self.trial = self.trial._replace(axes={each.parameter: each.axis for each in found})
+            self.bound = True
+
+    def provoke(self, over: Over) -> None:
+        """What it says of illegal values; of what it has said of others before too, where it names them."""
+        if self.trial is None:
+            return
+        name, names = self.evidence.api.name, [parameter.name for parameter in self.documented.parameters]
+        with self._until(over):
+            for parameter in self._parameters():
+                if parameter.dtype == "int" and self.bench.works(self.trial.having(parameter.name, FRACTION)):
+                    self.fractions.add(parameter.name)
+                self.told += provoked(self.bench, self.trial, parameter, names)
+            for message in list(self.bench.messages):
+                named = from_message(name, names, message)
+                self.told += [settled(self.bench, self.trial, each) or each for each in named]
+
+    @contextmanager
+    def _until(self, over: Over) -> Iterator[None]:
+        self.bench.over = over
+        with suppress(Late):
+            yield
+
+    def facts(self) -> Facts:
+        """All that is known in the end."""
+        told = [*self.evidence.constraints, *self._told()]
+        refusals = [*self.evidence.refusals, *self.bench.messages]
+        facts = facts_of(self.evidence._replace(constraints=told, refusals=refusals))
+        if self.trial is None:
+            # What was recorded may be of another build, or need more than tensors.
+            # A structure of tensors cannot be tried out here.
+            hopeless = self.hopeless and not facts.takes
+            return facts.model_copy(update={"example": {}, "inputs": (), "origin": None}) if hopeless else facts
+        parameters = tuple(each.model_copy(update=self._learnt_of(each)) for each in facts.parameters)
+        dtypes = tuple(dict.fromkeys((self.trial.inputs[0].dtype, *facts.dtypes)))
+        worked = [Seen(each.arguments) for each in self.bench.worked]
+        learnt = {
+            "relations": kept(facts.relations, worked, facts.parameters),
+            "parameters": parameters,
+            "returns": self.returns,
+            "ranks": tuple(self.shapes) or facts.ranks,
+            "dtypes": dtypes,
+            "example": spelled_all(self.trial.arguments, self.evidence.spell) or {},
+            "inputs": tuple(each.shape for each in self.trial.inputs),
+            "origin": Origin(source="probe"),
+        }
+        return facts.model_copy(update=learnt)
+
+    def _learnt_of(self, parameter: Parameter) -> dict[str, Any]:
+        """Where no experiment was made, what is recorded stays."""
+        found: dict[str, Any] = {}
+        if self.trial is not None and self.bound:
+            found["binds"] = self.trial.axes.get(parameter.name)
+        if parameter.name in self.fractions:
+            found |= {"dtype": "float", "structure": ""}
+        return found
+
+    def _parameters(self) -> Sequence[Parameter]:
+        own = self.documented.parameters
+        return own[1:] if self.documented.kind == "function" else own
+
+    def _told(self) -> list[Constraint]:
+        """What no call that works contradicts, where nothing is known yet."""
+        known = {(each.argument, each.kind) for each in self.evidence.constraints}
+        found: dict[tuple[str, str], Constraint] = {}
+        for each in self.told:
+            if (each.argument, each.kind) not in known and self._fits(each):
+                found.setdefault((each.argument, each.kind), each)
+        return list(found.values())
+
+    def _fits(self, constraint: Constraint) -> bool:
+        calls = [*(each.arguments for each in self.seen), *(each.arguments for each in self.bench.worked)]
+        values = (each.get(constraint.argument) for each in calls)
+        return all(value is None or constraint.holds(value) is not False for value in values)

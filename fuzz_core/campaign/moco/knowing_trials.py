@@ -1,0 +1,202 @@
+"""Experiments on one api: a layer made and applied to a tensor, or a function applied, to see whether that works."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fuzz_core.execution.replay import Told
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
+from fuzz_core.modelgen.moco.facts import Facts, Parameter
+from fuzz_core.modelgen.moco.knowledge.extraction import simplest
+from fuzz_core.modelgen.moco.knowledge.seen import Seen
+
+FLOAT, INTEGER = "float32", "int64"
+# Every size is the same: whatever of its axes a number has to agree with, it does.
+SIZE = 4
+GENERIC = (
+    *((FLOAT, (SIZE,) * rank) for rank in (4, 3, 2)),
+    (FLOAT, (SIZE, SIZE, SIZE, 3)),
+    (FLOAT, (SIZE,) * 5),
+    (INTEGER, (SIZE, SIZE)),
+    (FLOAT, (SIZE,)),
+    (FLOAT, (SIZE,) * 6),
+    (INTEGER, (SIZE,)),
+)
+PAIRED = (FLOAT, (SIZE, SIZE))
+MAX_SEEN, MAX_MADE, MAX_CELLS = 3, 6, 200_000
+Run = Callable[[Invocation], Told]
+Over = Callable[[], bool]
+
+
+class Trial(NamedTuple):
+    """A call of an api: arguments by name, and the tensors that it is applied to.
+
+    axes: of the activation, whose sizes arguments of these names have to be.
+    """
+
+    api: str
+    kind: str
+    arguments: Mapping[str, Value]
+    inputs: tuple[Tensor, ...]
+    axes: Mapping[str, int] = {}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the activation."""
+        return self.inputs[0].shape
+
+    @property
+    def invocation(self) -> Invocation:
+        """As a worker executes it."""
+        if self.kind == "function":
+            return Invocation(self.api, self.inputs[:1], tuple(self.arguments.items()))
+        return Invocation(self.api, (), tuple(self.arguments.items()), Then("__call__", self.inputs))
+
+    def having(self, name: str, value: Value) -> Trial:
+        """With another value of a parameter, and of the axis that it is bound to."""
+        made = self._replace(arguments={**self.arguments, name: value})
+        size = value.value if isinstance(value, Prim) and value.type == "int" else None
+        if name not in self.axes or not isinstance(size, int) or size < 1:
+            return made
+        return made.shaped(resized(self.shape, self.axes[name], size))
+
+    def shaped(self, shape: tuple[int, ...]) -> Trial:
+        """On an activation of another shape, and so all tensors that had the same."""
+        made = tuple(plain(each.dtype, shape) if each.shape == self.shape else each for each in self.inputs)
+        return self._replace(inputs=made)
+
+
+def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    """A shape with another size of one axis."""
+    sizes = list(shape)
+    sizes[axis] = size
+    return tuple(sizes)
+
+
+class Late(Exception):  # noqa: N818 - says what happened
+    """No time is left for a further trial."""
+
+
+class Bench:
+    """Runs trials of one api and keeps those that worked, and what the library said of those that it refused.
+
+    over: whether the time is up.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.over: Over = lambda: False
+        self.done: dict[Invocation, Told] = {}
+        self.worked: list[Trial] = []
+        self.messages: dict[str, None] = {}
+
+    def tried(self, trial: Trial) -> Told:
+        """What a trial comes to, executed once. Raises Late."""
+        call = trial.invocation
+        if call not in self.done:
+            if self.over():
+                raise Late
+            told = self.done[call] = self.run(call)
+            if told.outcome.kind == "exception":
+                self.messages[told.outcome.text] = None
+            elif told.outcome.kind == "ok":
+                self.worked.append(trial)
+        return self.done[call]
+
+    def works(self, trial: Trial) -> bool:
+        """Whether it gives a result. Raises Late."""
+        return self.tried(trial).outcome.kind == "ok"
+
+
+def plain(dtype: str, shape: tuple[int, ...]) -> Tensor:
+    """An activation: numbers in [0, 1), of integers 0 and 1."""
+    return Tensor(dtype, shape, Fill("uniform", 0.0, 1.0 if DTYPES[dtype].kind == "float" else 2.0))
+
+
+def trials(facts: Facts, seen: Sequence[Seen], pool: Mapping[str, Value]) -> Iterator[Trial]:
+    """What may work, the likeliest first: what was seen to, then what was only made, then what the signature allows.
+
+    pool: a value that parameters of that name had in calls of other apis.
+    """
+
+    def trial(arguments: Mapping[str, Value], inputs: Iterable[Tensor]) -> Trial:
+        return Trial(facts.api, facts.kind, arguments, tuple(inputs))
+
+    applied = [each for each in simplest(seen) if each.inputs][:MAX_SEEN]
+    for each in applied:
+        made = [plain(one.dtype, one.shape) for one in each.inputs]
+        for inputs in dict.fromkeys((tuple(made[:1]), tuple(made), original(each))):
+            if inputs and inputs[0].size <= MAX_CELLS:
+                yield trial(softened(each.arguments), inputs)
+                yield trial(each.arguments, inputs)
+    made_only = [each.arguments for each in simplest(seen) if not each.inputs][:MAX_MADE]
+    guessed = list(constructions(facts.parameters[1:] if facts.kind == "function" else facts.parameters, pool))
+    # All on the likeliest shape first; a loss needs two of one shape.
+    for count, (dtype, shape) in (*((1, each) for each in GENERIC), (2, PAIRED)):
+        for arguments in (*(each.arguments for each in applied), *made_only, *guessed):
+            yield trial(arguments, [plain(dtype, shape)] * count)
+
+
+def softened(arguments: Mapping[str, Value]) -> dict[str, Value]:
+    """With tensors of one number in the place of recorded ones, whose elements are long to write."""
+    made = {name: _level(each) for name, each in arguments.items() if isinstance(each, Tensor)}
+    return {**arguments, **made}
+
+
+def _level(tensor: Tensor) -> Tensor:
+    number = 0.5 if DTYPES[tensor.dtype].kind in ("float", "complex") else 1.0
+    return Tensor(tensor.dtype, tensor.shape, Fill("constant", number, number))
+
+
+def original(seen: Seen) -> tuple[Tensor, ...]:
+    """The tensors of a recorded call as they were, where it had nothing else."""
+    call = seen.call
+    if call is None or not seen.plain:
+        return ()
+    given = call.args[:1] if call.then is None else (*call.then.args, *(value for _, value in call.then.kwargs))
+    return tuple(value for value in given if isinstance(value, Tensor))
+
+
+def constructions(parameters: Iterable[Parameter], pool: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
+    """Arguments for the required parameters: of their type, small, all the same."""
+    listed = list(parameters)
+    required = [each for each in listed if each.required]
+    made: dict[tuple[tuple[str, Value], ...], None] = {}
+    for number in (SIZE, 2, 1):
+        made[tuple((each.name, _small(each, number)) for each in required)] = None
+    made[tuple((each.name, _small(each, 2, several=True)) for each in required)] = None
+    made[tuple((each.name, pool.get(each.name, _small(each, 2))) for each in required)] = None
+    # Some need one of several that are optional.
+    for each in [each for each in listed if each.default == "None" and each.dtype in ("int", "float", "")][:MAX_MADE]:
+        value = pool.get(each.name, _small(each, 2))
+        made[(*((one.name, _small(one, 2)) for one in required), (each.name, value))] = None
+    yield from map(dict, made)
+
+
+def _small(parameter: Parameter, number: int, several: bool = False) -> Value:
+    """several: a sequence where the parameter may be one; else only where it is never a number."""
+    if parameter.structure in ("tuple", "list") and (several or parameter.dtype not in ("int", "float")):
+        length = parameter.shape[0] if parameter.shape else 2
+        return Seq(parameter.structure, (prim(number),) * length)
+    match parameter.dtype:
+        case "float":
+            return prim(number / (2 * SIZE))
+        case "bool":
+            return prim(True)
+        case "str":
+            return prim(parameter.choices[0].strip("'\"") if parameter.choices else "")
+    return prim(number)
+
+
+def pool_of(seen: Iterable[Sequence[Seen]]) -> dict[str, Value]:
+    """The most frequent value of each name of a parameter, scalars and sequences of them alone."""
+    counts: defaultdict[str, Counter[Value]] = defaultdict(Counter)
+    for each in seen:
+        for call in each:
+            for name, value in call.arguments.items():
+                if isinstance(value, Prim | Seq) and value != Prim("none", None):
+                    counts[name][value] += 1
+    return {name: values.most_common(1)[0][0] for name, values in counts.items()}

@@ -1,0 +1,111 @@
+"""Where the knowledge of a target is kept, and how it comes there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fuzz_core.campaign.changed import changes_between
+from fuzz_core.campaign.moco.knowing import learn
+from fuzz_core.campaign.moco.knowing_encoder import encoder
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge
+from fuzz_core.modelgen.moco.knowledge.encoder import SentenceEncoder
+from fuzz_core.modelgen.moco.knowledge.extraction import Extractor
+from fuzz_core.modelgen.moco.knowledge.file import path_of, read, write
+
+FOLDER = "knowledge"
+
+
+def kept_in(session: Session) -> Path:
+    """The file of the session's target in the state directory; a person may correct it."""
+    return _file(session, session.target.key)
+
+
+def is_kept(session: Session) -> bool:
+    """Whether anything is on file of the session's target, or of an earlier build of its library."""
+    return kept_in(session).exists() or _earlier(session) is not None
+
+
+def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
+    """What is on file, or else what is learnt now.
+
+    seconds: for learning, from now on. What they do not suffice for is gone on with the next time, and of a new build
+    only what is not as in the build before it is learnt. None: for what it takes as a rule, where nothing is on file.
+    """
+    path = kept_in(session)
+    kept = read(path) if path.exists() else None
+    if kept is not None and (seconds is None or not kept.unfinished):
+        return kept
+    deadline = None if seconds is None else session.clock() + seconds
+    if kept is not None:
+        left = set(kept.unfinished)
+        taken = {name: each for name, each in kept.apis.items() if name not in left}
+    else:
+        taken = _unchanged(session)
+    return made(session, deadline=deadline, taken=taken)
+
+
+def made(
+    session: Session,
+    seconds: float | None = None,
+    wheel: Path | None = None,
+    extractors: Sequence[Extractor] = (),
+    *,
+    deadline: float | None = None,
+    taken: Mapping[str, Facts] = {},
+) -> Knowledge:
+    """Learns, and keeps it. The arguments are those of `learn`.
+
+    Where the weights that compare definitions cannot be had, parameters alone are compared, and a note says so.
+    """
+    path = kept_in(session)
+    found = learn(
+        session,
+        _encoder(session, wheel),
+        extractors,
+        seconds=seconds,
+        deadline=deadline,
+        taken=taken,
+        keep=lambda knowledge: write(knowledge, path),
+    )
+    write(found, path)
+    return found
+
+
+def _file(session: Session, build: str) -> Path:
+    return path_of(session.state_dir / FOLDER, build)
+
+
+def _earlier(session: Session) -> str | None:
+    """The newest other build of the library that something is on file of."""
+    own = session.target
+    builds = [each.key for each in session.store.targets() if each.library == own.library and each.key != own.key]
+    return next((build for build in reversed(builds) if _file(session, build).exists()), None)
+
+
+def _unchanged(session: Session) -> dict[str, Facts]:
+    """What experiments on an earlier build have shown of apis that are in this one as they were there."""
+    build = _earlier(session)
+    if build is None:
+        return {}
+    try:
+        kept = read(_file(session, build))
+    except UserError as error:
+        session.watch.note(f"{error.problem}: nothing is taken over from there")
+        return {}
+    store, target = session.store, session.target.key
+    stirred = changes_between(store, build, target).stirred | set(kept.unfinished)
+    same = {api.name for api in store.apis(target)} - stirred
+    return {name: each for name, each in kept.apis.items() if name in same}
+
+
+def _encoder(session: Session, wheel: Path | None) -> SentenceEncoder | None:
+    try:
+        return encoder(wheel)
+    except UserError as error:
+        if wheel is not None:
+            raise
+        session.watch.note(f"{error.problem}: apis are compared by their parameters alone")
+        return None

@@ -1,0 +1,193 @@
+"""A seed program with the tree that grows from it, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from fuzz_core.campaign.moco.growing import Bench, Found, Growth
+from fuzz_core.campaign.moco.seeds import Seed
+from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.session import Session
+from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
+from fuzz_core.modelgen.moco.facts import Knowledge
+from fuzz_core.modelgen.moco.generation import Options
+from fuzz_core.modelgen.moco.nodes import Node
+from fuzz_core.modelgen.moco.program import Call
+from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.worker.programs_ran import Ran
+
+# A tree's turn ends after so many nodes, or so many seconds of a time-box.
+TURN_NODES, TURN_SECONDS = 64, 10.0
+
+
+@dataclass
+class MocoOptions:
+    """seconds or nodes bound the run (nodes alone, with one worker, makes it independent of the clock).
+
+    seed: of the random streams. growth: how trees grow. timeout: seconds for a block alone; programs have more.
+    """
+
+    seconds: float | None = 60.0
+    nodes: int | None = None
+    seed: int = 0
+    oracles: Sequence[str] = tuple(ORACLES)
+    timeout: float = 3.0
+    growth: Options = Options()  # noqa: RUF009 - immutable
+
+    def as_json(self) -> dict[str, Any]:
+        """What the run's record keeps of them."""
+        return {"engine": "moco", **vars(self), "oracles": list(self.oracles), "growth": self.growth._asdict()}
+
+
+class Turn(NamedTuple):
+    """What a tree has come to in one turn: to be put on record."""
+
+    changed: list[Node]
+    ran: list[Node]
+    found: list[Found]
+    apis: set[str]
+
+
+class Plot:
+    """A seed program with its tree, begun when its turn comes; `seed` is that of the tree's random stream."""
+
+    def __init__(self, session: Session, seed: Seed, knowledge: Knowledge, options: MocoOptions) -> None:
+        self.session = session
+        self.program, self.digest, self.weight, beside = seed
+        self.beside = beside & knowledge.apis.keys()
+        self.knowledge = knowledge
+        self.options = options
+        self.seed = options.seed
+        self.number: int | None = None
+        self.nodes: list[Node] = []
+        self.growth: Growth | None = None
+        self.verified = False
+        # What the program tells with these blocks as they are in the seed.
+        self.runs: dict[frozenset[int], Told | None] = {}
+        # One that counts for more begins when the others have had their first turns: to begin takes long where a
+        # library compiles.
+        self.executed = self.weight**2
+
+    @property
+    def spent(self) -> int:
+        """About what it has cost so far, in executed blocks, by weight: the tree that has cost least is next."""
+        return self.executed * len(self.program.blocks) * self.weight
+
+    def turn(self, workshop: Workshop, over: Callable[[], bool]) -> Turn:
+        """Verifies and grows it for a while, or until it has found something: that is to be put on record at once.
+
+        Raises UserError where the program does not run.
+        """
+        turn, clock = Turn([], [], [], set()), self.session.clock
+        timed, end = self.options.seconds is not None, clock() + TURN_SECONDS
+
+        def past() -> bool:
+            return over() or (timed and clock() > end)
+
+        growth = self.growth or self._begun(workshop, past)
+        if growth is None:
+            return turn
+        tree = growth.tree
+        while len(turn.ran) < TURN_NODES and not turn.found and not past():
+            node = tree.take()
+            if node is None:
+                break
+            grown = growth.grown(workshop, node)
+            self.executed += 1
+            tree.tell(node.number, grown.result)
+            turn.ran.append(tree.nodes[node.number])
+            turn.found.extend(grown.found)
+            turn.apis.update(grown.apis, self.beside if grown.apis else ())
+        turn.changed.extend(tree.changed())
+        return turn
+
+    def replant(self) -> None:
+        """Another tree of the same program, with the next random stream."""
+        self.seed += 1
+        self.number, self.nodes, self.growth = None, [], None
+
+    def _begun(self, workshop: Workshop, over: Callable[[], bool]) -> Growth | None:
+        if not self.verified and not self._verify(workshop, over):
+            return None
+        bench = Bench(self.program, self.knowledge, self.seed)
+        tree = Tree(self.program, self.knowledge, bench.seed, self.options.growth, self.nodes)
+        self.growth = Growth(bench, tree)
+        return self.growth
+
+    def _verify(self, workshop: Workshop, over: Callable[[], bool]) -> bool:
+        """Joins the blocks into steps that run; False where that goes on at the next turn."""
+        bench = Bench(self.program, self.knowledge, self.seed)
+        heads: dict[int, Call] = bench.heads()
+
+        def runs(calls: Mapping[int, Call]) -> Told | None:
+            if (key := frozenset(calls)) not in self.runs:
+                if over():
+                    raise _NotYet
+                self.executed += 1
+                ran, made = bench.run(workshop, {**calls, **heads})
+                self.runs[key] = _told(ran)
+                # What a head was made to fit fits most of the next ones.
+                heads.update((number, made[number]) for number in heads if ran.outcome.kind == "ok")
+            return self.runs[key]
+
+        with suppress(_NotYet):
+            self.program = steps(self.program, runs)
+            self.verified = True
+        return self.verified
+
+    def as_options(self) -> dict[str, Any]:
+        """What the record of its tree says of how it grows, and of the steps that its program was found to have.
+
+        parts: what the program was taken apart into, for other parts have other steps.
+        """
+        found = [block.step for block in self.program.blocks]
+        head = list(self.program.template.head)
+        return {**self.options.growth._asdict(), "head": head, "steps": found, "parts": self.parts}
+
+    @property
+    def parts(self) -> str:
+        """The identity of its template."""
+        return blake2b(repr(self.program.template.pieces).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+    def recall(self, told: Mapping[str, Any]) -> None:
+        """Takes the steps over from a record."""
+        blocks = zip(self.program.blocks, told["steps"], strict=True)
+        self.program = self.program._replace(
+            template=self.program.template._replace(head=tuple(told["head"])),
+            blocks=tuple(block._replace(step=step) for block, step in blocks),
+        )
+        self.verified = True
+
+
+def _told(ran: Ran) -> Told | None:
+    if ran.outcome.kind != "ok":
+        return None
+    took = {number: each.took for number, each in ran.saw.items()}
+    arrived = {number: (kind.shape, kind.dtype) for number, kind in {**ran.passed, **took}.items() if kind is not None}
+    return Told([number for number, kind in took.items() if kind is not None and kind == ran.saw[number].gave], arrived)
+
+
+class _NotYet(Exception):  # noqa: N818 - never leaves this file
+    """A turn is over."""
+
+
+def recorded(session: Session, plot: Plot) -> Plot:
+    """With the nodes of the tree on record that goes on, where there is one."""
+    growth = dict(plot.options.growth._asdict())
+    own = (plot.program.name, plot.digest, plot.parts)
+    trees = session.store.trees(session.target.key)
+    same = [row for row in trees if (row.program, row.digest, row.options.get("parts")) == own]
+    for row in same:
+        plot.recall(row.options)
+    alike = {row.seed: row for row in same if growth.items() <= row.options.items()}
+    while plot.seed in alike and not alike[plot.seed].pending:
+        plot.replant()
+    if plot.seed in alike:
+        plot.number = alike[plot.seed].id
+        plot.nodes = session.store.tree_nodes(plot.number)
+    return plot

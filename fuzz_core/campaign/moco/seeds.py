@@ -1,0 +1,70 @@
+"""The seed programs of a target's library: those that are shipped, and any directory of yours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.collect.files import provenance
+from fuzz_core.collect.models import programs_in, shipped_programs
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.disassembly import disassemble
+from fuzz_core.modelgen.moco.fitting import opened
+from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.program import Program
+from fuzz_core.modelgen.moco.seeds import shipped
+from fuzz_core.modelgen.moco.styles.layers import is_sequence
+
+# Programs that are written for tracing get so many times less of the time than the others.
+TRACED = 4
+
+
+class Seed(NamedTuple):
+    """A program taken apart; digest: the identity of its text. weight: how often what it costs is counted.
+
+    beside: the apis that it calls, or derives classes from, whatever blocks are in it.
+    """
+
+    program: Program
+    digest: str
+    weight: int = 1
+    beside: frozenset[str] = frozenset()
+
+
+class Refused(NamedTuple):
+    """A program that cannot be taken apart, and why."""
+
+    name: str
+    reason: str
+
+
+def seeds(session: Session, models: Sequence[Path] = ()) -> Iterator[Seed | Refused]:
+    """Every seed program: those that are shipped for this, those for tracing as far as they come apart, then yours.
+
+    Raises UserError for a directory that is not there.
+    """
+    library = session.target.library
+    known = {alias: api.name for api in session.store.apis(session.target.key) for alias in api.aliases}
+    problems: list[tuple[str, str]] = []
+    own = [(provenance(root, each.relative), each.code) for root in models for each in programs_in(root, problems)]
+    yield from (Refused(*problem) for problem in problems)
+    yield from (_seed(name, source, library, known) for name, source in shipped(library))
+    for each in shipped_programs(library):
+        found = _seed(each.relative.removesuffix(".py"), each.code, library, known)
+        if isinstance(found, Seed):
+            yield found._replace(weight=TRACED)
+    yield from (_seed(name, source, library, known) for name, source in own)
+
+
+def _seed(name: str, source: str, library: str, known: Mapping[str, str]) -> Seed | Refused:
+    try:
+        # A sequence of layers is known by its name, whatever else it is called.
+        others = {alias: api for alias, api in known.items() if not is_sequence(alias)}
+        program = opened(disassemble(name, source, library, others))
+    except UserError as error:
+        return Refused(name, error.problem)
+    beside = frozenset(known.get(path, path) for path in Names.of(program).beside(program))
+    return Seed(program, blake2b(source.encode("utf-8", "replace"), digest_size=16).hexdigest(), beside=beside)

@@ -1,0 +1,63 @@
+"""The processes that one thread runs blocks and programs in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.campaign.moco.judging import Verdicts
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.execution.replay import Replayer
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.oracles.crash import PROGRAM
+from fuzz_core.worker.programs_ran import OWN, Ran
+
+# A program trains for an epoch, where a test case makes one call.
+PROGRAM_TIMEOUT = 20.0
+
+
+class Workshop:
+    """Blocks are tested in one process and programs run in another, so that neither pays for the other's death."""
+
+    def __init__(self, session: Session, plan: Path, timeout: float) -> None:
+        target = session.target
+        self.zygote = Zygote(target.python, target.library, "fuzz", plan, session.stopped)
+        self.tests = Replayer(self.zygote, timeout, MEMORY_BYTES)
+        self.programs = Replayer(self.zygote, max(timeout, PROGRAM_TIMEOUT), MEMORY_BYTES)
+        self.dialect: Dialect = session.dialect
+        self.crash = oracle_of("crash")
+
+    def alone(self, test: TestCase) -> tuple[Outcome, Verdicts]:
+        """What a block does by itself, and every verdict on that which is not clean."""
+        replayed = self.tests.run(test)
+        verdicts = list(replayed.verdicts)
+        crash = self.crash.judge({"cpu": replayed.outcome}, self.dialect)
+        if not crash.clean and not any(verdict.oracle == crash.oracle for verdict, _ in verdicts):
+            verdicts.append((crash, replayed.outcome))
+        return replayed.outcome, verdicts
+
+    def program(self, source: str, data: int, seed: int) -> Ran:
+        """What a program comes to."""
+        return self.programs.program(source, data, seed, settled=self.dialect.lazy)
+
+    def judge(self, ran: Ran) -> Verdict:
+        """The verdict of the oracle of crashes on a program; what that itself raises is no fault of the library."""
+        if ran.how == OWN:
+            return Verdict(self.crash.name, "clean")
+        return self.crash.judge({"cpu": ran.outcome}, self.dialect)
+
+    def deeper(self, test: TestCase, mode: str) -> Verdicts:
+        """What a program that works shows in a mode, see `execution.programs`; nothing where the library has none."""
+        if mode not in self.dialect.programs:
+            return ()
+        found = self.programs.run(test, mode=mode).verdicts
+        return [each for each in found if not each[0].detail.startswith(PROGRAM)]
+
+    def close(self) -> None:
+        """Ends all of it."""
+        self.tests.close()
+        self.programs.close()
+        self.zygote.close()

@@ -1,0 +1,1 @@
+"""Generation of whole models: programs are made here, as text; workers run them."""

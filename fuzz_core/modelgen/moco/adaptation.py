@@ -1,0 +1,83 @@
+"""Blocks that fit what arrives: parameters that are bound to the input's shape, and relations between parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import zip_longest
+
+from fuzz_core.modelgen.moco.calls import broken, given, parameters, value, with_value, without
+from fuzz_core.modelgen.moco.constants import meaning, same
+from fuzz_core.modelgen.moco.facts import Facts
+from fuzz_core.modelgen.moco.program import Call
+
+
+def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
+    """What parameters have to be for an input of this shape, by name."""
+    rank = len(shape)
+    return {
+        parameter.name: str(shape[parameter.binds])
+        for parameter in parameters(facts)
+        if parameter.binds is not None and -rank <= parameter.binds < rank
+    }
+
+
+def _itself(call: Call) -> Call:
+    return call
+
+
+def fitted(call: Call, facts: Facts, shape: tuple[int, ...], resolve: Callable[[Call], Call] = _itself) -> Call:
+    """The call with its bound parameters set to what arrives; where they are that already, it is the same call.
+
+    Where that breaks a relation, other parameters change as little as mends it; a call that nothing mends stays as it
+    is, to be found out. resolve: puts constants where the program has names for them (`Names.resolved`).
+    """
+    plain = made = resolve(call)
+    for name, source in bound(facts, shape).items():
+        had = value(made, facts, name)
+        if had is None or not same(meaning(had), meaning(source)):
+            made = with_value(made, facts, name, source)
+    return call if made == plain else as_written(mended(made, facts) or made, plain, call)
+
+
+def as_written(made: Call, plain: Call, call: Call) -> Call:
+    """A call that was made from `plain` with the words of `call`, which means the same, where nothing has changed."""
+    places = zip_longest(made.arguments, plain.arguments, call.arguments)
+    words = (said if argument == meant else argument for argument, meant, said in places if argument is not None)
+    return made._replace(arguments=tuple(words))
+
+
+def mended(call: Call, facts: Facts, fixed: Collection[str] = ()) -> Call | None:
+    """The call with no relation broken: changed step by step, each step breaking fewer; None where no step does.
+
+    fixed: parameters that stay as they are. So do bound ones.
+    """
+    left = broken(call, facts)
+    while left:
+        step = next(_better(call, facts, left, fixed), None)
+        if step is None:
+            return None
+        call, left = step
+    return call
+
+
+def _better(call: Call, facts: Facts, left: list[int], fixed: Collection[str]) -> Iterator[tuple[Call, list[int]]]:
+    for changed in _changes(call, facts, left[0], fixed):
+        still = broken(changed, facts)
+        if len(still) < len(left):
+            yield changed, still
+
+
+def _changes(call: Call, facts: Facts, relation: int, fixed: Collection[str]) -> Iterator[Call]:
+    """Calls with one parameter of a relation changed: as another one of them, as it is by default, as it worked."""
+    related = facts.relations[relation].parameters
+    equal = [value(call, facts, name) for name in related]
+    for parameter in parameters(facts):
+        if parameter.name not in related or parameter.name in fixed or parameter.binds is not None:
+            continue
+        shorter = without(call, facts, parameter.name) if parameter.default is not None else None
+        if parameter.name in given(call, facts) and shorter is not None:
+            yield shorter
+        worked = (facts.example.get(parameter.name), parameter.default, *parameter.seen, *parameter.choices, *equal)
+        for source in dict.fromkeys(worked):
+            if source is not None and source != value(call, facts, parameter.name):
+                yield with_value(call, facts, parameter.name, source)

@@ -1,0 +1,125 @@
+"""Calls and what is known of their apis: which argument is which parameter, and calls with one of them changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco import constants
+from fuzz_core.modelgen.moco.constants import Opaque, meaning
+from fuzz_core.modelgen.moco.facts import Facts, Parameter
+from fuzz_core.modelgen.moco.fitting import taken_out
+from fuzz_core.modelgen.moco.knowledge.expressions import holds, read
+from fuzz_core.modelgen.moco.program import INPUT, Argument, Call
+
+
+def activation(call: Call) -> int | None:
+    """The place of the activation among the arguments of an applied function; None for a layer that is made."""
+    places = (place for place, argument in enumerate(call.arguments) if argument.source == INPUT)
+    return next(places, None)
+
+
+def parameters(facts: Facts) -> tuple[Parameter, ...]:
+    """Those that can be chosen: of a function, all but the first, which takes the activation."""
+    return facts.parameters[1:] if facts.kind == "function" else facts.parameters
+
+
+def given(call: Call, facts: Facts) -> dict[str, int]:
+    """The places of the arguments of a call, by the parameters that they are for; the activation is none of them."""
+    found: dict[str, int] = {}
+    free = iter([parameter.name for parameter in facts.parameters if parameter.positional])
+    for place, argument in enumerate(call.arguments):
+        if argument.source.startswith("*"):
+            # What a starred argument is for is not known, nor are those that come after it.
+            free = iter(())
+        elif (name := argument.name or next(free, "")) and argument.source != INPUT:
+            found[name] = place
+    return found
+
+
+def value(call: Call, facts: Facts, name: str) -> str | None:
+    """The expression that a parameter has in a call: the argument, or its default; None where it has neither."""
+    place = given(call, facts).get(name)
+    if place is not None:
+        return call.arguments[place].source
+    parameter = facts.parameter(name)
+    return None if parameter is None else parameter.default
+
+
+def with_value(call: Call, facts: Facts, name: str, source: str) -> Call:
+    """The call with another expression for a parameter, where the argument is, or by keyword where there is none."""
+    arguments = list(call.arguments)
+    place = given(call, facts).get(name)
+    if place is not None:
+        arguments[place] = arguments[place]._replace(source=source)
+    else:
+        end = len(arguments) - any(argument.source.startswith("**") for argument in arguments[-1:])
+        arguments.insert(end, Argument(name, source))
+    return call._replace(arguments=tuple(arguments))
+
+
+def without(call: Call, facts: Facts, name: str) -> Call | None:
+    """The call with a parameter left to its default; None where others come after it by position."""
+    place = given(call, facts).get(name)
+    if place is None:
+        return call
+    arguments = call.arguments
+    if not arguments[place].name and any(not each.name for each in arguments[place + 1 :]):
+        return None
+    return call._replace(arguments=arguments[:place] + arguments[place + 1 :])
+
+
+def meanings(call: Call, facts: Facts) -> dict[str, Any]:
+    """The constants that parameters are in a call, those that are left to their defaults among them."""
+    places = given(call, facts)
+    found = {p.name: meaning(p.default) for p in parameters(facts) if p.default is not None}
+    found.update((name, meaning(call.arguments[place].source)) for name, place in places.items())
+    return {name: each for name, each in found.items() if not isinstance(each, Opaque)}
+
+
+def broken(call: Call, facts: Facts) -> list[int]:
+    """The relations, by place, that a call does not keep to. One that cannot be decided is not among them."""
+    if not facts.relations:
+        return []
+    names = meanings(call, facts)
+    return [place for place, relation in enumerate(facts.relations) if _fails(relation.expression, names)]
+
+
+def _fails(expression: str, names: dict[str, Any]) -> bool:
+    tree = _read(expression)
+    return tree is not None and holds(tree, names) is False
+
+
+@lru_cache(maxsize=4096)
+def _read(expression: str) -> ast.expr | None:
+    try:
+        return read(expression)
+    except ValueError:
+        return None
+
+
+def parsed(text: str, api: str, applied: bool) -> Call:
+    """A call from its text, argument for argument as it is written. Raises UserError for what is no call."""
+    try:
+        tree = constants.parsed(text)
+    except ValueError as error:
+        raise UserError(f"not a call: {text[:80]!r}") from error
+    if not isinstance(tree, ast.Call):
+        raise UserError(f"not a call: {text[:80]!r}")
+    layer, fit = taken_out(tree, text)
+    return Call(api, _source(text, layer.func), tuple(_arguments(text, layer)), applied, fit)
+
+
+def _arguments(text: str, tree: ast.Call) -> Iterator[Argument]:
+    # In the order in which they are written: a starred argument may come after a keyword.
+    every = [(each, "") for each in tree.args] + [(each.value, each.arg or "**") for each in tree.keywords]
+    for node, name in sorted(every, key=lambda pair: (pair[0].lineno, pair[0].col_offset)):
+        source = _source(text, node)
+        yield Argument("", f"**{source}") if name == "**" else Argument(name, source)
+
+
+def _source(text: str, node: ast.expr) -> str:
+    return ast.get_source_segment(text, node) or ast.unparse(node)

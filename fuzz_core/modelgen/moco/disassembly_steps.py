@@ -1,0 +1,148 @@
+"""Which blocks of a program can be inserted by themselves, and which only together (MoCo 2024, section III-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import takewhile, zip_longest
+from typing import NamedTuple
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.program import Call, Program, Slot
+
+
+class Told(NamedTuple):
+    """What a program that runs tells of its blocks. same: those that give the shape and dtype that they take. arrived:
+    shape and dtype of what arrives at each block, inserted or not, as far as they are known; None is any size."""
+
+    same: Collection[int] = ()
+    arrived: Mapping[int, tuple[tuple[int | None, ...], str]] = {}
+
+    def alike(self, other: Told, number: int) -> bool:
+        """Whether the same arrives at a block in another program."""
+        here, there = self.arrived.get(number), other.arrived.get(number)
+        if here is None or there is None:
+            return here is there
+        sizes = zip_longest(here[0], there[0], fillvalue=-1)
+        return here[1] == there[1] and all(one == two or None in (one, two) for one, two in sizes)
+
+
+Runs = Callable[[Mapping[int, Call]], Told | None]
+
+
+def steps(program: Program, runs: Runs) -> Program:
+    """Verifies a program: its original blocks are inserted in order, and each assembled program must run.
+
+    runs: what the program tells with these calls inserted, adapted as the caller sees fit; None where it does not run.
+    Blocks without which the program does not run at all join the head; a block that does not run with those before it
+    alone is joined with as few of the next ones as it takes. A program is not executed that differs from one that runs
+    in blocks alone which change no shape: all of its other parts get what they get there. Raises UserError where not
+    even the whole program runs, or where nothing can be left out of it.
+    """
+    trial = _Trial(program, runs)
+    every = {block.number for block in program.blocks}
+    whole = trial.told(every)
+    if whole is None:
+        raise UserError(f"{program.name} does not run as it is", "run it by itself to see why, and correct it")
+    head = set(program.template.head)
+    # What an output layer cannot do without is most often just before it.
+    head |= trial.fewest(head, sorted(every - head, reverse=True))
+    if head == every:
+        raise UserError(f"{program.name} does not run without any one of its hidden layers", "give another program")
+    template = program.template._replace(head=tuple(sorted(head)))
+    step = {number: number for number in head} | trial.joined(head, every - head, whole.same)
+    blocks = (block._replace(step=step[block.number]) for block in program.blocks)
+    return program._replace(template=template, blocks=tuple(blocks))
+
+
+class _Trial:
+    """Runs a program with some of its blocks; none is run twice with the same ones."""
+
+    def __init__(self, program: Program, runs: Runs) -> None:
+        self._calls = {block.number: block.call for block in program.blocks}
+        self._once = {block.number for block in program.blocks if block.once}
+        slots = (piece for piece in program.template.pieces if isinstance(piece, Slot))
+        self._joins = {slot.joins for slot in slots if slot.joins}
+        self._runs = runs
+        self._known: dict[frozenset[int], Told | None] = {}
+
+    def told(self, numbers: Iterable[int]) -> Told | None:
+        """What the program tells with these blocks."""
+        key = frozenset(numbers)
+        if key not in self._known:
+            self._known[key] = self._runs({number: self._calls[number] for number in sorted(key)})
+        return self._known[key]
+
+    def runs(self, numbers: Iterable[int]) -> bool:
+        """Whether it runs with these blocks."""
+        return self.told(numbers) is not None
+
+    def fewest(self, always: set[int], others: Sequence[int]) -> set[int]:
+        """As few of the others as let the program run, which it does with all of them.
+
+        The last one of the shortest beginning that does is needed, and what else is, is before it.
+        """
+        needed, left = set[int](), list(others)
+        while left and not self.runs(always | needed):
+            enough = self._enough(always | needed, left)
+            needed.add(left[enough - 1])
+            left = left[: enough - 1]
+        return needed
+
+    def _enough(self, always: set[int], others: Sequence[int]) -> int:
+        """How many of the others let the program run: twice as many each time, and then between the last two."""
+        least, most = 0, 1
+        while most < len(others) and not self.runs({*always, *others[:most]}):
+            least, most = most, 2 * most
+        most = min(most, len(others))
+        while most - least > 1:
+            middle = (least + most) // 2
+            least, most = (least, middle) if self.runs({*always, *others[:middle]}) else (middle, most)
+        return most
+
+    def joined(self, head: set[int], others: set[int], same: Collection[int]) -> dict[int, int]:
+        """The step of each block: the number of the first one that is inserted with it.
+
+        same: blocks that seem to change no shape.
+        """
+        inserted, waiting = set(head), sorted(others)
+        found: dict[int, int] = {}
+        while waiting:
+            alone = self._alone(inserted, waiting, same)
+            step = alone or [waiting[0], *self.fewest({*inserted, waiting[0]}, waiting[1:])]
+            found |= {number: number if alone else waiting[0] for number in step}
+            inserted |= set(step)
+            waiting = [number for number in waiting if number not in inserted]
+        return found
+
+    def _alone(self, inserted: set[int], waiting: list[int], same: Collection[int]) -> list[int]:
+        """The next blocks of which each runs with those before it, as one execution shows; none where it does not."""
+        quiet = list(takewhile(lambda number: number in same, waiting))
+        once = self._once_of(inserted, quiet)
+        if once and len(once) < len(waiting) and self._is_quiet(inserted, once, [waiting[len(once)]]):
+            return waiting[: len(once) + 1]
+        while len(quiet) > 1 and not self._is_quiet(inserted, quiet, []):
+            quiet = quiet[: len(quiet) // 2]
+        return quiet if len(quiet) > 1 else []
+
+    def _once_of(self, inserted: set[int], quiet: Sequence[int]) -> list[int]:
+        """The first of these that change nothing else either: each is used in one place, and has no branches joined."""
+        found: list[int] = []
+        for number in quiet:
+            there = {*inserted, *found}
+            if number not in self._once or any(number in join and there.isdisjoint(join) for join in self._joins):
+                break
+            found.append(number)
+        return found
+
+    def _is_quiet(self, inserted: set[int], quiet: Sequence[int], last: Sequence[int]) -> bool:
+        """Whether blocks change nothing that arrives anywhere, by themselves or together.
+
+        last: the block that is inserted behind them, which may; what arrives behind it says nothing of them then.
+        """
+        before, after = self.told(inserted), self.told({*inserted, *quiet, *last})
+        if before is None or after is None or any(number not in after.same for number in quiet):
+            return False
+        if any(number not in before.arrived for number in quiet):
+            return False
+        places = [*quiet, *last] if last else [*before.arrived, *after.arrived]
+        return all(before.alike(after, number) for number in places)

@@ -1,0 +1,135 @@
+"""Layers where something else arrives than they take: a class of the program's own stands around them.
+
+MoCo (2024) has an api take a block's place only where its dimensionality is the same. Layers of several tensors, of
+other ranks and of other types than any seed has then never get into a program. Here the program defines a class that
+makes their inputs of the activation, in the shapes with which they were seen to work, and adds the result to that.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+from math import prod
+from typing import Any
+
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.values import Fill, Seq, Tensor, Value
+from fuzz_core.modelgen.moco.constants import constant, meaning
+from fuzz_core.modelgen.moco.facts import Facts
+from fuzz_core.modelgen.moco.program import Fit, Program, Slot, assemble
+
+CLASS = "Fitted"
+# Of all inputs of a layer together: larger ones cost time and memory, and show nothing else.
+MOST_CELLS = 200_000
+FLOAT, INDEX = "float32", "int64"
+
+
+@lru_cache
+def definition(library: str) -> str:
+    """The text that defines CLASS; empty for a library without one."""
+    file = resources.files("fuzz_core.modelgen.moco").joinpath("programs", "fitted", f"{library}.py")
+    _, _, text = (file.read_text(encoding="utf-8") if file.is_file() else "").partition("\n\n")
+    return text
+
+
+def opened(program: Program) -> Program:
+    """The program with the place where imports and definitions go before the statement of its first block.
+
+    What stands before that only makes data, which is not made again because of them.
+    """
+    text = assemble(program.template, {block.number: block.call for block in program.blocks})
+    pieces = list(program.template.pieces)
+    first = next((place for place, piece in enumerate(pieces) if isinstance(piece, Slot)), len(pieces))
+    before = "".join(piece for piece in pieces[:first] if isinstance(piece, str))
+    at = _statement(text, before.count("\n") + 1)
+    template = program.template._replace(pieces=(before[:at], before[at:], *pieces[first:]), fresh=1)
+    return program._replace(template=template)
+
+
+def _statement(text: str, line: int) -> int:
+    """Where the statement of the module begins that has this line."""
+    found = next((each for each in ast.parse(text).body if (each.end_lineno or 0) >= line), None)
+    if found is None:
+        return 0
+    begins = min([found.lineno, *(each.lineno for each in getattr(found, "decorator_list", ()))])
+    return sum(len(each) + 1 for each in text.split("\n")[: begins - 1])
+
+
+def fit_of(facts: Facts, name: str, rng: Rng) -> Fit | None:
+    """With inputs as the layer was seen to work; None where nothing was, or where they are too large.
+
+    Where only the activation's type is known, the others are of the same one, or all are indices.
+    """
+    if facts.takes:
+        inputs = facts.takes
+    else:
+        own = facts.dtypes[0] if facts.dtypes else FLOAT
+        other = rng.choice((own, INDEX)) if len(facts.inputs) > 1 else own
+        inputs = tuple(_written(shape, other if place else own) for place, shape in enumerate(facts.inputs))
+    cells = sum(prod(shape) for text in inputs for shape, _ in kinds(meaning(text)))
+    return Fit(name, inputs) if inputs and 0 < cells <= MOST_CELLS else None
+
+
+def _written(shape: tuple[int, ...], dtype: str) -> str:
+    return f"({shape}, {dtype!r})"
+
+
+def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
+    """The shapes and dtypes in what `Fit.inputs` mean; nothing for what is neither such a pair nor a list."""
+    if isinstance(value, list):
+        for each in value:
+            yield from kinds(each)
+    elif _is_kind(value):
+        yield value
+
+
+def _is_kind(value: Any) -> bool:
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and isinstance(value[0], tuple)
+        and all(type(size) is int and size >= 0 for size in value[0])
+        and isinstance(value[1], str)
+    )
+
+
+def _is_input(node: ast.expr) -> bool:
+    """Whether an expression says what an argument of a layer is made to be."""
+    try:
+        value = constant(node)
+    except (ValueError, TypeError, ArithmeticError):
+        return False
+    return _is_kind(value) or (isinstance(value, list) and bool(list(kinds(value))))
+
+
+def taken_out(tree: ast.Call, text: str) -> tuple[ast.Call, Fit | None]:
+    """The call of the layer in a call that makes it fit, with that; a call of anything else as it is."""
+    match tree:
+        case ast.Call(func=ast.Name(id=name), args=[ast.Call() as layer, *inputs], keywords=[]):
+            if inputs and all(map(_is_input, inputs)):
+                return layer, Fit(name, tuple(ast.get_source_segment(text, each) or "" for each in inputs))
+    return tree, None
+
+
+def tensors(fit: Fit, seed: int) -> tuple[Value, ...] | None:
+    """What the layer is called with, as descriptions, of numbers as CLASS makes them: from 0 to 1, integers 0 first.
+
+    None where a dtype has no elements here.
+    """
+    values = [meaning(text) for text in fit.inputs]
+    if any(dtype not in DTYPES for value in values for _, dtype in kinds(value)):
+        return None
+    return tuple(_tensor(value, seed) for value in values)
+
+
+def _tensor(value: Any, seed: int) -> Value:
+    if isinstance(value, list):
+        return Seq("list", tuple(_tensor(each, seed) for each in value))
+    shape, dtype = value
+    if DTYPES[dtype].kind in ("int", "uint", "bool"):
+        width = max(DTYPES[dtype].bits // 8, 1)
+        return Tensor(dtype, shape, Fill("values", data=bytes([0] * width + [1] + [0] * (width - 1))))
+    return Tensor(dtype, shape, Fill("uniform", 0.0, 1.0, seed))

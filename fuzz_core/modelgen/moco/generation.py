@@ -1,0 +1,158 @@
+"""The children of a node: the block of the next level, as it was and mutated, fitted to what arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from fuzz_core.ir.rng import Rng, derive
+from fuzz_core.modelgen.moco.adaptation import as_written, fitted
+from fuzz_core.modelgen.moco.calls import parsed
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge
+from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.nodes import GENERATED, ORIGINAL, REPLACED, Arrival, Node
+from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, generated, replaced
+from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
+from fuzz_core.modelgen.moco.pruning import equivalence, sample
+from fuzz_core.modelgen.moco.writing import described
+
+# How often an operator is tried for each mutant: two of a node's children are never the same.
+TRIES = 4
+
+
+class Options(NamedTuple):
+    """How a tree grows. times_mt: mutants of a block by AR or RG. times_bc: of each of them that works, by BC.
+
+    keep: the share of each equivalence class that goes on. widest: how many nodes of a level may, 0 for all.
+
+    Beyond the paper, where 1 and 0 are as there. fresh: how much likelier AR chooses an api that no program of the tree
+    has executed than its similarity says, less so each time it fails. fitted: how often a layer that might take a
+    block's place as it is gets inputs made for it; those that might not always do, and none does where this is 0.
+    """
+
+    times_mt: int = 4
+    times_bc: int = 1
+    keep: float = 0.5
+    widest: int = 0
+    fresh: float = 8.0
+    fitted: float = 0.2
+
+
+class Child(NamedTuple):
+    """A child to be: the block that it inserts, what was done to it, and its class."""
+
+    block: Block
+    mutant: Mutant
+    equivalence: str
+
+
+class Ground(NamedTuple):
+    """What a tree grows from."""
+
+    program: Program
+    knowledge: Knowledge
+    names: Names
+    seed: int
+    options: Options
+
+    def facts(self, api: str) -> Facts | None:
+        """What is known of an api, if anything."""
+        return self.knowledge.apis.get(api)
+
+
+def steps_of(program: Program) -> list[list[Block]]:
+    """The blocks that are inserted together, in the order of computation; those of the head are in no step."""
+    found: dict[int, list[Block]] = {}
+    for block in sorted(program.blocks):
+        if block.number not in program.template.head:
+            found.setdefault(block.step, []).append(block)
+    return list(found.values())
+
+
+def children(
+    ground: Ground, parent: Node, step: list[Block], ran: Collection[str] = (), failed: Mapping[str, int] = {}
+) -> list[Child]:
+    """The step as it was, and with one of its blocks mutated by AR or RG, chosen at random (section III-C).
+
+    ran: apis that programs of the tree have executed. failed: how often an api did not work in it.
+    """
+    options = ground.options
+    taste = Taste(ran, options.fresh, failed, ground.names.fitted if options.fitted else "", options.fitted)
+    rng = Rng(derive(ground.seed, "children", parent.number))
+    original = _child(ground, step[0], _original(ground, step[0], parent))
+    found = {(step[0].number, original.mutant.call.written): original}
+    for _ in range(ground.options.times_mt):
+        for _ in range(TRIES):
+            block = rng.choice(step)
+            mutant = _mutant(ground, block, parent, rng, taste)
+            if mutant is not None and (key := (block.number, mutant.call.written)) not in found:
+                found[key] = _child(ground, block, mutant)
+                break
+    return list(found.values())
+
+
+def negatives(ground: Ground, base: Node) -> list[Child]:
+    """What BC can make of the block of a node that works, in random order."""
+    facts = ground.facts(base.api)
+    if facts is None:
+        return []
+    rng = Rng(derive(ground.seed, "negatives", base.number))
+    call = call_of(ground.program, base)
+    plain = ground.names.resolved(call)
+    found = [_in_words(mutant, plain, call) for mutant in checks(plain, facts, rng)]
+    block = ground.program.blocks[_place(ground.program, base.block)]
+    return [_child(ground, block, mutant) for mutant in sample(found, len(found), rng)]
+
+
+def call_of(program: Program, node: Node) -> Call:
+    """The call that a node inserts. Raises UserError where its text is none."""
+    block = program.blocks[_place(program, node.block)]
+    return parsed(node.call, node.api, block.call.applied)
+
+
+def _place(program: Program, number: int | None) -> int:
+    return next(place for place, block in enumerate(program.blocks) if block.number == number)
+
+
+def _original(ground: Ground, block: Block, parent: Node) -> Mutant:
+    call = _fitted(ground, block.call, parent.arrives.get(block.number))
+    return Mutant(call, ORIGINAL, "", "", "")
+
+
+def _mutant(ground: Ground, block: Block, parent: Node, rng: Rng, taste: Taste) -> Mutant | None:
+    """By one operator, or by the other where that one can do nothing."""
+    arrival = parent.arrives.get(block.number)
+    call = _fitted(ground, block.call, arrival)
+    facts = ground.facts(call.api)
+    if facts is None:
+        return None
+    plain = ground.names.resolved(call)
+    for operator in sample((REPLACED, GENERATED), 2, rng):
+        if operator == REPLACED:
+            made = replaced(plain, ground.knowledge, arrival, rng, ground.names.spelled, taste)
+        else:
+            made = generated(plain, facts, rng)
+            made = made and _in_words(made, plain, call)
+        if made is not None and _is_told(made, call, ground.names):
+            return made
+    return None
+
+
+def _in_words(mutant: Mutant, plain: Call, call: Call) -> Mutant:
+    return mutant._replace(call=as_written(mutant.call, plain, call))
+
+
+def _is_told(mutant: Mutant, call: Call, names: Names) -> bool:
+    """Whether the new arguments stand for something where the program is: nothing of another module's."""
+    before = {INPUT, *(argument.source for argument in call.arguments)}
+    sources = [argument.source for argument in mutant.call.arguments if argument.source not in before]
+    return all(described(source, names.public) is not None for source in sources)
+
+
+def _fitted(ground: Ground, call: Call, arrival: Arrival | None) -> Call:
+    facts = ground.facts(call.api)
+    return call if facts is None or arrival is None else fitted(call, facts, arrival.shape, ground.names.resolved)
+
+
+def _child(ground: Ground, block: Block, mutant: Mutant) -> Child:
+    return Child(block, mutant, equivalence(mutant, ground.facts(mutant.call.api)))

@@ -1,0 +1,40 @@
+"""The four kinds of results of MoCo (2024, table VII), told from what was done to a block and what an oracle says."""
+
+from __future__ import annotations
+
+from fuzz_core.ir.outcome import Verdict
+from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, Node
+
+DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
+    "inconsistency with documentation",
+    "performance",
+    "boundary check",
+    "implementation",
+)
+# Kinds of verdicts: what costs too much, and what is otherwise than it is written.
+_COSTS = ("slow", "leak", "hang")
+_WRITTEN = ("bounds", "documentation", "wrong-metadata")
+
+
+def kind(operator: str, verdict: Verdict) -> str:
+    """Which of the four a verdict is on a block that this operator made.
+
+    A value outside of documented bounds that is taken, or that ends the process, is the check of boundaries that is
+    missing; a legal one that does what documentation rules out is inconsistent with it.
+    """
+    if verdict.kind in _COSTS:
+        return PERFORMANCE
+    if operator == CHECKED:
+        return BOUNDARY
+    return DOCUMENTATION if verdict.kind in _WRITTEN else IMPLEMENTATION
+
+
+def written(verdict: Verdict) -> str:
+    """A verdict as the record of a node has it, from where `kind_of` reads it."""
+    return f"{verdict.oracle} {verdict.kind}: {verdict.detail}"
+
+
+def kind_of(node: Node) -> str:
+    """Which of the four a node with a finding is; empty for any other node."""
+    oracle, _, rest = node.why.partition(" ")
+    return kind(node.operator, Verdict(oracle, rest.partition(":")[0])) if node.state == FINDING else ""

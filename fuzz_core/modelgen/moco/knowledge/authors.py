@@ -1,0 +1,125 @@
+"""Import of the files that the paper's authors made for each api (the text box of section III-C)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Relation
+from fuzz_core.modelgen.moco.knowledge import answers
+from fuzz_core.modelgen.moco.knowledge.file import parsed
+
+CONFIDENCE = 0.5
+# Such a line has colons of its own, and is text.
+_LINE = re.compile(r"^([ \t]*(?:- *)?)(Parameter 1: .*Constrain: .*?)[ \t]*$", re.MULTILINE)
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class AuthorsFiles:
+    """An `Extractor` over a folder with one file for each api, `tf.keras.layers.LSTM.yaml`, all of which it reads.
+
+    Of two files of one name the first counts. `used` has the names of those that were asked for. Raises UserError where
+    there is no file, or one cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        listed = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+        if not listed:
+            why = "no YAML or JSON file is in" if folder.is_dir() else "there is no folder"
+            raise UserError(f"{why} {folder}", "name the folder with one YAML file for each api")
+        self.known = {path.stem: imported(path.stem, _text(path), str(path)) for path in reversed(listed)}
+        self.used: set[str] = set()
+
+    def facts(self, api: Api, doc: str) -> Facts | None:
+        """What the file of the api says, under any of its names; None where there is none."""
+        name = next((name for name in (api.name, *api.aliases) if name in self.known), None)
+        if name is None:
+            return None
+        self.used.add(name)
+        return self.known[name].model_copy(update={"api": api.name})
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} can't be read: {error}", "correct it or leave it out") from error
+
+
+def imported(api: str, text: str, where: str) -> Facts:
+    """One file's facts. Raises UserError where it is not of that form."""
+    data = parsed(_LINE.sub(lambda line: line[1] + json.dumps(line[2]), text), where)
+    if not isinstance(data, dict):
+        raise UserError(f"{where} has no Parameters", "it should hold Similarity, Parameters and Constrains")
+    listed = _section(data, "Parameters", dict, where)
+    parameters = tuple(_parameter(str(name), each or {}, where) for name, each in listed.items())
+    names = [each.name for each in parameters]
+    relations = tuple(each for line in _lines(data.get("Constrains")) if (each := _relation(line, names)) is not None)
+    similar = dict(_pairs(_section(data, "Similarity", list, where)))
+    return Facts(api=api, parameters=parameters, relations=relations, similar=similar)
+
+
+def _section(data: dict[Any, Any], name: str, kind: type, where: str) -> Any:
+    found = data.get(name)
+    if found is None:
+        return kind()
+    if not isinstance(found, kind):
+        raise UserError(f"{where}: {name} is no {'mapping' if kind is dict else 'list'}", "correct it there")
+    return found
+
+
+def _lines(found: Any) -> list[Any]:
+    """One constraint need not stand in a list."""
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _origin(text: str) -> Origin:
+    return Origin(source="import", text=text[:300], confidence=CONFIDENCE)
+
+
+def _parameter(name: str, said: Any, where: str) -> Parameter:
+    if not isinstance(said, dict):
+        raise UserError(f"{where}: parameter {name} is no mapping", "correct it there")
+    enum = said.get("enum")
+    choices = enum if isinstance(enum, list) else []
+    text = str(said.get("range", ""))
+    bounds, listed = answers.range_of(name, text, _origin(text))
+    made = tuple("None" if each in (None, "None") else repr(each) for each in choices) or listed
+    return Parameter(
+        name=name,
+        dtype=answers.dtype_of(str(said.get("dtype", ""))),
+        structure=answers.structure_of(str(said.get("structure", ""))),
+        shape=answers.lengths_of(str(said.get("shape", ""))),
+        default=_default(said),
+        bounds=bounds,
+        choices=made,
+        choices_origin=_origin(", ".join(made)) if made else None,
+    )
+
+
+def _default(said: dict[Any, Any]) -> str | None:
+    if "default" not in said:
+        return None
+    value = said["default"]
+    return "None" if value in (None, "None") else repr(value)
+
+
+def _relation(line: Any, names: list[str]) -> Relation | None:
+    """Of "Parameter 1: a, Parameter 2: b, Constrain: a > b", as text or as a mapping."""
+    if isinstance(line, dict):
+        text = next((str(value) for key, value in line.items() if str(key).startswith("Constrain")), "")
+    else:
+        text = str(line).rpartition("Constrain:")[2]
+    return answers.relation_of(text.strip(), names, _origin(text))
+
+
+def _pairs(listed: Iterable[Any]) -> Iterable[tuple[str, float]]:
+    for each in listed:
+        for name, number in each.items() if isinstance(each, dict) else ():
+            if isinstance(number, int | float):
+                yield str(name), float(number)

@@ -1,0 +1,41 @@
+"""Documented bounds and choices as facts, each with its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.modelgen.moco.facts import Bounds, Origin
+
+# How far each source is trusted: declarations that the library itself checks, prose that a rule has read.
+CONFIDENCE = {"op definition": 1.0, "schema": 1.0, "error message": 0.95, "annotation": 0.9, "docstring": 0.8}
+_SIDES = {
+    "minimum": ("least", False),
+    "above": ("least", True),
+    "maximum": ("most", False),
+    "below": ("most", True),
+}
+
+
+def origin_of(constraint: Constraint) -> Origin:
+    """Where a constraint was read."""
+    return Origin(source=constraint.source, text=constraint.text, confidence=CONFIDENCE[constraint.source])  # type: ignore[arg-type]
+
+
+def bounds_of(constraints: Iterable[Constraint]) -> tuple[Bounds, ...]:
+    """The bounds of numbers among the constraints of one argument; both sides of one sentence are one of them."""
+    merged: dict[Origin, dict[str, float | bool]] = {}
+    for each in constraints:
+        if each.kind in _SIDES:
+            side, is_open = _SIDES[each.kind]
+            merged.setdefault(origin_of(each), {}).update({side: float(each.bounds[0]), f"open_{side}": is_open})
+    return tuple(Bounds(**sides, origin=origin) for origin, sides in merged.items())  # type: ignore[arg-type]
+
+
+def choices_of(constraints: Sequence[Constraint]) -> tuple[tuple[str, ...], Origin | None]:
+    """The texts that an argument may be, as expressions; `none` among them is None."""
+    for each in constraints:
+        if each.kind == "choices":
+            texts = tuple(dict.fromkeys("None" if text == "none" else repr(text) for text in map(str, each.bounds)))
+            return texts, origin_of(each)
+    return (), None

@@ -1,0 +1,199 @@
+"""Facts of an api out of its signature, its docstring, what is documented of its arguments, and recorded calls."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.errors import BuildError, CodecError
+from fuzz_core.ir.values import Invocation, Seq, Value
+from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Source
+from fuzz_core.modelgen.moco.knowledge.bounds import bounds_of, choices_of, origin_of
+from fuzz_core.modelgen.moco.knowledge.prose import Told, as_declared, definition_of, told
+from fuzz_core.modelgen.moco.knowledge.relations import kept, relations_of
+from fuzz_core.modelgen.moco.knowledge.seen import Seen, axis_of, functions_seen, kind_of, layers_seen
+from fuzz_core.modelgen.moco.knowledge.signature import Declared, declared
+from fuzz_core.modelgen.moco.knowledge.structures import structure_of
+
+MAX_SEEN, MAX_EXPRESSION = 12, 120
+# An activation has a batch and something in it.
+MIN_RANK = 2
+# It worked when it was recorded, on a build that may be another one.
+TRACE_CONFIDENCE = 0.8
+# Lengths that nobody has seen may be legal too.
+SEEN_CONFIDENCE = 0.5
+Spell = Callable[[Value], str]
+
+
+class Extractor(Protocol):
+    """Facts of an api from its documentation: of rules, of a model of language, of somebody else's file."""
+
+    def facts(self, api: Api, doc: str) -> Facts | None:
+        """What is known of the api; None where nothing is."""
+
+
+class Evidence(NamedTuple):
+    """What there is about one api. doc in `api.doc`; calls: recorded ones that work; spell: a value as source.
+
+    refusals: messages of exceptions that calls of it ended with.
+    """
+
+    api: Api
+    constraints: Sequence[Constraint] = ()
+    calls: Sequence[Invocation] = ()
+    spell: Spell = repr
+    refusals: Sequence[str] = ()
+
+
+def facts_of(evidence: Evidence) -> Facts:
+    """All that the evidence says, without any experiment."""
+    api = evidence.api
+    entries = told(api.doc)
+    signature = declared(api.definition, api.params) or as_declared(entries)
+    seen = seen_calls(evidence.api, evidence.calls)
+    parameters = [_parameter(each, entries, seen, evidence) for each in signature]
+    kind: Literal["class", "function"] = "class" if api.kind == "class" else "function"
+    if kind == "function" and parameters:
+        parameters[0] = parameters[0].model_copy(update={"dtype": "tensor", "structure": "tensor"})
+    example = best(seen, evidence.spell)
+    structure = structure_of(seen) if example is None and kind == "class" else None
+    made = spelled_all({} if structure is None else structure.arguments, evidence.spell)
+    return Facts(
+        api=api.name,
+        kind=kind,
+        definition=definition_of(api.doc),
+        parameters=tuple(parameters),
+        relations=kept(relations_of(_texts(evidence), parameters), seen, parameters),
+        ranks=tuple(sorted({len(each.inputs[0].shape) for each in seen if each.inputs})),
+        dtypes=_frequent(each.inputs[0].dtype for each in seen if each.inputs),
+        example=(made if example is None else spelled_all(example.arguments, evidence.spell)) or {},
+        inputs=() if example is None else tuple(each.shape for each in example.inputs),
+        takes=() if structure is None or made is None else structure.takes,
+        origin=Origin(source="trace", confidence=TRACE_CONFIDENCE) if any(each.inputs for each in seen) else None,
+    )
+
+
+def _texts(evidence: Evidence) -> Iterator[tuple[Source, str]]:
+    yield from (("error message", message) for message in evidence.refusals)
+    yield "docstring", evidence.api.doc
+
+
+def seen_calls(api: Api, calls: Iterable[Invocation]) -> list[Seen]:
+    """The recorded calls with named arguments."""
+    names = positional(api)
+    return list(layers_seen(calls, names) if api.kind == "class" else functions_seen(calls, names))
+
+
+def positional(api: Api) -> list[str]:
+    """The names of positional parameters, from the docstring where the signature has none."""
+    return (
+        [*api.params]
+        or [each.name for each in declared(api.definition) if each.positional]
+        or [each.name for each in told(api.doc)]
+    )
+
+
+def best(seen: Iterable[Seen], spell: Spell) -> Seen | None:
+    """The plainest call that works and can be written: fewest tensors, fewest parameters, smallest input."""
+    plain = [each for each in seen if each.plain and spelled_all(each.arguments, spell) is not None]
+    return min(plain, key=_plainness, default=None)
+
+
+def simplest(seen: Iterable[Seen]) -> list[Seen]:
+    """The plainest first, what was applied to something before what was only made; each choice of arguments once."""
+    listed = list(seen)
+    ordered = sorted((each for each in listed if each.inputs), key=_plainness)
+    ordered += sorted((each for each in listed if not each.inputs), key=lambda each: len(each.arguments))
+    found: dict[tuple[bool, tuple[tuple[str, Value], ...]], Seen] = {}
+    for each in ordered:
+        found.setdefault((bool(each.inputs), tuple(each.arguments.items())), each)
+    return list(found.values())
+
+
+def _plainness(seen: Seen) -> tuple[object, ...]:
+    first = seen.inputs[0]
+    tensors = sum(kind_of(value)[0] in ("tensor", "callable") for value in seen.arguments.values())
+    poor = 0 in first.shape or len(first.shape) < MIN_RANK
+    return (poor, len(seen.inputs), tensors, first.dtype != "float32", len(seen.arguments), sum(first.shape))
+
+
+def spelled_all(arguments: Mapping[str, Value], spell: Spell) -> dict[str, str] | None:
+    """Arguments as expressions, None where one of them has none."""
+    texts = {name: spelled(value, spell) for name, value in arguments.items()}
+    known = {name: text for name, text in texts.items() if text is not None}
+    return known if len(known) == len(texts) else None
+
+
+def spelled(value: Value, spell: Spell) -> str | None:
+    """A value as a short expression, None where it has none."""
+    try:
+        text = spell(value)
+    except (CodecError, BuildError):
+        return None
+    return text if len(text) <= MAX_EXPRESSION and "\n" not in text else None
+
+
+def _parameter(name: Declared, entries: Sequence[Told], seen: Sequence[Seen], evidence: Evidence) -> Parameter:
+    said = next((each for each in entries if each.name == name.name), Told(name.name))
+    values = [each.arguments[name.name] for each in seen if name.name in each.arguments]
+    own = [each for each in evidence.constraints if each.argument == name.name]
+    choices, origin = choices_of(own)
+    dtype, structure = _kind(name, said, values)
+    lengths, lengths_origin = _lengths(values, own)
+    return Parameter(
+        name=name.name,
+        dtype=dtype,
+        structure=structure,
+        shape=lengths,
+        shape_origin=lengths_origin,
+        default=name.default if name.default is not None else (None if name.required else said.default),
+        required=name.required,
+        positional=name.positional,
+        bounds=bounds_of(own),
+        choices=choices,
+        choices_origin=origin,
+        binds=axis_of(seen, name.name),
+        seen=_frequent(text for value in values if (text := spelled(value, evidence.spell)) is not None)[:MAX_SEEN],
+    )
+
+
+def _kind(name: Declared, said: Told, values: Sequence[Value]) -> tuple[str, str]:
+    """dtype and structure: of its default, of most values that were seen, or what is said of it."""
+    kinds = Counter(kind for value in values if (kind := kind_of(value)) != ("", ""))
+    common = kinds.most_common(1)[0][0] if kinds else ("", "")
+    default = _of_text(name.default)
+    dtype = default[0] or common[0] or said.dtype
+    if dtype == "int" and ("float", "") in kinds:
+        return "float", ""
+    return dtype, default[1] or common[1] or said.structure
+
+
+def _of_text(default: str | None) -> tuple[str, str]:
+    try:
+        value = ast.literal_eval(default) if default is not None else None
+    except (ValueError, SyntaxError):
+        return "", ""
+    if isinstance(value, tuple | list):
+        types = {type(item).__name__ for item in value}
+        return (types.pop() if len(types) == 1 else ""), type(value).__name__
+    if value is None or not isinstance(value, bool | int | float | str):
+        return "", ""
+    return type(value).__name__, "integer" if type(value) is int else ""
+
+
+def _lengths(values: Iterable[Value], constraints: Iterable[Constraint]) -> tuple[tuple[int, ...], Origin | None]:
+    """The lengths that are documented, else those that were seen."""
+    for each in constraints:
+        if each.kind == "lengths":
+            return tuple(sorted(map(int, each.bounds))), origin_of(each)
+    seen = {len(value.items) for value in values if isinstance(value, Seq) and value.kind in ("tuple", "list")}
+    return tuple(sorted(seen)), Origin(source="trace", confidence=SEEN_CONFIDENCE) if seen else None
+
+
+def _frequent(texts: Iterable[str]) -> tuple[str, ...]:
+    counts = Counter(texts)
+    return tuple(sorted(counts, key=lambda text: (-counts[text], text)))

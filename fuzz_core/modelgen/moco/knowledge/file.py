@@ -1,0 +1,114 @@
+"""Knowledge as YAML: one file for each build of a library, the same bytes for the same knowledge."""
+
+from __future__ import annotations
+
+import os
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import SafeRepresenter
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.facts import VERSION, Knowledge
+
+WIDTH = 4096
+# What may stand without quotes if YAML itself has nothing against it; the library leaves too much of the rest as it is.
+_PLAIN = re.compile(r"[\w'\"(\[{<*+./-][ -~]*")
+_REMEDY = "make it again: `nightfuzz moco knowledge`"
+
+
+def path_of(folder: Path, build: str) -> Path:
+    """Where the knowledge of a build is kept."""
+    return folder / f"{build}.yaml"
+
+
+def write(knowledge: Knowledge, path: Path) -> None:
+    """Writes the file whole or not at all. Raises UserError where the disk refuses."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(dumped(knowledge), encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UserError(f"{path} can't be written: {error.strerror}", "check that disk") from error
+
+
+def read(path: Path) -> Knowledge:
+    """Reads it back. Raises UserError where it is missing, unreadable, of another version or not valid."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UserError(f"there is no {path}", "`nightfuzz moco knowledge` makes it") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} can't be read: {error}", _REMEDY) from error
+    return loaded(text, str(path))
+
+
+def dumped(knowledge: Knowledge) -> str:
+    """The text of the file: apis by name, defaults left out."""
+    data: dict[str, Any] = knowledge.model_dump(mode="json", exclude_defaults=True)
+    data = {"version": knowledge.version, **data}
+    data["apis"] = dict(sorted(data.get("apis", {}).items()))
+    stream = StringIO()
+    _yaml().dump(_clean(data), stream)
+    return stream.getvalue()
+
+
+def loaded(text: str, where: str) -> Knowledge:
+    """Reads `dumped`'s form. Raises UserError, which names `where`."""
+    data = parsed(text, where)
+    version = data.get("version") if isinstance(data, dict) else None
+    if version != VERSION:
+        raise UserError(f"{where} is knowledge of version {version}, this program reads {VERSION}", _REMEDY)
+    try:
+        return Knowledge.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UserError(f"{where}: {place}: {first['msg']}", f"correct it there, or {_REMEDY}") from error
+
+
+def parsed(text: str, where: str) -> Any:
+    """YAML as plain data. Raises UserError with the place of what is none."""
+    try:
+        return _yaml().load(text)
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"{where} is no YAML: {error}", _REMEDY) from error
+
+
+class _Representer(SafeRepresenter):
+    """Text that is not plain ASCII is written in double quotes, with escapes."""
+
+    def text(self, data: str) -> ScalarNode:
+        """The node of a text."""
+        return self.represent_scalar("tag:yaml.org,2002:str", data, None if _PLAIN.fullmatch(data) else '"')
+
+
+_Representer.add_representer(str, _Representer.text)
+
+
+def _yaml() -> YAML:
+    made: Any = YAML(typ="safe", pure=True)
+    made.Representer = _Representer
+    made.default_flow_style = None
+    made.sort_base_mapping_type_on_output = False
+    made.width = WIDTH
+    made.allow_unicode = False
+    found: YAML = made
+    return found
+
+
+def _clean(data: Any) -> Any:
+    """Text from a worker may have lone surrogates, which no file can hold."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode()
+    if isinstance(data, dict):
+        return {_clean(key): _clean(value) for key, value in data.items()}
+    return [_clean(each) for each in data] if isinstance(data, list) else data

@@ -1,0 +1,76 @@
+"""Facts from several sources: what is known already stays, what no working call contradicts is added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fuzz_core.modelgen.moco.facts import Facts, Parameter
+from fuzz_core.modelgen.moco.knowledge.expressions import constants
+from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, seen_calls
+from fuzz_core.modelgen.moco.knowledge.relations import kept, literals
+from fuzz_core.modelgen.moco.knowledge.seen import Seen
+
+
+def enriched(facts: Facts, evidence: Evidence, extractors: Iterable[Extractor]) -> Facts:
+    """With what further extractors make of the same documentation."""
+    seen = seen_calls(evidence.api, evidence.calls)
+    for extractor in extractors:
+        more = extractor.facts(evidence.api, evidence.api.doc)
+        facts = facts if more is None else merged(facts, more, seen)
+    return facts
+
+
+def merged(facts: Facts, more: Facts, seen: Sequence[Seen] = ()) -> Facts:
+    """The parameters are those of `facts`; of `more` is taken what they lack."""
+    parameters = [_merged(each, more.parameter(each.name), seen) for each in facts.parameters]
+    known = {relation.expression for relation in facts.relations}
+    added = kept((each for each in more.relations if each.expression not in known), seen, facts.parameters)
+    names = {each.name for each in parameters}
+    update = {
+        "definition": facts.definition or more.definition,
+        "parameters": tuple(parameters),
+        "relations": (*facts.relations, *(each for each in added if names >= set(each.parameters))),
+        "ranks": facts.ranks or more.ranks,
+        "similar": facts.similar or more.similar,
+    }
+    return facts.model_copy(update=update)
+
+
+def _merged(own: Parameter, more: Parameter | None, seen: Sequence[Seen]) -> Parameter:
+    if more is None:
+        return own
+    update: dict[str, Any] = {name: getattr(own, name) or getattr(more, name) for name in ("dtype", "structure")}
+    if own.default is None and not own.required:
+        update["default"] = more.default
+    if not own.shape:
+        update |= {"shape": more.shape, "shape_origin": more.shape_origin}
+    values = _values(own, seen)
+    if not own.bounds and all(_inside(more, value) for value in values):
+        update["bounds"] = more.bounds
+    if not own.choices and not own.bounds and all(_among(more, value) for value in values):
+        update |= {"choices": more.choices, "choices_origin": more.choices_origin}
+    return own.model_copy(update=update)
+
+
+def _values(parameter: Parameter, seen: Iterable[Seen]) -> list[Any]:
+    """All that the parameter was in calls that work, its default too."""
+    default: Mapping[str, str] = {parameter.name: parameter.default} if parameter.default is not None else {}
+    given = [literals(each.arguments) for each in seen]
+    return [each[parameter.name] for each in (constants(default), *given) if parameter.name in each]
+
+
+def _inside(parameter: Parameter, value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return all(_inside(parameter, each) for each in value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return True
+    return all(
+        (each.least is None or value > each.least or (value == each.least and not each.open_least))
+        and (each.most is None or value < each.most or (value == each.most and not each.open_most))
+        for each in parameter.bounds
+    )
+
+
+def _among(parameter: Parameter, value: Any) -> bool:
+    return not parameter.choices or repr(value) in parameter.choices

@@ -1,0 +1,130 @@
+"""What recorded calls show of an api: named arguments and the tensors that it was applied to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
+
+# A size of a symbolic input that it leaves open.
+OPEN_SIZE = 2
+
+
+class Input(NamedTuple):
+    """A tensor that an api was applied to. symbolic: it stood for one, and sizes that it left open are OPEN_SIZE."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    symbolic: bool = False
+
+
+class Seen(NamedTuple):
+    """A recorded call that works. arguments: of the construction, or of a function without its input.
+
+    inputs: the tensors it was applied to, empty where it was only made; others: what else it was applied to.
+    """
+
+    arguments: Mapping[str, Value]
+    inputs: tuple[Input, ...] = ()
+    others: int = 0
+    call: Invocation | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it was applied to tensors and to nothing else, one of them at least of known sizes."""
+        return bool(self.inputs) and not self.others and not any(each.symbolic for each in self.inputs)
+
+
+def layers_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
+    """Constructions of a class, with what the instance was applied to where it was called."""
+    for call in calls:
+        arguments = _named(call.args, call.kwargs, params)
+        if arguments is None:
+            continue
+        then = call.then
+        if then is None or then.method != "__call__":
+            yield Seen(arguments, call=call)
+            continue
+        values = [*then.args, *(value for _, value in then.kwargs)]
+        inputs = tuple(each for each in map(as_input, values) if each is not None)
+        yield Seen(arguments, inputs, len(values) - len(inputs), call)
+
+
+def functions_seen(calls: Iterable[Invocation], params: Sequence[str]) -> Iterator[Seen]:
+    """Calls of a function whose first argument is a tensor."""
+    for call in calls:
+        arguments = _named(call.args, call.kwargs, params)
+        if not arguments or call.then is not None:
+            continue
+        first = params[0] if params and params[0] in arguments else next(iter(arguments))
+        found = as_input(arguments[first])
+        if found is not None:
+            rest = {name: value for name, value in arguments.items() if name != first}
+            yield Seen(rest, (found,), call=call)
+
+
+def as_input(value: Value) -> Input | None:
+    """A tensor, or what stands for one: an object that was made of a shape (and a dtype) alone."""
+    if isinstance(value, Tensor):
+        return Input(value.dtype, value.shape)
+    if not isinstance(value, Invocation) or value.then is not None:
+        return None
+    given = [*value.args, *(item for name, item in value.kwargs)]
+    shapes = [item for item in given if isinstance(item, Seq) and _sizes(item) is not None]
+    if len(shapes) != 1 or any(isinstance(item, Tensor | Invocation) for item in given):
+        return None
+    dtype = next((item.value for name, item in value.kwargs if name == "dtype" and isinstance(item, Prim)), None)
+    named = next((item.name for item in given if isinstance(item, Ref) and item.kind == "dtype"), "float32")
+    return Input(dtype if isinstance(dtype, str) else named, _sizes(shapes[0]) or (), True)
+
+
+def axis_of(seen: Iterable[Seen], name: str) -> int | None:
+    """The axis whose size a parameter was in every call that gave it, two sizes at least; negative from the last.
+
+    Ones count for nothing: so many axes have that size.
+    """
+    given = [
+        (each.inputs[0].shape, each.arguments.get(name)) for each in seen if each.inputs and name in each.arguments
+    ]
+    pairs = [(shape, value.value) for shape, value in given if isinstance(value, Prim) and value.type == "int"]
+    if len(pairs) < len(given) or len({size for _, size in pairs if size != 1}) < 2:
+        return None
+    least = min(len(shape) for shape, _ in pairs)
+    axes = (*range(least), *range(-least, 0))
+    found = [axis for axis in axes if all(shape[axis] == size for shape, size in pairs)]
+    return found[0] if found else None
+
+
+def _sizes(value: Seq) -> tuple[int, ...] | None:
+    found = []
+    for item in value.items:
+        if not isinstance(item, Prim) or item.type not in ("int", "none"):
+            return None
+        found.append(item.value if isinstance(item.value, int) else OPEN_SIZE)
+    return tuple(found) if found else None
+
+
+def _named(
+    args: Sequence[Value], kwargs: Iterable[tuple[str, Value]], params: Sequence[str]
+) -> dict[str, Value] | None:
+    """Arguments by name; None where there are more than have names."""
+    if len(args) > len(params):
+        return None
+    return {**dict(zip(params, args, strict=False)), **dict(kwargs)}
+
+
+def kind_of(value: Value) -> tuple[str, str]:
+    """(dtype, structure) of an argument, in the words of `facts.Parameter`."""
+    match value:
+        case Prim():
+            return (value.type if value.type != "none" else ""), ("integer" if value.type == "int" else "")
+        case Seq() if value.kind in ("tuple", "list"):
+            types = {kind_of(item)[0] for item in value.items}
+            return (types.pop() if len(types) == 1 else ""), value.kind
+        case Tensor():
+            return "tensor", "tensor"
+        case Ref():
+            return ("dtype" if value.kind == "dtype" else "callable" if value.kind == "name" else ""), ""
+    return ("callable" if fuzz_type(value).startswith("object<") else ""), ""

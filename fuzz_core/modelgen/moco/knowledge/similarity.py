@@ -1,0 +1,57 @@
+"""Functional similarity: (cosine of definitions + word correctness rate of parameters) / 2 (MoCo 2024, III-C)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+from fuzz_core.modelgen.moco.facts import Facts
+
+KEPT = 40
+# Rows of unit length, one for each text.
+Encoder = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+def with_similar(facts: Sequence[Facts], encoder: Encoder | None, kept: int = KEPT) -> list[Facts]:
+    """Each api with the `kept` most similar others of its kind above 0, of those that something is known to work of.
+
+    Without an encoder parameters alone count.
+    """
+    words = [words_of(each) for each in facts]
+    cosines = _cosines([each.definition for each in facts], encoder) if encoder is not None else None
+    works = [bool(each.inputs) for each in facts]
+    done = []
+    for row, each in enumerate(facts):
+        rates = np.array([correctness(words[row], other) for other in words])
+        scores = rates if cosines is None else (cosines[row] + rates) / 2
+        order = [
+            place
+            for place in np.argsort(-scores, kind="stable")
+            if works[place] and place != row and facts[place].kind == each.kind
+        ]
+        best = [place for place in order if scores[place] > 0][:kept]
+        done.append(each.model_copy(update={"similar": {facts[k].api: round(float(scores[k]), 4) for k in best}}))
+    return done
+
+
+def words_of(facts: Facts) -> tuple[str, ...]:
+    """A parameter list as words: dtypes, or the name where the dtype is unknown."""
+    return tuple(parameter.dtype or parameter.name for parameter in facts.parameters)
+
+
+def correctness(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
+    """The word correctness rate: the share of the reference's words that an alignment finds in the hypothesis."""
+    if not reference:
+        return 0.0 if hypothesis else 1.0
+    wrong = sum(edit.tag != "insert" for edit in Levenshtein.editops(reference, hypothesis))
+    return (len(reference) - wrong) / len(reference)
+
+
+def _cosines(texts: Sequence[str], encoder: Encoder) -> NDArray[np.float32]:
+    rows = encoder(texts)
+    cosines: NDArray[np.float32] = np.clip(rows @ rows.T, -1.0, 1.0)
+    known = np.array([bool(text) for text in texts])
+    return np.where(np.outer(known, known), cosines, np.float32(0.0))

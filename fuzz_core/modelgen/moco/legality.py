@@ -1,0 +1,114 @@
+"""Which values of a parameter are legal, as far as anything is known of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fuzz_core.modelgen.moco.constants import Opaque, meaning, same
+from fuzz_core.modelgen.moco.facts import Bounds, Origin, Parameter
+
+# What is said where users read it, or declared. What an error says the library checks already; a guess is no bound.
+DOCUMENTED = frozenset({"op definition", "schema", "annotation", "docstring"})
+SURE = 0.5
+
+
+def documented(origin: Origin | None) -> bool:
+    """Whether a fact is documented, so that a library that does not keep to it is wrong."""
+    return origin is not None and origin.source in DOCUMENTED and origin.confidence >= SURE
+
+
+def known(parameter: Parameter) -> list[Any]:
+    """Values that worked: the default, and what valid calls had."""
+    default = () if parameter.default is None else (parameter.default,)
+    return [meaning(source) for source in (*parameter.seen, *default)]
+
+
+def numbers(value: object) -> list[int | float]:
+    """The number that a value is, or those that a sequence has."""
+    if isinstance(value, bool):
+        return []
+    if isinstance(value, int | float):
+        return [value]
+    if isinstance(value, list | tuple):
+        return [number for item in value for number in numbers(item)]
+    return []
+
+
+def within(bounds: Bounds, number: float) -> bool:
+    """Whether a number keeps to bounds. NaN keeps to none."""
+    low, high = bounds.least, bounds.most
+    over = low is None or (number > low if bounds.open_least else number >= low)
+    under = high is None or (number < high if bounds.open_most else number <= high)
+    return over and under and not math.isnan(number)
+
+
+def chosen(parameter: Parameter, value: object) -> bool:
+    """Whether a value is among the choices."""
+    return any(same(value, meaning(choice)) for choice in parameter.choices)
+
+
+def legal(parameter: Parameter, value: object) -> bool:
+    """Whether nothing that is known of a parameter speaks against a value: bounds, choices, lengths and type.
+
+    What worked before is of the right type, whatever it is, and the default is legal.
+    """
+    if parameter.default is not None and same(value, meaning(parameter.default)):
+        return True
+    if not all(within(bounds, number) for bounds in parameter.bounds for number in numbers(value)):
+        return False
+    if parameter.choices and not numbers(value):
+        return chosen(parameter, value)
+    if isinstance(value, list | tuple) and parameter.shape and len(value) not in parameter.shape:
+        return False
+    return any(same(value, each) for each in known(parameter)) or fits(parameter, value)
+
+
+def fits(parameter: Parameter, value: object) -> bool:
+    """Whether a value is of the type that a parameter takes; where that is unknown, of one that it had."""
+    if isinstance(value, list | tuple):
+        return _takes_sequences(parameter) and bool(value) and all(_fits_one(parameter, item) for item in value)
+    return parameter.structure != "list" and _fits_one(parameter, value)
+
+
+def _takes_sequences(parameter: Parameter) -> bool:
+    return (
+        parameter.structure in ("tuple", "list")
+        or bool(parameter.shape)
+        or any(isinstance(each, list | tuple) for each in known(parameter))
+    )
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "str": (str,),
+    "dtype": (Opaque,),
+    "callable": (Opaque,),
+    "tensor": (),
+}
+
+
+def _fits_one(parameter: Parameter, value: object) -> bool:
+    kinds = _KINDS.get(parameter.dtype)
+    if kinds is None:
+        kinds = tuple({type(item) for each in known(parameter) for item in _items(each)})
+    return isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
+
+
+def _items(value: object) -> Iterator[object]:
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _items(item)
+    else:
+        yield value
+
+
+def whole(parameter: Parameter, values: Iterable[object] = ()) -> bool:
+    """Whether the numbers that a parameter takes are integers."""
+    if parameter.dtype in ("int", "float"):
+        return parameter.dtype == "int"
+    found = [number for value in (*values, *known(parameter)) for number in numbers(value)]
+    return all(isinstance(number, int) for number in found)

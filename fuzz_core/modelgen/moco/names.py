@@ -1,0 +1,184 @@
+"""How a program reaches the names of its library: by which path an api is written, and what a path stands for."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.modelgen.moco.constants import Opaque, meaning, parsed, written
+from fuzz_core.modelgen.moco.fitting import CLASS, definition
+from fuzz_core.modelgen.moco.program import Call, Program, assemble
+
+
+class Names:
+    """The modules of a library that a program has names for: `{"nn": "torch.nn"}`, by public path.
+
+    line: the import statement by which `root`, with which all public paths begin, is reached where it is not there.
+    constants: variables of the program that are one constant throughout, as source. fitting: the text that defines
+    `fitted`, the class that stands around layers which do not fit; both are empty where there is none.
+    """
+
+    def __init__(
+        self,
+        aliases: Mapping[str, str],
+        root: str,
+        line: str,
+        constants: Mapping[str, str] = {},
+        fitted: str = "",
+        fitting: str = "",
+    ) -> None:
+        self.aliases = dict(aliases)
+        self.root = root
+        self.line = line
+        self.constants = dict(constants)
+        self.fitted, self.fitting = fitted, fitting
+        self._resolved = lru_cache(maxsize=4096)(self._inserted)
+
+    @classmethod
+    def of(cls, program: Program) -> Names:
+        """Reads the imports of a program, and what its blocks show. Raises UserError for an unknown library."""
+        line = dialect_of(program.library).imports[0]
+        ((root, module),) = _imported(ast.parse(line))
+        text = assemble(program.template, {block.number: block.call for block in program.blocks})
+        tree = ast.parse(text)
+        aliases = dict(_public(_imported(tree), module, root))
+        for block in program.blocks:
+            aliases.update(_shown(block.call))
+        return cls(aliases, root, line, _constants(tree), *_fitting(program.library, text))
+
+    def beside(self, program: Program) -> frozenset[str]:
+        """What the program calls, or derives classes from, whatever blocks are in it, by public path."""
+        heads = {block.number: block.call for block in program.blocks if block.number in program.template.head}
+        said = _said(ast.parse(assemble(program.template, heads)))
+        return frozenset(path for each in said if (path := self.public(each)) is not None)
+
+    def spelled(self, api: str) -> str:
+        """The shortest path to an api; its public path where the program has no name for what it is in."""
+        found = [f"{alias}{api[len(path) :]}" for alias, path in self.aliases.items() if api.startswith(f"{path}.")]
+        return min(found, key=lambda path: (len(path), path), default=api)
+
+    def public(self, path: str) -> str | None:
+        """The public path that a dotted path of the program stands for; None where it is none of the library's."""
+        head, dot, rest = path.partition(".")
+        known = self.aliases.get(head, self.root if head == self.root else None)
+        return known and f"{known}{dot}{rest}"
+
+    def resolved(self, call: Call) -> Call:
+        """The call with constants in the place of the program's names for them."""
+        arguments = tuple(argument._replace(source=self._resolved(argument.source)) for argument in call.arguments)
+        return call._replace(arguments=arguments)
+
+    def _inserted(self, source: str) -> str:
+        if not any(name in source for name in self.constants):
+            return source
+        try:
+            # Parsed anew: what `parsed` gives is shared.
+            tree = _Inserted(self.constants).visit(ast.parse(source.strip(), mode="eval"))
+        except (SyntaxError, ValueError, RecursionError):
+            return source
+        return ast.unparse(tree)
+
+    def imports(self, calls: Iterable[Call]) -> str:
+        """The import lines and the class that these calls need and the program does not have; empty where none are."""
+        listed = list(calls)
+        used = self.root not in self.aliases and any(self.root in _heads(call) for call in listed)
+        fitting = self.fitting if any(call.fit is not None for call in listed) else ""
+        return (f"{self.line}\n" if used else "") + fitting
+
+
+def _fitting(library: str, text: str) -> tuple[str, str]:
+    """The name of the class that makes layers fit, which the program has for nothing else, and its definition."""
+    own = definition(library)
+    name = CLASS
+    while name in text:
+        name += "_"
+    return (name, f"{own.replace(CLASS, name)}\n\n") if own else ("", "")
+
+
+def _imported(tree: ast.Module) -> list[tuple[str, str]]:
+    """Names that import statements bind, with what is imported."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(each.asname or each.name.split(".")[0], each.name) for each in node.names]
+            # `import torch.nn` binds `torch`.
+            found += [(each.name.split(".")[0], each.name.split(".")[0]) for each in node.names if not each.asname]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [(each.asname or each.name, f"{node.module}.{each.name}") for each in node.names]
+    return list(dict(found).items())
+
+
+def _public(imported: Iterable[tuple[str, str]], module: str, root: str) -> Iterator[tuple[str, str]]:
+    for name, path in imported:
+        head, dot, rest = path.partition(".")
+        if head == module:
+            yield name, f"{root}{dot}{rest}"
+
+
+def _said(tree: ast.Module) -> Iterator[str]:
+    """What a program calls and derives its classes from, as far as it has a dotted path."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name() | ast.Attribute() as each):
+                yield ast.unparse(each)
+            case ast.ClassDef(bases=bases):
+                yield from map(ast.unparse, bases)
+
+
+def _constants(tree: ast.Module) -> dict[str, str]:
+    """Variables of the module that are bound once in the whole program, to a constant."""
+    bound = Counter(
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    bound.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
+    found = {}
+    for target, value in _assigned(tree):
+        if isinstance(target, ast.Name) and bound[target.id] == 1:
+            constant = meaning(ast.unparse(value))
+            if not isinstance(constant, Opaque):
+                found[target.id] = written(constant)
+    return found
+
+
+def _is_read(node: ast.Name | ast.arg) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+
+
+def _assigned(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield node.target, node.value
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            assert isinstance(node, ast.Assign)
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                yield from zip(target.elts, node.value.elts, strict=False)
+            else:
+                yield target, node.value
+
+
+class _Inserted(ast.NodeTransformer):
+    """Puts constants where their names are."""
+
+    def __init__(self, constants: Mapping[str, str]) -> None:
+        self.constants = constants
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        source = self.constants.get(node.id)
+        return node if source is None else parsed(source)
+
+
+def _shown(call: Call) -> Mapping[str, str]:
+    """What a call shows of its path: `layers.Dense` for `tf.keras.layers.Dense` says what `layers` is."""
+    head, dot, rest = call.spelled.partition(".")
+    return {head: call.api[: -len(rest) - 1]} if dot and call.api.endswith(f".{rest}") else {}
+
+
+def _heads(call: Call) -> set[str]:
+    try:
+        tree = parsed(call.written)
+    except ValueError:
+        return {call.spelled.split(".")[0]}
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -1,0 +1,42 @@
+"""What a program of TensorFlow defines where a layer takes something else than arrives; all but this line."""
+
+import tensorflow as tf
+
+
+class Fitted(tf.keras.layers.Layer):
+    """A layer whose inputs, of other shapes, are made of the activation alone; its first result is added to that."""
+
+    def __init__(self, layer, *inputs):
+        super().__init__()
+        self.layer = layer
+        self.kinds = inputs
+
+    def build(self, shape):
+        with tf.init_scope():
+            self.layer(*[self.made(tf.zeros([1]), each) for each in self.kinds])
+
+    def call(self, x, *others, training=None, **settings):
+        found = self.layer(*[self.made(x, each) for each in self.kinds])
+        while isinstance(found, (list, tuple)):
+            found = found[0]
+        if found.dtype == tf.string:
+            found = tf.strings.length(found)
+        return x + self.resized(tf.cast(found, x.dtype), tf.shape(x))
+
+    def made(self, x, kind):
+        """Numbers from 0 to 1 of a shape and a dtype; of integers 0 and 1, 0 first, and these as text."""
+        if isinstance(kind, list):
+            return [self.made(x, each) for each in kind]
+        shape, dtype = kind
+        numbers = self.resized(tf.sigmoid(tf.cast(x, "float32")), shape)
+        if tf.as_dtype(dtype).is_floating:
+            return tf.cast(numbers, dtype)
+        whole = tf.cast(numbers > tf.reshape(numbers, [-1])[0], "int32")
+        return tf.strings.as_string(whole) if dtype == "string" else tf.cast(whole, dtype)
+
+    def resized(self, x, shape):
+        """Its elements in order, from the first one again where they are not enough."""
+        shape = tf.convert_to_tensor(shape, "int32")
+        size = tf.reduce_prod(shape)
+        flat = tf.reshape(x, [-1])
+        return tf.reshape(tf.tile(flat, [size // tf.size(flat) + 1])[:size], shape)

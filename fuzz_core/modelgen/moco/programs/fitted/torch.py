@@ -1,0 +1,35 @@
+"""What a program of PyTorch defines where a layer takes something else than arrives; all but this line."""
+
+import math
+
+import torch
+
+
+class Fitted(torch.nn.Module):
+    """A layer whose inputs, of other shapes, are made of the activation alone; its first result is added to that."""
+
+    def __init__(self, layer, *inputs):
+        super().__init__()
+        self.layer = layer
+        self.inputs = inputs
+
+    def forward(self, x, *others, **settings):
+        found = self.layer(*[self.made(x, each) for each in self.inputs])
+        while isinstance(found, (list, tuple)):
+            found = found[0]
+        return x + self.resized(found, x.shape).to(x.dtype)
+
+    def made(self, x, kind):
+        """Numbers from 0 to 1 of a shape and a dtype, float32 for the default one; of integers 0 and 1, 0 first."""
+        if isinstance(kind, list):
+            return [self.made(x, each) for each in kind]
+        shape, dtype = kind[0], getattr(torch, kind[1])
+        numbers = self.resized(torch.sigmoid(x.to(torch.get_default_dtype())), shape)
+        if dtype == torch.float32:
+            return numbers
+        return numbers.to(dtype) if dtype.is_floating_point else (numbers > numbers.flatten()[0]).to(dtype)
+
+    def resized(self, x, shape):
+        """Its elements in order, from the first one again where they are not enough."""
+        size = math.prod(shape)
+        return x.flatten().repeat(size // x.numel() + 1)[:size].reshape(shape)

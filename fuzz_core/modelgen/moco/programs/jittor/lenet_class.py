@@ -1,0 +1,68 @@
+"""LeNet on images of the shape of MNIST's, 1 x 28 x 28: convolutions and averages, then three dense layers."""
+
+import jittor as jt
+from jittor import nn
+
+TRAINING, TESTING, BATCH, CLASSES = 100, 20, 100, 10
+
+
+class LeNet(nn.Module):
+    """Two convolutional stages and a classifier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 6, kernel_size=5, padding=2)
+        self.act1 = nn.Tanh()
+        self.pool1 = nn.Pool(2, stride=2, op="mean")
+        self.conv2 = nn.Conv2d(6, 16, kernel_size=5)
+        self.pool2 = nn.MaxPool2d(kernel_size=2)
+        self.dense1 = nn.Linear(400, 120)
+        self.act3 = nn.ReLU()
+        self.dense2 = nn.Linear(120, 84)
+        self.act4 = nn.Sigmoid()
+        self.head = nn.Linear(84, CLASSES)
+
+    def execute(self, x: jt.Var) -> jt.Var:
+        x = self.conv1(x)
+        x = self.act1(x)
+        x = self.pool1(x)
+        x = self.conv2(x)
+        x = nn.relu(x)
+        x = self.pool2(x)
+        x = jt.flatten(x, 1)
+        x = self.dense1(x)
+        x = self.act3(x)
+        x = self.dense2(x)
+        x = self.act4(x)
+        x = jt.flatten(x, 1)
+        return self.head(x)
+
+
+def train(model: nn.Module, images: jt.Var, labels: jt.Var) -> None:
+    """One epoch in batches."""
+    criterion = nn.CrossEntropyLoss()
+    optimizer = jt.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    model.train()
+    for start in range(0, TRAINING, BATCH):
+        loss = criterion(model(images[start : start + BATCH]), labels[start : start + BATCH])
+        optimizer.step(loss)
+
+
+def evaluate(model: nn.Module, images: jt.Var, labels: jt.Var) -> float:
+    """The loss on images that were not trained with."""
+    model.eval()
+    with jt.no_grad():
+        return nn.cross_entropy_loss(model(images), labels).item()
+
+
+def main() -> None:
+    jt.set_global_seed(0)
+    images = jt.rand(TRAINING + TESTING, 1, 28, 28)
+    labels = jt.randint(0, CLASSES, (TRAINING + TESTING,))
+    model = LeNet()
+    train(model, images[:TRAINING], labels[:TRAINING])
+    print("loss", evaluate(model, images[TRAINING:], labels[TRAINING:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Equivalence classes of nodes, and which of each go on (MoCo 2024, section III-D)."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
+from fuzz_core.modelgen.moco.facts import Facts, Parameter
+from fuzz_core.modelgen.moco.legality import numbers, within
+from fuzz_core.modelgen.moco.nodes import OK, REPLACED, Node
+from fuzz_core.modelgen.moco.operators import Mutant
+
+T = TypeVar("T")
+
+
+def equivalence(mutant: Mutant, facts: Facts | None) -> str:
+    """The class of a mutant: of AR its api, else its api, the parameter and the class of the new value."""
+    if mutant.operator == REPLACED or not mutant.parameter:
+        return f"{mutant.operator} {mutant.call.api}"
+    parameter = facts.parameter(mutant.parameter) if facts is not None else None
+    named = value_class(parameter, meaning(mutant.new)) if parameter is not None else mutant.new
+    return f"{mutant.operator} {mutant.call.api} {mutant.parameter} {named}"
+
+
+def value_class(parameter: Parameter, value: object) -> str:
+    """`inside`, `at` or `outside` for numbers, of a sequence the outermost; else the value, or `other` for names."""
+    found = [_side(parameter, number) for number in numbers(value)]
+    if found:
+        return max(found, key=("inside", "at", "outside").index)
+    if isinstance(value, Opaque) and value.source not in parameter.choices:
+        return "other"
+    return written(value)[:80]
+
+
+def _side(parameter: Parameter, number: float) -> str:
+    if not all(within(bounds, number) for bounds in parameter.bounds):
+        return "outside"
+    # The integer next to a bound that is out is as near as one can be to it.
+    integer = isinstance(number, int)
+    ends = [
+        end + (step if is_open and integer else 0)
+        for bounds in parameter.bounds
+        for end, is_open, step in ((bounds.least, bounds.open_least, 1), (bounds.most, bounds.open_most, -1))
+        if end is not None and math.isfinite(end)
+    ]
+    return "at" if number in ends else "inside"
+
+
+def survivors(level: Iterable[Node], rng: Rng, keep: float = 0.5, widest: int = 0) -> set[int]:
+    """The numbers of the nodes that get children: this share of each class of those that worked, at least one of each.
+
+    Negative nodes and failures are leaves. widest: how many there may be at most, of all classes in turn; 0 for all.
+    """
+    classes: dict[str, list[int]] = defaultdict(list)
+    for node in level:
+        if node.positive and node.state == OK:
+            classes[node.equivalence].append(node.number)
+    kept = [
+        sample(numbers_, max(1, math.floor(len(numbers_) * keep + 0.5)), rng) for _, numbers_ in sorted(classes.items())
+    ]
+    if widest:
+        kept = [_in_turn(sample(kept, len(kept), rng))[:widest]]
+    return {number for each in kept for number in each}
+
+
+def sample(items: Sequence[T], count: int, rng: Rng) -> list[T]:
+    """So many of the items, in random order."""
+    left = list(items)
+    return [left.pop(rng.below(len(left))) for _ in range(count)]
+
+
+def _in_turn(classes: Sequence[Sequence[int]]) -> list[int]:
+    longest = max(map(len, classes), default=0)
+    return [each[place] for place in range(longest) for each in classes if place < len(each)]

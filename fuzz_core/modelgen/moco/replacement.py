@@ -1,0 +1,102 @@
+"""The call of another api in a block's place: its parameters are taken over by name, or by position and dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.moco.adaptation import bound, mended
+from fuzz_core.modelgen.moco.calls import given, parameters
+from fuzz_core.modelgen.moco.candidates import some
+from fuzz_core.modelgen.moco.constants import meaning
+from fuzz_core.modelgen.moco.facts import Facts
+from fuzz_core.modelgen.moco.fitting import fit_of, kinds
+from fuzz_core.modelgen.moco.guessing import guessed_arguments, guessed_inputs
+from fuzz_core.modelgen.moco.legality import legal
+from fuzz_core.modelgen.moco.nodes import Arrival
+from fuzz_core.modelgen.moco.program import INPUT, Argument, Call, Fit
+
+
+def replacement(call: Call, own: Facts, facts: Facts, arrival: Arrival | None) -> Call | None:
+    """The call of another api, spelled by its public name; None where a parameter that it requires has no legal value.
+
+    Bound parameters are set to what arrives. Where relations cannot be kept, it is called as it was seen to work.
+    """
+    fixed = bound(facts, arrival.shape) if arrival is not None else {}
+    return _first(call, facts, fixed, (_taken_over(call, own, facts), {}))
+
+
+def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng, failed: int = 0) -> Call | None:
+    """Like `replacement`, of a layer that gets inputs as it was seen to work: with arguments as then, or with as many
+    of the block's as it can have. What was not seen to work, or on large inputs alone, is guessed.
+
+    fitted: the program's name for the class that makes the inputs. failed: how often that did not work so far.
+    """
+    fit = fit_of(facts, fitted, rng)
+    # What is recorded alone need not work here.
+    if fit is None or (failed and not facts.inputs and rng.chance(0.5)):
+        guess = _first(call, facts, {}, [guessed_arguments(facts)])
+        return guess and guess._replace(fit=Fit(fitted, guessed_inputs(facts, rng, failed)))
+    taken = [{**facts.example, **_taken_over(call, own, facts)}] if rng.chance(0.5) else []
+    first = next(shape for text in fit.inputs for shape, _ in kinds(meaning(text)))
+    made = _first(call, facts, bound(facts, first), (*taken, facts.example))
+    return made and made._replace(fit=fit)
+
+
+def _first(call: Call, facts: Facts, fixed: Mapping[str, str], offers: Iterable[Mapping[str, str]]) -> Call | None:
+    """With the first of the offered arguments that are legal together."""
+    for offered in offers:
+        chosen = _chosen(facts, offered, fixed)
+        made = None if chosen is None else _written(call, facts, chosen)
+        done = None if made is None else mended(made, facts)
+        if done is not None:
+            return done
+    return None
+
+
+def _taken_over(call: Call, own: Facts, facts: Facts) -> dict[str, str]:
+    """Arguments that the new api takes as they are: under the same name, or at the same position and of one dtype."""
+    before = [parameter for parameter in parameters(own) if parameter.positional]
+    after = [parameter for parameter in parameters(facts) if parameter.positional]
+    arguments = {name: call.arguments[place] for name, place in given(call, own).items()}
+    found = {name: argument.source for name, argument in arguments.items()}
+    for old, new in zip(before, after, strict=False):
+        argument = arguments.get(old.name)
+        alike = old.dtype == new.dtype != "" and facts.parameter(old.name) is None
+        if argument is not None and not argument.name and alike:
+            found.setdefault(new.name, argument.source)
+    return {p.name: found[p.name] for p in parameters(facts) if p.name in found and legal(p, meaning(found[p.name]))}
+
+
+def _chosen(facts: Facts, offered: Mapping[str, str], fixed: Mapping[str, str]) -> dict[str, str] | None:
+    """An expression for each parameter that has one; None where one that is required has none."""
+    chosen = {}
+    for parameter in parameters(facts):
+        source = fixed.get(parameter.name) or offered.get(parameter.name)
+        # What it worked without is not required, whatever is declared: `*args`.
+        if source is None and parameter.required and (parameter.name in facts.example or not facts.inputs):
+            source = facts.example.get(parameter.name) or some(parameter)
+            if source is None:
+                return None
+        if source is not None:
+            chosen[parameter.name] = source
+    return {**_alternatives(facts, chosen), **chosen}
+
+
+def _alternatives(facts: Facts, chosen: dict[str, str]) -> dict[str, str]:
+    """Of parameters that may be None often one has to be given: those that were where it worked, unless one is now."""
+    optional = [parameter.name for parameter in parameters(facts) if parameter.default == "None"]
+    if any(name in chosen for name in optional):
+        return {}
+    return {name: facts.example[name] for name in optional if name in facts.example}
+
+
+def _written(call: Call, facts: Facts, chosen: dict[str, str]) -> Call:
+    """Required parameters by position as far as there is no gap, the others by keyword."""
+    arguments = [Argument("", INPUT)] if call.applied else []
+    gap = False
+    for parameter in parameters(facts):
+        gap = gap or not (parameter.required and parameter.positional and parameter.name in chosen)
+        if parameter.name in chosen:
+            arguments.append(Argument(parameter.name if gap else "", chosen[parameter.name]))
+    return Call(facts.api, facts.api, tuple(arguments), call.applied)

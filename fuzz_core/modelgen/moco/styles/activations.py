@@ -1,0 +1,161 @@
+"""Which expressions of a program are activations: what layers get and give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import libcst as cst
+
+from fuzz_core.modelgen.moco.styles.layers import is_input
+from fuzz_core.modelgen.moco.styles.world import Class, World
+
+# Methods and functions that say something of an activation and give none.
+_QUESTIONS = frozenset(
+    (
+        "size",
+        "dim",
+        "ndimension",
+        "numel",
+        "nelement",
+        "item",
+        "tolist",
+        "stride",
+        "shape",
+        "rank",
+        "get_shape",
+        "numpy",
+    )
+)
+# Builtin functions whose result is made of what they get.
+_HANDING_ON = frozenset(("sum", "list", "tuple", "zip", "reversed", "enumerate", "iter", "next", "abs", "sorted"))
+# What a function calls that trains instead of computing.
+_TRAINING = frozenset(("backward", "step", "zero_grad", "apply_gradients", "gradient", "fit", "minimize", "compile"))
+
+
+Path = frozenset[cst.CSTNode]
+
+
+class Value(NamedTuple):
+    """What an activation is made of. root: what it is without any layer, as a number; path: the calls of layers, and of
+    what is made of layers, that it may have passed through; sure: those that it always has.
+    """
+
+    root: int
+    path: Path = frozenset()
+    sure: Path = frozenset()
+
+
+class Several(NamedTuple):
+    """A list of activations. fixed: so many of the first parts are always there; of the others there may be any number,
+    as of what a loop adds."""
+
+    parts: tuple[Value, ...]
+    fixed: int
+
+
+@dataclass
+class Frame:
+    """A function while it is walked.
+
+    owner: the class whose method it is. model: it belongs to a model, whatever it does. computes: it gives what it
+    computes and trains nothing. group: the model that its layers belong to, -1 where there is none yet. active:
+    variables that hold activations; alien: those that hold what a whole model gave; layered: those that hold a layer
+    of a sequence, with the sequence. values: what variables are made of; returned: what it gives is made of.
+    """
+
+    method: cst.FunctionDef | None = None
+    owner: Class | None = None
+    model: bool = False
+    group: int = -1
+    computes: bool = False
+    active: set[str] = field(default_factory=set)
+    alien: set[str] = field(default_factory=set)
+    layered: dict[str, cst.BaseExpression] = field(default_factory=dict)
+    values: dict[str, Value | Several] = field(default_factory=dict)
+    returned: list[Value] = field(default_factory=list)
+
+
+class Activations:
+    """Tells activations from everything else. results: calls of layers and models, which give activations."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.results: set[cst.Call] = set()
+
+    def active(self, node: cst.CSTNode, frame: Frame) -> bool:
+        """Whether an expression is an activation (or a collection of some)."""
+        match node:
+            case cst.Name():
+                return node.value in frame.active
+            case cst.Call():
+                return self._given_by(node, frame)
+            case cst.Attribute() | cst.Lambda():
+                return False
+            case cst.Subscript():
+                return self.active(node.value, frame)
+        return any(self.active(child, frame) for child in self._world.source.children(node))
+
+    def _given_by(self, call: cst.Call, frame: Frame) -> bool:
+        if call in self.results or is_input(self._world.apis.of(call.func)):
+            return True
+        if isinstance(call.func, cst.Attribute):
+            if is_question(call.func.attr.value):
+                return False
+            if self.active(call.func.value, frame):
+                return True
+        if isinstance(call.func, cst.Name) and self._world.builtin(call.func) and call.func.value not in _HANDING_ON:
+            return False
+        if not (frame.model or frame.computes) and self._is_unknown(call.func):
+            return False
+        return any(self.active(each.value, frame) for each in call.args)
+
+    def alien(self, node: cst.CSTNode, frame: Frame) -> bool:
+        """Whether this comes out of a whole model, in a function that is no model itself."""
+        if frame.model or frame.computes or isinstance(node, cst.Attribute):
+            return False
+        if isinstance(node, cst.Name):
+            return node.value in frame.alien
+        if isinstance(node, cst.Call) and self._is_unknown(node.func) and not self.active(node, frame):
+            return True
+        return any(self.alien(child, frame) for child in self._world.source.children(node))
+
+    def _is_unknown(self, function: cst.CSTNode) -> bool:
+        """Whether a called name is neither a function of the program nor an api: it may be a model."""
+        if not isinstance(function, cst.Name) or self._world.local_function(function) is not None:
+            return False
+        return not self._world.builtin(function) and not self._world.apis.of(function)
+
+    def assign(self, target: cst.CSTNode, value: cst.BaseExpression, frame: Frame, added: bool = False) -> None:
+        """Notes what variables hold from here on. added: besides what they have held."""
+        names = {each.value for each in self._world.source.nodes(target) if isinstance(each, cst.Name)}
+        for variables, holds in ((frame.active, self.active), (frame.alien, self.alien)):
+            if holds(value, frame):
+                variables |= names
+            elif not added:
+                variables -= names
+
+    def computes(self, function: cst.FunctionDef) -> bool:
+        """Whether a function gives what it computes and trains nothing."""
+        gives = False
+        for node in self._world.source.nodes(function.body):
+            if isinstance(node, cst.Return) and node.value is not None:
+                gives = True
+            elif isinstance(node, cst.Attribute) and node.attr.value in _TRAINING:
+                return False
+        return gives
+
+
+def is_question(name: str) -> bool:
+    """Whether something of this name tells of an activation instead of giving one."""
+    return name in _QUESTIONS or name.startswith("is_") or name.endswith("_like")
+
+
+def is_collection(node: cst.CSTNode) -> bool:
+    """Whether this is several values at once."""
+    return isinstance(node, (cst.List, cst.Tuple, cst.Set, cst.Dict, cst.BaseComp))
+
+
+def may_be_tensor(node: cst.CSTNode) -> bool:
+    """Whether an expression of unknown origin may be what a layer computes with."""
+    return isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.BinaryOperation))

@@ -1,0 +1,155 @@
+"""Where a program makes one activation of several, as a shortcut is added and branches are put side by side.
+
+While the layers of all branches but one are absent, that is a value with itself: then it is the value alone instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+import libcst as cst
+
+from fuzz_core.modelgen.moco.program import Slot
+from fuzz_core.modelgen.moco.styles.activations import Frame, Path, Several, Value
+from fuzz_core.modelgen.moco.styles.apis import Apis
+from fuzz_core.modelgen.moco.styles.cuts import Cut
+from fuzz_core.modelgen.moco.styles.layers import last_word
+from fuzz_core.modelgen.moco.styles.source import Source, Span
+from fuzz_core.modelgen.moco.styles.values import Layers, Values, joined
+
+
+class Branch(NamedTuple):
+    """What is joined. own: the layers that no other one has passed through, too; sure: whether it always has."""
+
+    own: Layers
+    sure: bool
+
+
+class Join(NamedTuple):
+    """An expression, or a `+=`, that joins branches.
+
+    operands: the expressions of the branches, or the one of the list of them. fixed: so many of the first branches are
+    always there. spare: where none is, the variable that holds what they are without their own layers.
+    """
+
+    node: cst.CSTNode
+    operands: tuple[cst.BaseExpression, ...]
+    branches: tuple[Branch, ...]
+    fixed: int
+    spare: str
+
+    @property
+    def counted(self) -> Layers:
+        """The layers of those branches of which there may be any number."""
+        return Layers().union(*(branch.own for branch in self.branches[self.fixed :]))
+
+
+class Joins:
+    """Finds the joins of a program. found: by their nodes."""
+
+    def __init__(self, values: Values) -> None:
+        self.found: dict[cst.CSTNode, Join] = {}
+        self._values = values
+
+    def note(self, node: cst.CSTNode, frame: Frame) -> bool:
+        """Notes an expression if it is a join of what is the same without layers; returns whether it is."""
+        several = self._values.brought(node, frame)
+        if several is None or joined(several.parts) is None:
+            return False
+        spare, common = "", Path.intersection(*(part.path for part in several.parts))
+        if not several.fixed:
+            held = self._spare(several, common, frame)
+            if held is None:
+                return False
+            spare, common = held
+        branches = tuple(
+            Branch(self._values.layers(part.path - common), bool(part.sure - common)) for part in several.parts
+        )
+        if any(branch.own for branch in branches):
+            operands = tuple(self._values.operands(node, frame))
+            self.found[node] = Join(node, operands, branches, several.fixed, spare)
+        return node in self.found
+
+    def again(self, node: cst.CSTNode, frame: Frame) -> None:
+        """Notes a join of a list once more, behind the loop that fills it."""
+        operands = self._values.operands(node, frame)
+        if len(operands) == 1 and isinstance(operands[0], cst.Name):
+            self.note(node, frame)
+
+    def _spare(self, several: Several, common: Path, frame: Frame) -> tuple[str, Path] | None:
+        """The variable that holds what all branches of a list begin with, the latest one."""
+        held = {name: self._values.named(name) for name in frame.active} | frame.values
+        same = [
+            (name, value.path)
+            for name, value in sorted(held.items())
+            if isinstance(value, Value) and value.root == several.parts[0].root and value.path <= common
+        ]
+        return max(same, key=lambda each: len(each[1]), default=None)
+
+
+class Seams:
+    """Cuts joins. numbers: those of the blocks, by the calls that make them; joins of other layers stay as they are."""
+
+    def __init__(self, source: Source, apis: Apis, numbers: Mapping[cst.Call, int]) -> None:
+        self._source = source
+        self._apis = apis
+        self._numbers = numbers
+
+    def cuts(self, join: Join) -> list[Cut]:
+        """The cuts for a join: it stands while a block of a branch is inserted other than the one computed first."""
+        if any(call not in self._numbers for branch in join.branches for call in branch.own):
+            return []
+        first = -1 if join.spare else min(range(join.fixed), key=lambda place: self._rank(join.branches[place], place))
+        others = [branch.own for place, branch in enumerate(join.branches) if place != first]
+        blocks = sorted({self._numbers[call] for own in others for call in own})
+        pieces = self._pieces(join, max(first, 0)) if blocks else []
+        slot = Slot(blocks[0], "", "", called=False, joins=tuple(blocks)) if blocks else None
+        return [self._cut(slot, *piece) for piece in pieces] if slot is not None else []
+
+    def _rank(self, branch: Branch, place: int) -> tuple[bool, bool, int, int]:
+        """A shortcut without layers is what is left, or else the branch that is computed first."""
+        first = min((self._numbers[call] for call in branch.own), default=-1)
+        return bool(branch.own), branch.sure, first, place
+
+    def _cut(self, slot: Slot, span: Span, absent: str, size: int = 0) -> Cut:
+        return Cut(span, slot._replace(before=self._source.text[slice(*span)], absent=absent), size)
+
+    def _pieces(self, join: Join, first: int) -> list[tuple[Span, str, int]]:
+        """The places that change, with what stands there while the join is absent."""
+        node = join.node
+        match node:
+            case cst.BinaryOperation():
+                whole = self._source.span(node)
+                return self._chosen(join, whole, first)
+            case cst.AugAssign():
+                start, end = self._source.span(node.target).end, self._source.whole(node.value).end
+                opening = f" = ({self._source.said(node.target)}, "
+                return [
+                    (Span(start, self._source.whole(node.value).start), opening, 0),
+                    (Span(end, end), f")[{first}]", end - start),
+                ]
+            case cst.Call() if len(join.operands) > 1:
+                return self._chosen(join, self._source.span(node), first)
+            case cst.Call():
+                return self._listed(join, node, first)
+        return []
+
+    def _chosen(self, join: Join, whole: Span, first: int) -> list[tuple[Span, str, int]]:
+        """All operands are computed, and one is taken: `(x, skip)[0]`."""
+        spans = [self._source.whole(each) for each in join.operands]
+        size = whole.end - whole.start
+        between = [(Span(one.end, other.start), ", ", 0) for one, other in pairwise(spans)]
+        opening, closing = Span(whole.start, spans[0].start), Span(spans[-1].end, whole.end)
+        return [(opening, "(", -size), *between, (closing, f")[{first}]", size)]
+
+    def _listed(self, join: Join, call: cst.Call, first: int) -> list[tuple[Span, str, int]]:
+        """Of a list one is taken; what stacks activations takes a list of one, for the sake of the new axis."""
+        inner, whole = self._source.whole(join.operands[0]), self._source.span(call)
+        opening, closing = ("[*", f", {join.spare}]") if join.spare else ("", "")
+        if last_word(self._apis.of(call.func)) == "stack":
+            one = [(Span(inner.start, inner.start), opening, 0)] if opening else []
+            return [*one, (Span(inner.end, inner.end), f"{closing}[{first}:{first + 1}]", 0)]
+        opening, closing = (opening, closing) if join.spare else ("(", ")")
+        return [(Span(whole.start, inner.start), opening, 0), (Span(inner.end, whole.end), f"{closing}[{first}]", 0)]

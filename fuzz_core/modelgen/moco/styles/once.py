@@ -1,0 +1,53 @@
+"""Which layers a model uses in one place alone, each time that it computes."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from fuzz_core.modelgen.moco.styles.flow import Walk
+from fuzz_core.modelgen.moco.styles.layers import Layer
+from fuzz_core.modelgen.moco.styles.world import World
+
+_TURNED = (cst.For, cst.While, cst.BaseComp, cst.CompFor)
+
+
+class Once:
+    """Answers for one program, where that can be seen: no is the answer to what cannot."""
+
+    def __init__(self, world: World, walk: Walk) -> None:
+        self._world = world
+        self._walk = walk
+
+    def of(self, layer: Layer) -> bool:
+        """Whether a layer is used in one place, of one object, in a function that is called in one place."""
+        calls = [call for call, through in self._walk.through.items() if layer.call in through.layers]
+        inner = [call for call in calls if call not in self._walk.begun]
+        homes = [self._home(call) for call in inner]
+        used = bool(calls) and len(set(homes)) == len(homes)
+        return used and len(layer.makers) < 2 and all(map(self._is_single, (layer.call, *inner)))
+
+    def _home(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The function in which a node is."""
+        outer = self._world.source.ancestors(node)
+        return next((each for each in outer if isinstance(each, cst.FunctionDef)), None)
+
+    def _is_single(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is computed once where its model is."""
+        for outer in self._world.source.ancestors(node):
+            if isinstance(outer, _TURNED):
+                return False
+            if isinstance(outer, cst.ClassDef):
+                return self._is_made_once(outer)
+            if isinstance(outer, cst.FunctionDef) and self._walk.helped[outer] > 1:
+                return False
+        return True
+
+    def _is_made_once(self, owner: cst.ClassDef) -> bool:
+        """Whether a class is named in one place outside of itself, which is in no loop."""
+        source = self._world.source
+        outside = [
+            [*source.ancestors(name)]
+            for name in self._world.names[owner.name.value]
+            if source.loads(name) and owner not in source.ancestors(name)
+        ]
+        return len(outside) == 1 and not any(isinstance(each, _TURNED) for each in outside[0])

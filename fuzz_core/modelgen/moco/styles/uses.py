@@ -1,0 +1,92 @@
+"""Where layers get activations, and where functions of the library are applied to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import libcst as cst
+
+from fuzz_core.modelgen.moco.styles.activations import Activations, Frame, is_collection, is_question, may_be_tensor
+from fuzz_core.modelgen.moco.styles.holding import Holding
+from fuzz_core.modelgen.moco.styles.joins import Joins
+from fuzz_core.modelgen.moco.styles.layers import Kind, Layer, Use, last_word
+from fuzz_core.modelgen.moco.styles.values import Layers, Through, Values
+from fuzz_core.modelgen.moco.styles.world import World, own_attribute
+
+
+class Uses:
+    """Notes them. layers: by the call that makes each. group: the model that a function works on."""
+
+    def __init__(
+        self, world: World, activations: Activations, values: Values, joins: Joins, group: Callable[[Frame], int]
+    ) -> None:
+        self.layers: dict[cst.Call, Layer] = {}
+        self._source = world.source
+        self._holding = Holding(world)
+        self._activations = activations
+        self._values = values
+        self._joins = joins
+        self._group = group
+
+    def layer(self, call: cst.Call, made: cst.Call, api: str, frame: Frame, makers: Collection[cst.Call]) -> None:
+        """A call of a layer. made: the call that makes it; makers: those of the program's function that does."""
+        activation = self._activation(call, frame)
+        if activation is None:
+            self._gathers(call, frame)
+            return
+        self._activations.results.add(call)
+        self._values.through[call] = Through(activation.value, Layers((made,)))
+        kind: Kind = "inline" if made is call.func else "held"
+        layer = self.layers.setdefault(made, Layer(made, api, kind, self._group(frame)))
+        layer.holder = None if kind == "inline" else call.func
+        layer.uses.append(Use(call, activation))
+        layer.makers |= set(makers)
+
+    def _activation(self, call: cst.Call, frame: Frame) -> cst.Arg | None:
+        """The argument of a layer that is its activation."""
+        if any(each.star for each in call.args):
+            return None
+        active = [each for each in call.args if self._activations.active(each.value, frame)]
+        found = [each for each in active if not is_collection(each.value)]
+        positional = [each for each in call.args if each.keyword is None]
+        if not frame.model:
+            aliens = any(self._activations.alien(each.value, frame) for each in positional)
+            if aliens or (len(positional) > 1 and any(each not in found for each in positional)):
+                return None
+        if not active and len(positional) == 1 and may_be_tensor(positional[0].value):
+            found = [positional[0]]
+        return next((each for each in found if not self._is_list(each, frame)), None)
+
+    def _is_list(self, argument: cst.Arg, frame: Frame) -> bool:
+        """Whether an argument is a variable that holds a list of activations."""
+        several = self._values.several(argument.value, frame) if isinstance(argument.value, cst.Name) else None
+        return several is not None and bool(several.parts)
+
+    def function(self, call: cst.Call, api: str, frame: Frame) -> None:
+        """A call of a function of the library, which may make one activation of another, or of several."""
+        if is_question(last_word(api)):
+            return
+        found = [each for each in call.args if self._activations.active(each.value, frame)]
+        single = len(found) == 1 and not is_collection(found[0].value) and not self._is_list(found[0], frame)
+        single = single and (found[0].keyword is not None or found[0] is call.args[0])
+        if single and not any(each.star or (each not in found and self._is_weighty(each, frame)) for each in call.args):
+            self.layers[call] = Layer(call, api, "applied", frame.group, uses=[Use(call, found[0])])
+            self._values.through[call] = Through(found[0].value, Layers((call,)))
+        else:
+            self._gathers(call, frame)
+
+    def _gathers(self, call: cst.Call, frame: Frame) -> None:
+        """A layer or a function of the library that may make one activation of several."""
+        if not any(each.star for each in call.args):
+            self._values.gathering.add(call)
+            if self._joins.note(call, frame):
+                self._activations.results.add(call)
+
+    def _is_weighty(self, argument: cst.Arg, frame: Frame) -> bool:
+        """Whether an argument is made from what the model keeps other than plain settings: weights, layers."""
+        settings = (cst.Name, cst.BaseNumber, cst.BaseString, cst.Tuple)
+        return any(
+            own_attribute(node, frame.method) and not isinstance(self._holding.of(node, frame), settings)
+            for node in self._source.nodes(argument.value)
+            if isinstance(node, cst.Attribute) and node.attr.value != "training"
+        )

@@ -1,0 +1,61 @@
+"""Shorter programs that still reproduce: statements go, the largest first, until none can."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from fuzz_core.ir.values import TestCase
+
+
+def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
+    """The test case with a program that no single statement can be taken out of; the text is else as it was.
+
+    `reproduces` executes a candidate; `deadline` says when to stop with the best so far.
+    """
+    best, tried = test, {test.program}
+    found = True
+    while found:
+        found = False
+        for program in _shorter(best.program):
+            if deadline():
+                return best
+            candidate = best._replace(program=program)
+            if program not in tried and reproduces(candidate):
+                best, found = candidate, True
+                break
+            tried.add(program)
+    return best
+
+
+def _shorter(program: str) -> Iterator[str]:
+    """The program without each of its statements in turn: those of most lines first, of these the last ones.
+
+    A body that would be empty gets `pass`.
+    """
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    lines = program.splitlines(keepends=True)
+    bodies = [body for node in ast.walk(tree) for body in _bodies(node)]
+    every = [(statement, len(body) == 1 and body is not tree.body) for body in bodies for statement in body]
+    for statement, alone in sorted(
+        every, key=lambda each: (_first(each[0]) - (each[0].end_lineno or 0), -_first(each[0]))
+    ):
+        first, last = _first(statement), statement.end_lineno or 0
+        instead = [" " * statement.col_offset + "pass\n"] if alone else []
+        if not (alone and isinstance(statement, ast.Pass)):
+            yield "".join([*lines[: first - 1], *instead, *lines[last:]]).lstrip("\n")
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        body = getattr(node, name, None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+            yield body
+
+
+def _first(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])

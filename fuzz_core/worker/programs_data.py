@@ -1,0 +1,151 @@
+"""Data that a program makes before it does anything else: made once, and as good as new for each program."""
+
+from __future__ import annotations
+import __future__
+
+import builtins
+import copy
+import linecache
+import os
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.models import Models
+from fuzz_core.worker.programs_raised import PROGRAM
+
+# What nobody needs a copy of, or can have one of.
+_SHARED = (ModuleType, type, FunctionType, BuiltinFunctionType)
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+class Data:
+    """What the first part of programs leaves in their module. Raises what that part raises.
+
+    reusable: whether `renew` puts everything back: the objects that it made, by copies, and the random streams.
+    """
+
+    def __init__(self, models: Models, prefix: str, names: Mapping[str, Any]) -> None:
+        self.module = ModuleType("__main__")
+        vars(self.module).update(names, __file__=PROGRAM, __builtins__=builtins)
+        self.lines = prefix.count("\n")
+        code = _compiled(prefix)
+        self.flags = code.co_flags & _FUTURE
+        with standing(self.module):
+            exec(code, vars(self.module))
+        self.again = _streams(models)
+        self.switches = switches()
+        kept = {name: value for name, value in vars(self.module).items() if name not in names}
+        self.shared = {name: value for name, value in kept.items() if isinstance(value, _SHARED)}
+        self.own = {name: value for name, value in kept.items() if name not in self.shared}
+        self.reusable = self.again is not None and self._is_copied()
+
+    def _is_copied(self) -> bool:
+        """Whether all of it can be copied; the program after which that is asked has copies as well."""
+        try:
+            self._copy()
+        except Exception:  # noqa: BLE001 - what foreign objects raise when they are copied is theirs to choose
+            return False
+        return True
+
+    def _copy(self) -> None:
+        own = copy.deepcopy(self.own, {id(each): each for each in self.shared.values()})
+        vars(self.module).clear()
+        vars(self.module).update(self.shared, **own)
+
+    def renew(self) -> None:
+        """The module, the switches and the random streams as the prefix left them. Only where it is reusable."""
+        assert self.again is not None
+        self._copy()
+        put(self.switches)
+        self.again()
+
+    def run(self, rest: str, names: Mapping[str, Any]) -> None:
+        """Executes what comes after the prefix. Raises what that raises."""
+        code = _compiled(rest, self.lines, self.flags)
+        vars(self.module).update(names)
+        with standing(self.module):
+            exec(code, vars(self.module))
+
+
+def reset(adapter: Adapter, seed: int) -> None:
+    """All random streams from the seed."""
+    random.seed(seed)
+    np.random.seed(seed & 0xFFFFFFFF)
+    adapter.reset(seed)
+
+
+def _compiled(source: str, lines: int = 0, flags: int = 0) -> CodeType:
+    code: CodeType = compile("\n" * lines + source, PROGRAM, "exec", flags, dont_inherit=True)
+    return code
+
+
+def _streams(models: Models) -> Callable[[], None] | None:
+    """Puts all random streams back to where they are now; None where the library's cannot be."""
+    python, arrays, library = random.getstate(), np.random.get_state(), models.streams()
+    if library is None:
+        return None
+
+    def again() -> None:
+        random.setstate(python)
+        np.random.set_state(arrays)
+        library()
+
+    return again
+
+
+class Switches(NamedTuple):
+    """What the interpreter and numpy do for everybody."""
+
+    recursion: int
+    folder: str
+    environment: dict[str, str]
+    warned: list[Any]
+    numbers: Mapping[str, Any]
+
+
+def switches() -> Switches:
+    """As they are now."""
+    folder = ""
+    with suppress(OSError):
+        # A program may have removed it.
+        folder = os.getcwd()  # noqa: PTH109 - for each program
+    return Switches(sys.getrecursionlimit(), folder, dict(os.environ), list(warnings.filters), np.geterr())
+
+
+def put(wanted: Switches) -> None:
+    """Puts them back to where they were."""
+    sys.setrecursionlimit(wanted.recursion)
+    with suppress(OSError):
+        os.chdir(wanted.folder)
+    if os.environ != wanted.environment:
+        os.environ.clear()
+        os.environ.update(wanted.environment)
+    if warnings.filters != wanted.warned:
+        # It also forgets what has been warned of.
+        warnings.resetwarnings()
+        warnings.filters[:] = wanted.warned  # type: ignore[index]
+    np.seterr(**wanted.numbers)
+
+
+@contextmanager
+def standing(module: ModuleType) -> Iterator[None]:
+    """Within it, a module stands for the program that the interpreter was started with."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
+
+
+def shown(source: str) -> None:
+    """Has the lines of a program found, by those who ask for the source of what it defines."""
+    linecache.cache[PROGRAM] = (len(source), None, source.splitlines(keepends=True), PROGRAM)

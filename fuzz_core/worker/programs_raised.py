@@ -1,0 +1,167 @@
+"""Where an exception of a program arose, and whether somebody meant to raise it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import sys
+import sysconfig
+import tokenize
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple
+
+from fuzz_core.worker.programs_ran import MOST_FRAMES, OWN
+from fuzz_core.worker.programs_watching import kind_of
+
+# The file that a program is, for itself and for its tracebacks.
+PROGRAM = "program.py"
+# Python asks these when an expression needs what is not there: that they say so is no more thought of than without.
+_LOOKED_UP = ("__getattr__", "__getattribute__", "__missing__")
+_OURS = str(Path(__file__).parent.parent)
+_STANDARD, *_INSTALLED_IN = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+_INSTALLED = tuple(_INSTALLED_IN)
+# A recursion without an end is the library's own where so many frames of it are the last ones: as many again may be
+# native, and the program may have fewer of them allowed.
+_DEEP = sys.getrecursionlimit() // 4
+
+
+class Raised(NamedTuple):
+    """See `Ran`. disturbed: it has passed code of an earlier program, which is left in the library."""
+
+    line: int
+    how: str
+    frames: tuple[str, ...]
+    disturbed: bool = False
+
+
+class _Point(NamedTuple):
+    frame: FrameType
+    line: int
+    instruction: int
+
+
+def raised(error: BaseException) -> Raised:
+    """What the traceback of an exception says, which begins in the program."""
+    points = [point for point in _points(error.__traceback__) if not _file(point).startswith(_OURS)]
+    if isinstance(error, SyntaxError) and not points:
+        return Raised(error.lineno or 0, OWN, ())
+    own = [point for point in points if _file(point) == PROGRAM]
+    library = [point for point in points if _file(point) != PROGRAM]
+    frames = tuple(f"{p.frame.f_code.co_name} ({_file(p)}:{p.line})" for p in library[-MOST_FRAMES:])
+    disturbed = any(point.frame.f_globals is not own[0].frame.f_globals for point in own)
+    return Raised(own[-1].line if own else 0, _how(error, points) if points else "", frames[::-1], disturbed)
+
+
+def _points(trace: TracebackType | None) -> Iterator[_Point]:
+    while trace is not None:
+        yield _Point(trace.tb_frame, trace.tb_lineno, trace.tb_lasti)
+        trace = trace.tb_next
+
+
+def _file(point: _Point) -> str:
+    return point.frame.f_code.co_filename
+
+
+def _how(error: BaseException, points: list[_Point]) -> str:
+    """What the last frame was at that is the library's or the program's; empty where its source is not at hand."""
+    own = [number for number, point in enumerate(points) if not _is_pythons(point)]
+    if not own:
+        return ""
+    if isinstance(error, RecursionError) and any(_file(point) == PROGRAM for point in points[-_DEEP:]):
+        return OWN
+    last = points[own[-1]]
+    found = list(_around(last))
+    # The innermost one: a statement that is but an expression stands where that does.
+    at = next((node for node in reversed(found) if _span(node) == _executed(last)), None)
+    if _file(last) != PROGRAM and last.frame.f_globals.get("__file__") == PROGRAM:
+        # Text that it has evaluated.
+        return OWN
+    if _file(last) == PROGRAM:
+        return "call" if isinstance(at, ast.expr) and _is_native(error, at, last.frame) else OWN
+    if not found:
+        return ""
+    if own[-1] < len(points) - 1:
+        return "expression"
+    if _is_meant(error, at, [node for node in found if isinstance(node, ast.stmt)]):
+        return "assert" if isinstance(error, AssertionError) else "raise"
+    return "call" if at is not None and _is_native(error, at, last.frame) else "expression"
+
+
+def _is_pythons(point: _Point) -> bool:
+    """Whether a frame says what an expression's value would: the standard library's, and what looks attributes up."""
+    file = _file(point)
+    is_standard = file.startswith(_STANDARD) and not file.startswith(_INSTALLED)
+    return point.frame.f_code.co_name in _LOOKED_UP or is_standard or file.startswith("<frozen ")
+
+
+def _is_meant(error: BaseException, at: Any, statements: list[ast.stmt]) -> bool:
+    """Whether a statement is there to raise this, rather than that its own expressions fail."""
+    innermost = max(statements, key=lambda node: (node.lineno, node.col_offset))
+    if isinstance(innermost, ast.Assert):
+        return isinstance(error, AssertionError)
+    return isinstance(innermost, ast.Raise) and (at is None or at is innermost)
+
+
+def _around(point: _Point) -> Iterator[Any]:
+    """All statements and expressions at a line; none where there is no source."""
+    lines, first = linecache.getlines(_file(point)), point.frame.f_code.co_firstlineno
+    try:
+        block = lines if point.frame.f_code.co_name.startswith("<") else inspect.getblock(lines[first - 1 :])
+        is_indented = block is not lines and "".join(block)[:1].isspace()
+        tree = ast.parse(("if 1:\n" if is_indented else "") + "".join(block))
+    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):
+        return
+    shift = 0 if block is lines else first - 1
+    for node in ast.walk(ast.increment_lineno(tree, shift - bool(is_indented))):
+        if isinstance(node, ast.stmt | ast.expr) and node.lineno <= point.line <= (node.end_lineno or 0):
+            yield node
+
+
+def _executed(point: _Point) -> tuple[int | None, ...]:
+    """Where in the source the instruction stands: its line and the one it ends in, and the columns."""
+    return next(islice(point.frame.f_code.co_positions(), point.instruction // 2, None), ())
+
+
+def _span(node: Any) -> tuple[int | None, ...]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _is_native(error: BaseException, node: Any, frame: FrameType) -> bool:
+    """Whether it is the library's native code that refuses: a function of its own, or what its tensors do."""
+    if isinstance(error, AttributeError | NameError):
+        return False
+    if isinstance(node, ast.Call) and _is_foreign(node.func, frame):
+        return True
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    # What Python's own operators raise is more precise than this, or it is from a module.
+    is_own = type(error).__module__ == "builtins" and type(error) is not RuntimeError
+    return not is_own or any(kind_of(_looked_up(part, frame)) is not None for part in parts)
+
+
+def _is_foreign(function: ast.expr, frame: FrameType) -> bool:
+    """Whether it is none of Python's own functions, and none in Python: of that there would be a frame."""
+    called = _looked_up(function, frame)
+    if called is None:
+        return True
+    home = getattr(called, "__module__", None) or type(getattr(called, "__self__", None)).__module__
+    is_written = hasattr(called, "__code__") or isinstance(called, type) or inspect.ismethod(called)
+    return not is_written and str(home).partition(".")[0] not in sys.stdlib_module_names
+
+
+def _looked_up(expression: ast.expr, frame: FrameType) -> Any:
+    """The object of a dotted name in a frame; attributes are only read where that runs no code."""
+    match expression:
+        case ast.Name(id=name):
+            for names in (frame.f_locals, frame.f_globals, vars(builtins)):
+                if name in names:
+                    return names[name]
+        case ast.Attribute(value=owner, attr=name):
+            with suppress(AttributeError):
+                return object.__getattribute__(_looked_up(owner, frame), "__dict__").get(name)
+    return None

@@ -1,0 +1,142 @@
+"""One model program, while it runs."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import re
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.worker.programs_checks import Scales, compared, gradients
+from fuzz_core.worker.programs_data import Data, put, reset, standing, switches
+from fuzz_core.worker.programs_raised import Raised, raised
+from fuzz_core.worker.programs_ran import ELSEWHERE, MOST_LOSSES, Asked, Ran
+from fuzz_core.worker.programs_watching import Place, Watch
+
+if TYPE_CHECKING:
+    from fuzz_core.worker.programs import Programs
+
+# The names of a watched program, see `modelgen.moco.program`.
+MADE, SEEN = "__made__", "__seen__"
+SAID_CHARACTERS = 1 << 16
+LOSS = re.compile(r"^loss:?[ \t]+(\S+)[ \t]*$", re.MULTILINE)
+
+
+class Run:
+    """One program."""
+
+    def __init__(self, programs: Programs, asked: Asked) -> None:
+        self.programs = programs
+        self.asked = asked
+        settle = programs.adapter.finish if asked.settled else None
+        models, deep = programs.models, asked.compared or asked.doubled
+        self.scales = Scales(models)
+        self.watch = Watch(
+            programs.note,
+            settle,
+            asked.compared,
+            models.passing,
+            models.layer if deep else None,
+            self.scales if deep else None,
+        )
+        self.said = Said()
+        self.names = {MADE: self.watch.made, SEEN: self.watch.seen, "print": self.said.print}
+        self.made: Data | None = None
+        self.reused = False
+        self.place: Place | None = None
+        self.where = Raised(0, "", ())
+
+    def outcome(self) -> Outcome:
+        """Executes it; whatever it raises is an outcome."""
+        clock = self.programs.clock
+        began, before = clock(), switches()
+        try:
+            try:
+                self._execute()
+            finally:
+                put(before)
+            return Outcome("ok", seconds=clock() - began)
+        except BuildError as error:
+            return Outcome("skipped", "BuildError", str(error))
+        except BaseException as error:  # noqa: BLE001 - what a program raises, even KeyboardInterrupt, is an outcome
+            seconds = clock() - began
+            self.place = self.watch.place_of(error) or self.watch.named(error) or Place(-1, ELSEWHERE)
+            where = raised(error)
+            outcome = self.programs.failure(error, seconds)
+            # Whoever ends the interpreter, or runs out of memory, has not raised anything by mistake.
+            self.where = where if outcome.kind == "exception" else where._replace(how="")
+            return outcome
+
+    def _execute(self) -> None:
+        programs, asked = self.programs, self.asked
+        doubles = programs.models.doubles() if asked.doubled else nullcontext()
+        if doubles is None:
+            raise BuildError("no double precision to be switched on in this library")
+        found = programs.remembered(asked)
+        if found is None:
+            reset(programs.adapter, asked.seed)
+        with programs.models.program(), doubles:
+            self.made = found or Data(programs.models, asked.source[: asked.data], self.names)
+            self.reused = found is not None
+            if self.made.reusable:
+                programs.remember(asked, self.made)
+                self.made.renew()
+            self.made.run(asked.source[asked.data :], self.names)
+            # What a library has only promised belongs to the program.
+            programs.adapter.finish(None)
+
+    def told(self, outcome: Outcome) -> Ran:
+        """The outcome, with what was seen meanwhile, and what is to be seen now that the classes are as they were."""
+        number, phase = self.place or (-1, "")
+        watch, where, programs = self.watch, self.where, self.programs
+        watch.restore()
+        ran = Ran(outcome, where.line, None if number < 0 else number, phase, where.how, where.frames)
+        ran = ran._replace(saw=watch.saw, passed=watch.passed, losses=self.said.losses(), reused=self.reused)
+        ran = ran._replace(disturbed=where.disturbed)
+        if outcome.kind != "ok" or self.made is None:
+            return ran
+        trained = gradients(programs.models, watch.layers.values())
+        with standing(self.made.module):
+            # What is in half precision anywhere is not what the default tolerance is for.
+            compiled = None if self.scales.half else compared(programs.adapter, programs.models, watch.last)
+            # What is not the same each time says nothing of what it depends on.
+            same = watch.last is not None and compiled is not None
+            untrained = programs.models.untrained(*watch.last) if watch.last is not None and same else ()
+        return ran._replace(
+            gradients=trained, compiled=compiled, untrained=untrained, scales=self.scales.told, burst=self.scales.burst
+        )
+
+    def close(self) -> None:
+        """Forgets what the program has made."""
+        self.watch.close()
+        if self.made is not None:
+            vars(self.made.module).clear()
+
+
+class Said(io.TextIOBase):
+    """What a program prints; its first 65,536 characters."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        """See `io`."""
+        self.text += text[: SAID_CHARACTERS - len(self.text)]
+        return len(text)
+
+    def print(self, *values: Any, file: Any = None, **how: Any) -> None:
+        """The program's `print`."""
+        builtins.print(*values, file=self if file is None else file, **how)
+
+    def losses(self) -> tuple[float, ...]:
+        """The numbers that stand alone on a line after the word."""
+        found = []
+        for text in LOSS.findall(self.text)[:MOST_LOSSES]:
+            try:
+                found.append(float(text))
+            except ValueError:
+                continue
+        return tuple(found)

@@ -1,0 +1,259 @@
+"""What the blocks of a watched program take and give, and which of them is being made or used.
+
+A layer is watched by the class that says what calling it means: that class's `__call__` is another one while the
+program runs. The layer itself stays what it is, so that its repr, its pickles, what its library knows of its class and
+checks of its type stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, NamedTuple
+
+from fuzz_core.adapters.models import Models
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_RANK, USE, Kind, Saw
+
+# How far into lists and mappings a first tensor is looked for.
+DEPTH, PARTS = 3, 16
+
+# A node of a graph, as errors that arise while the graph runs name it: `{{node sequential/conv2d/Relu}}`.
+_NODE = re.compile(r"\bnode \W?([\w./-]{1,500})")
+_AGAIN = re.compile(r"_\d+$")
+
+Settle = Callable[[Any], None] | None
+
+
+_PLAIN = Models()
+
+
+class Place(NamedTuple):
+    """A block, and whether it is made or used."""
+
+    number: int
+    phase: str
+
+
+class Used(NamedTuple):
+    """A use of something that is no block, and has layers in it: a model, and what it was called with."""
+
+    model: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class Watch:
+    """Watches one program; `note` is told of each place that is entered, and of the one returned to (None: none).
+
+    settle: has a result computed that its library has only promised, so that an error arises in the block it is of.
+    models: whether to remember the last use of a model. passing: makes a layer that gives what it gets and tells of it.
+    layer: the class of all layers, where those that are no blocks are to be noticed too. weigh: gets them (None for
+    what is not the library's own alone), what they take and what they give.
+    """
+
+    def __init__(
+        self,
+        note: Callable[[Place | None], None],
+        settle: Settle = None,
+        models: bool = False,
+        passing: Callable[[Callable[[Any], object]], Any] = _PLAIN.passing,
+        layer: type | None = None,
+        weigh: Callable[[Any, Any, Any], object] | None = None,
+    ) -> None:
+        self.note = note
+        self.passing = passing
+        self.settle = settle
+        self.models = models
+        self.weigh = weigh
+        self.uses = 0
+        self.last: Used | None = None
+        self.places: list[Place] = []
+        self.saw: dict[int, Saw] = {}
+        self.passed: dict[int, Kind | None] = {}
+        self.layers: dict[int, tuple[int, Any]] = {}
+        self.replaced: dict[type, Any] = {}
+        self.failed: tuple[BaseException, Place] | None = None
+        if layer is not None:
+            self._watch_class(layer)
+
+    def made(self, number: int, target: Any) -> Callable[..., Any]:
+        """What to call instead of a class, whose instance is watched from then on, or of a function."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not isinstance(target, type):
+                return self._used(number, target, args, kwargs)
+            layer = self._within(Place(number, MAKE), target, args, kwargs)
+            self._watch(number, layer)
+            return layer
+
+        return call
+
+    def seen(self, number: int, *value: Any) -> Any:
+        """Notes what arrives first at a block that is absent, and gives it back; without a value, a layer that does."""
+        if not value:
+            return self.passing(functools.partial(self.seen, number))
+        if not is_known(self.passed.get(number)):
+            self.passed[number] = first_kind(value[0])
+        return value[0]
+
+    def place_of(self, error: BaseException) -> Place | None:
+        """The innermost block that an exception has left, whatever it was turned into on its way."""
+        if self.failed is None:
+            return None
+        noted, place = self.failed
+        chain: BaseException | None = error
+        for _ in range(100):
+            if chain is noted:
+                return place
+            chain = None if chain is None else chain.__cause__ or chain.__context__
+        return None
+
+    def named(self, error: BaseException) -> Place | None:
+        """The layer that a graph's error gives the name of, where it says in which of its nodes it arose.
+
+        A graph may number names once more: where two layers could be meant, none is.
+        """
+        try:
+            found = _NODE.search(str(error))
+        except Exception:  # noqa: BLE001 - an exception that cannot be printed names nothing
+            return None
+        parts = found[1].split("/")[:-1] if found else []
+        phase = ELSEWHERE if "gradient_tape" in parts else USE
+        names = {number: getattr(layer, "name", "") for number, layer in self.layers.values()}
+        known = {*parts, *(_AGAIN.sub("", part) for part in parts)}
+        meant = [number for number, name in names.items() if isinstance(name, str) and name in known]
+        return Place(meant[0], phase) if len(meant) == 1 else None
+
+    def restore(self) -> None:
+        """Puts the classes back as they were."""
+        for owner, original in self.replaced.items():
+            type.__setattr__(owner, "__call__", original)
+        self.replaced.clear()
+
+    def close(self) -> None:
+        """Forgets all layers."""
+        self.restore()
+        self.layers.clear()
+        self.failed = self.last = None
+
+    def _watch(self, number: int, layer: Any) -> None:
+        self.layers[id(layer)] = (number, layer)
+        self._watch_class(type(layer))
+
+    def _watch_class(self, cls: type) -> None:
+        owner = next((base for base in cls.__mro__ if "__call__" in vars(base)), None)
+        if owner is None or owner in self.replaced:
+            return
+        original = vars(owner)["__call__"]
+        try:
+            type.__setattr__(owner, "__call__", self._watched(original))
+        except TypeError:
+            # A class that is not written in Python: its calls go unseen.
+            return
+        self.replaced[owner] = original
+
+    def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        layers, places = self.layers, self.places
+
+        @functools.wraps(original)
+        def call(this: Any, *args: Any, **kwargs: Any) -> Any:
+            found = layers.get(id(this))
+            if found is None and self.models and not places:
+                return self._model(original, Used(this, args, kwargs))
+            # Its class may call that of its base, which is watched as well.
+            if found is None or (places and places[-1] == (found[0], USE)):
+                return self._inside(original, this, args, kwargs)
+            return self._used(found[0], functools.partial(original, this), args, kwargs)
+
+        return call
+
+    def _inside(self, original: Callable[..., Any], this: Any, args: Any, kwargs: Any) -> Any:
+        self.uses += 1
+        before = self.uses
+        found = original(this, *args, **kwargs)
+        if self.weigh is not None:
+            # What has other layers in it, or is the program's, is what the program makes of the library's.
+            own = self.uses > before or type(this).__module__ == "__main__"
+            self.weigh(None if own else this, (*args, *kwargs.values()), found)
+        return found
+
+    def _model(self, original: Callable[..., Any], used: Used) -> Any:
+        before, self.models = self.uses, False
+        try:
+            found = original(used.model, *used.args, **used.kwargs)
+        finally:
+            # Only the outermost one counts.
+            self.models = True
+        if self.uses > before:
+            self.last = used
+        return found
+
+    def _used(self, number: int, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        self.uses += 1
+        before = self.saw.get(number)
+        took = None if before and is_known(before.took) else first_kind((args, kwargs))
+        try:
+            found = self._within(Place(number, USE), call, args, kwargs)
+        except BaseException:
+            # What did not fit is what arrived now, whatever earlier uses took.
+            self.saw[number] = Saw(first_kind((args, kwargs)), None, is_alone((*args, *kwargs.values())))
+            raise
+        if before is None or is_known(took):
+            self.saw[number] = Saw(took, given(found))
+        return found
+
+    def _within(self, place: Place, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        self.places.append(place)
+        self.note(place)
+        try:
+            found = call(*args, **kwargs)
+            if self.settle is not None:
+                self.settle(found)
+            return found
+        except BaseException as error:
+            if self.place_of(error) is None:
+                self.failed = error, place
+            raise
+        finally:
+            self.places.pop()
+            self.note(self.places[-1] if self.places else None)
+
+
+def is_known(kind: Kind | None) -> bool:
+    """Whether all dimensions are known."""
+    return kind is not None and None not in kind.shape
+
+
+def kind_of(value: Any) -> Kind | None:
+    """Shape and dtype of a tensor of whatever library; None for anything else."""
+    try:
+        shape, dtype = value.shape, value.dtype
+        # Twice the public name: `torch.float32`, `<dtype: 'float32'>`, `float32`.
+        name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+        sizes = tuple(None if size is None or size < 0 else int(size) for size in shape)
+    except Exception:  # noqa: BLE001 - a property of foreign code may raise anything: then it is no tensor
+        return None
+    return Kind(sizes, name) if isinstance(name, str) and len(sizes) < MOST_RANK else None
+
+
+def first_kind(value: Any, depth: int = DEPTH) -> Kind | None:
+    """That of the first tensor in a value or in its parts."""
+    found = kind_of(value)
+    if found is not None or depth == 0 or not isinstance(value, list | tuple | dict):
+        return found
+    parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
+    return next((kind for part in islice(parts, PARTS) if (kind := first_kind(part, depth - 1)) is not None), None)
+
+
+def is_alone(values: tuple[Any, ...]) -> bool:
+    """Whether there is one tensor among the values, and none in the parts of the others."""
+    holding = [value for value in values if first_kind(value) is not None]
+    return len(holding) == 1 and kind_of(holding[0]) is not None
+
+
+def given(value: Any) -> Kind | int | None:
+    """What a block gave: one tensor, or how many parts."""
+    found = kind_of(value)
+    return len(value) if found is None and isinstance(value, list | tuple | dict) else found

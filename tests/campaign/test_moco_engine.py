@@ -1,0 +1,96 @@
+"""Derivation trees on fakelib: they grow, go on where they stopped, and what they find goes the common way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from windows import PROGRAM, WINDOW
+
+from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
+from fuzz_core.campaign.moco.plot import MocoOptions
+from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.facts import Knowledge
+from fuzz_core.modelgen.moco.nodes import Node
+
+KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})
+
+
+@pytest.fixture
+def own(fakelib_session: Session, tmp_path: Path) -> list[Seed]:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "windows.py").write_text(PROGRAM)
+    (tmp_path / "models" / "nothing.py").write_text("print('no model')\n")
+    found = list(seeds(fakelib_session, [tmp_path / "models"]))
+    assert [each.name for each in found if isinstance(each, Refused)] == ["models/nothing.py"]
+    return [each for each in found if isinstance(each, Seed)]
+
+
+def grown(session: Session, own: Sequence[Seed], nodes: int, seed: int = 3) -> MocoReport:
+    return fuzz_models(session, own, KNOWN, MocoOptions(seconds=None, nodes=nodes, seed=seed))
+
+
+def trees(session: Session) -> list[list[Node]]:
+    return [session.store.tree_nodes(row.id) for row in session.store.trees(session.target.key)]
+
+
+def test_a_crash_of_a_block_is_found_and_becomes_a_bug_of_its_api(fakelib_session: Session, own: list[Seed]) -> None:
+    report = grown(fakelib_session, own, 40)
+    assert report.kept and report.nodes["ok"] and report.nodes["finding"]
+    nodes = [node for tree in trees(fakelib_session) for node in tree]
+    crashed = [node.call for node in nodes if node.state == "finding" and node.positive]
+    assert crashed and all("stride=0" in call for call in crashed)
+    examine(fakelib_session, TriageOptions(runs=2))
+    bugs = [bug for bug in fakelib_session.store.bugs() if bug.kind == "crash"]
+    assert [bug.signature_text.split(" in ")[0] for bug in bugs] == ["fakelib.nn.Window: SIGSEGV"]
+    assert "fakelib.nn.Window(" in bugs[0].script and "stride=0" in bugs[0].script
+
+
+def test_a_finding_is_on_record_before_anything_else_is_run(fakelib_session: Session, own: list[Seed]) -> None:
+    report = grown(fakelib_session, own, 1)
+    assert report.nodes["finding"] == 1 and report.kept == report.findings >= 1
+    assert len(fakelib_session.store.pending_findings(fakelib_session.target.key)) == report.kept
+
+
+def test_what_breaks_documentation_is_refused_or_a_finding_and_has_no_children(
+    fakelib_session: Session, own: list[Seed]
+) -> None:
+    grown(fakelib_session, own, 60)
+    nodes = [node for tree in trees(fakelib_session) for node in tree]
+    assert {node.state for node in nodes if not node.positive} <= {"refused", "", "ok"}
+    assert {"refused"} <= {node.state for node in nodes if node.operator == "BC"}
+    for tree in trees(fakelib_session):
+        assert all(tree[node.parent].state == "ok" and tree[node.parent].positive for node in tree if node.parent)
+
+
+def test_a_tree_that_stops_goes_on_as_if_it_had_not(
+    fakelib_session: Session, own: list[Seed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz_core.campaign.moco.plot.TURN_NODES", 5)
+    for nodes in (5, 5, 100):
+        grown(fakelib_session, own, nodes)
+    stopped, *_ = trees(fakelib_session)
+    for row in fakelib_session.store.trees():
+        fakelib_session.store.forget_tree(row.id)
+    grown(fakelib_session, own, 110)
+    whole, *_ = trees(fakelib_session)
+    assert len(whole) > 15 and stopped == whole and all(node.state for node in whole)
+
+
+def test_a_program_that_does_not_run_is_named_and_the_others_grow(
+    fakelib_session: Session, own: list[Seed], tmp_path: Path
+) -> None:
+    (tmp_path / "models" / "broken.py").write_text(PROGRAM.replace("float(outputs.sum())", "float(missing)"))
+    every = [each for each in seeds(fakelib_session, [tmp_path / "models"]) if isinstance(each, Seed)]
+    report = grown(fakelib_session, every, 10)
+    assert list(report.refused) == ["models/broken.py"]
+    assert report.nodes["ok"]
+
+
+def test_without_a_program_there_is_nothing_to_grow(fakelib_session: Session) -> None:
+    with pytest.raises(UserError, match="no model program for fakelib"):
+        grown(fakelib_session, [], 1)

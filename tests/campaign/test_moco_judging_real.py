@@ -1,0 +1,167 @@
+"""Whole programs on the real libraries: compiled, in double precision and in training, planted faults and none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from moco_branches import workshop_of
+
+from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.programs import COMPILED, DEEP, DOUBLED, TRAINING
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+pytestmark = pytest.mark.real
+TORCH = '''import torch
+from torch import nn
+
+torch.manual_seed(0)
+
+
+class Own(nn.Module):
+    """A layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(8))
+        self.inner = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return {forward}
+
+
+x = torch.rand(10, 4)
+model = nn.Sequential(nn.Linear(4, 8), Own(), nn.BatchNorm1d(8), nn.Linear(8, 1))
+{before}
+optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    optimizer.step()
+{after}
+with torch.no_grad():
+    print("loss", nn.MSELoss()(model(x), torch.zeros(10, 1)).item())
+'''
+TENSORFLOW = '''import tensorflow as tf
+from tensorflow import keras
+
+keras.utils.set_random_seed(0)
+
+
+class Own(keras.layers.Layer):
+    """A layer."""
+
+    def call(self, x, training=False):
+        return {forward}
+
+
+x = tf.random.uniform((10, 4))
+model = keras.Sequential([keras.layers.Dense(8), Own(), keras.layers.Dense(1)])
+{before}
+optimizer = keras.optimizers.SGD(0.1)
+for _ in range(3):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x, training=True)))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+print("loss", float(tf.reduce_mean(tf.square(model(x)))))
+'''
+PLANTED = [
+    ("torch", COMPILED, "x.flip(1) if torch.compiler.is_compiling() else x", "wrong-result"),
+    ("torch", TRAINING, "(x * self.weight.detach()).cumsum(1)", "wrong-gradient"),
+    ("torch", DOUBLED, "x * float('nan') if x.dtype == torch.float32 else x", "nonfinite"),
+    ("tensorflow", COMPILED, "x if tf.executing_eagerly() else x + 1", "wrong-result"),
+    ("tensorflow", DOUBLED, "x * float('nan') if x.dtype == 'float32' else x", "nonfinite"),
+]
+HARMLESS = [
+    ("torch", "x * self.weight", "", ""),
+    ("torch", "self.inner(x) * self.weight", "", ""),
+    ("torch", "self.inner(x) * self.weight", "", "model.eval()"),
+    ("torch", "torch.rand_like(x) + x", "", "model.eval()"),
+    ("torch", "x", "", "model.eval()"),
+    ("torch", "x * self.weight", "model[0].requires_grad_(False)", ""),
+    ("torch", "x.round()", "", ""),
+    ("torch", "x.sort(0).values", "", ""),
+    ("torch", "x.detach() * self.weight", "", ""),
+    ("torch", "x * self.weight", "model[0].forward = torch.no_grad()(model[0].forward)", ""),
+    ("torch", "(x * self.weight).long().float()", "model[3].requires_grad_(True)", ""),
+    ("torch", "x * float('nan')", "", ""),
+    ("torch", "(200 * x).exp()", "", ""),
+    ("torch", "torch.softmax(200 * x, 1).log()", "", ""),
+    ("torch", "x * 1e30", "", ""),
+    ("tensorflow", "x", "", ""),
+    ("tensorflow", "tf.nn.dropout(x, 0.5)", "", ""),
+    ("tensorflow", "tf.exp(200 * x)", "", ""),
+    ("tensorflow", "tf.round(x)", "", ""),
+]
+
+
+class Place(NamedTuple):
+    """A target with the processes for its programs."""
+
+    session: Session
+    workshop: Workshop
+
+
+@pytest.fixture(scope="module")
+def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Place]]:
+    with ExitStack() as stack:
+        found = {}
+        for library in ("torch", "tensorflow"):
+            python: Path = request.getfixturevalue(f"{library}_python")
+            folder = tmp_path_factory.mktemp(library)
+            store = stack.enter_context(open_store(folder / "state.db"))
+            store.save_target(target := TargetRecord(f"{library}-1", library, library, "1", str(python), {}))
+            session = Session(store, target, folder, workers=1)
+            found[library] = Place(session, stack.enter_context(workshop_of(session)))
+        yield found
+
+
+def program(library: str, forward: str, before: str = "", after: str = "") -> TestCase:
+    text = {"torch": TORCH, "tensorflow": TENSORFLOW}[library]
+    text = text.replace("{forward}", forward).replace("{before}", before).replace("{after}", after)
+    return TestCase(Invocation(f"{'tf.keras.layers' if library == 'tensorflow' else 'torch.nn'}.Own"), 0, program=text)
+
+
+@pytest.mark.parametrize(("library", "mode", "forward", "kind"), PLANTED)
+def test_a_planted_fault_is_found_and_confirmed_by_a_script(
+    library: str, mode: str, forward: str, kind: str, places: dict[str, Place]
+) -> None:
+    session, workshop = places[library]
+    # What a layer of the program's own does to numbers is its own doing.
+    test = program(library, forward, "Own.__module__ = 'library'" if mode == DOUBLED else "")
+    ((verdict, outcome),) = workshop.deeper(test, mode)
+    assert (verdict.kind, verdict.detail.partition(":")[0]) == (kind, mode)
+    store = session.store
+    store.add_finding(session.target.key, store.start_run(session.target.key, 1, {}), test, verdict, outcome, "here")
+    examine(session, TriageOptions(runs=1, bug_seconds=5.0))
+    (found,) = store.findings(session.target.key)[-1:]
+    assert (found.status, found.reason) == ("confirmed", "")
+    bug = store.bug(found.bug or 0)
+    assert (bug.kind, bug.origin) == (kind, "here")
+    assert "# expected: " in bug.script and "print(" in bug.script
+
+
+def test_programs_are_compiled_whatever_program_was_before(places: dict[str, Place]) -> None:
+    """What a layer's code names, it finds in the module of its own program."""
+    programs = places["torch"].workshop.programs
+    test = program("torch", "torch.abs(x) * self.weight", "", "model.eval()")
+    told = [programs.program(test.program, seed=seed, compared=True).compiled for seed in (1, 2, 3)]
+    assert [each is not None and (each.refused, each.apart < 1.0) for each in told] == [("", True)] * 3
+
+
+@pytest.mark.parametrize(("library", "forward", "before", "after"), HARMLESS)
+def test_what_is_random_frozen_badly_scaled_or_by_design_is_no_fault(
+    library: str, forward: str, before: str, after: str, places: dict[str, Place]
+) -> None:
+    _, workshop = places[library]
+    test = program(library, forward, before, after)
+    assert workshop.programs.run(test).outcome.kind == "ok", workshop.programs.run(test).outcome
+    assert not any(workshop.deeper(test, mode) for mode in DEEP)

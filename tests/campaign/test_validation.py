@@ -1,0 +1,46 @@
+"""Re-running what was traced, with and without time for all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.validation import FIRST, _portions, validate
+
+DOCS = TraceOptions(sources=["docs"])
+
+
+@dataclass
+class Figures:
+    checked: int = 0
+    valid: int = 0
+    waiting: int = 0
+
+
+def test_what_the_deadline_leaves_waits_and_is_run_the_next_time(fakelib_session: Session) -> None:
+    store, key = fakelib_session.store, fakelib_session.target.key
+    trace(fakelib_session, DOCS)
+    numbers = {row.id for row in store.bodies(key)}
+    store.doubt(numbers)
+    late, in_time = Figures(), Figures()
+    validate(fakelib_session, late, deadline=fakelib_session.clock() - 1.0)
+    assert late == Figures(0, 0, len(numbers)) and {row.id for row in store.bodies(key, unchecked=True)} == numbers
+    validate(fakelib_session, in_time)
+    assert in_time.valid and not in_time.waiting and not store.bodies(key, unchecked=True)
+
+
+def test_no_seed_starts_in_the_time_for_running_again(fakelib_session: Session) -> None:
+    over = replace(DOCS, deadline=fakelib_session.clock())
+    report = trace(fakelib_session, over)
+    assert report.seeds and report.left == report.seeds and not report.new
+    assert trace(fakelib_session, DOCS).new
+
+
+@pytest.mark.parametrize("count", [0, 1, FIRST, FIRST + 1, 1000])
+def test_portions_cover_everything_once_and_begin_with_few(count: int) -> None:
+    ranges = list(_portions(count))
+    assert [n for first, last in ranges for n in range(first, last)] == list(range(count))
+    assert all(last - first <= FIRST for first, last in ranges[:1])

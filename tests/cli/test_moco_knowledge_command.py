@@ -1,0 +1,211 @@
+"""`nightfuzz moco knowledge`: files that are imported, a model of language that is asked, and what may go wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chatserver import Chat, four, serving
+from conftest import Cli, Done
+from fakelib.nn import Window
+
+from fuzz_core.modelgen.moco.facts import Facts
+from fuzz_core.modelgen.moco.knowledge import llm
+from fuzz_core.modelgen.moco.knowledge.file import read
+from fuzz_core.store.opening import open_store
+
+WINDOW = "fakelib.nn.Window"
+TYPED = [
+    {"parameter": "width", "dtype": "int", "range": "1 <= width <= 64"},
+    {"parameter": "stride", "dtype": "int", "range": "stride <= 9"},
+]
+SHAPED = [{"parameter": "width", "structure": "integer", "shape": "No mention"}]
+CONSTRAINED = [{"parameter_1": "width", "parameter_2": "stride", "constraint": "stride <= width + 8"}]
+KEY = "sk-never-to-be-seen"
+FILE = """
+Parameters:
+  width:
+    dtype: int
+    range: 1 <= width <= 32
+  stride:
+    default: 1
+Constrains:
+  - Parameter 1: width, Parameter 2: stride, Constrain: width * 8 >= stride
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "TRIES", 1)
+    monkeypatch.setattr(llm, "TIMEOUT_S", 5.0)
+
+
+@pytest.fixture
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    with serving(request.param) as where:
+        yield where
+
+
+def learnt(cli: Cli, state: Path, *more: object) -> Done:
+    """With no time for experiments but the first."""
+    return cli("moco", "knowledge", "--state", state, "--time", "5s", *more)
+
+
+def window(state: Path) -> Facts:
+    return read(state / "knowledge" / "fakelib-1.yaml").apis[WINDOW]
+
+
+def everything(done: Done, state: Path) -> str:
+    """All that was printed and kept."""
+    kept = [path.read_bytes() for path in state.rglob("*") if path.is_file()]
+    return done.out + done.err + b"".join(kept).decode("utf-8", "replace")
+
+
+def test_what_a_model_of_language_says_is_known_and_its_key_is_nowhere(
+    cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", f"{KEY}\n")
+    chat = Chat(four(TYPED, SHAPED, CONSTRAINED), key=KEY)
+    with serving(chat) as where:
+        Path("nightfuzz.toml").write_text(f'llm_endpoint = "{where}/"\nllm_key_variable = "MY_KEY"\n')
+        done = learnt(cli, traced, "--llm-model", "small", "--json")
+    assert done.code == 0, done
+    assert done.json["apis that the model of language was asked about"] >= 1
+    assert "stride <= width + 8" in [each.expression for each in window(traced).relations]
+    assert {each.origin.source for each in window(traced).relations if "8" in each.expression} == {"llm"}
+    assert KEY not in everything(done, traced) and KEY not in json.dumps(chat.asked)
+    assert {each["model"] for each in chat.asked} == {"small"}
+
+
+def test_nothing_but_names_and_documentation_leaves_the_machine(cli: Cli, traced: Path) -> None:
+    chat = Chat(four(TYPED, SHAPED, CONSTRAINED))
+    with serving(chat) as where:
+        assert learnt(cli, traced, "--llm-endpoint", where, "--llm-model", "small").code == 0
+    _greeting, *asked = chat.asked
+    assert {frozenset(each) for each in asked} == {frozenset({"model", "messages", "temperature"})}
+    [first] = {each["messages"][0]["content"] for each in asked if WINDOW in each["messages"][0]["content"]}
+    assert first.endswith(f"[{described(traced)}]")
+    assert str(traced) not in json.dumps(chat.asked)
+
+
+def described(state: Path) -> str:
+    """The definition of fakelib's class, and its documentation."""
+    with open_store(state / "state.db", read_only=True) as store:
+        definition = next(each.definition for each in store.apis("fakelib-1") if each.name == WINDOW)
+    return f"{definition}\n\n{Window.__doc__}"
+
+
+@pytest.mark.parametrize("address", [Chat(four("I don't know.", "{}", "null"))], indirect=True)
+def test_answers_that_are_no_json_bring_nothing_and_are_counted(cli: Cli, traced: Path, address: str) -> None:
+    done = learnt(cli, traced, "--llm-endpoint", address, "--llm-model", "small", "--json")
+    assert done.code == 0, done
+    asked = done.json["apis that the model of language was asked about"]
+    assert done.json["answers of its that were not in the form asked for"] == 3 * asked > 0
+    assert window(traced).example
+
+
+@pytest.mark.parametrize(
+    "address", [Chat(four(TYPED, SHAPED, CONSTRAINED), last=1), Chat(four(TYPED, SHAPED), last=3)], indirect=True
+)
+def test_one_that_stops_answering_is_noted_and_the_rest_is_kept(cli: Cli, traced: Path, address: str) -> None:
+    done = learnt(cli, traced, "--llm-endpoint", address, "--llm-model", "small")
+    assert done.code == 0, done
+    assert "can't be asked: HTTP 402; what is known without it is kept" in done.out
+    assert window(traced).example and not any("8" in each.expression for each in window(traced).relations)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (Chat(key="another"), "HTTP 401"),
+        (Chat(statuses=[500]), "HTTP 500"),
+        (Chat(body=b"<html>"), "does not speak the chat protocol"),
+    ],
+    indirect=["address"],
+)
+def test_one_that_does_not_answer_is_an_error_before_anything_is_learnt(
+    cli: Cli, traced: Path, address: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    done = learnt(cli, traced, "--llm-endpoint", address, "--llm-model", "m", "--llm-key-variable", "MY_KEY")
+    assert done.code == 2 and done.err.startswith("error: ") and words in done.err
+    assert KEY not in everything(done, traced)
+    assert not (traced / "knowledge").exists()
+
+
+@pytest.mark.parametrize("address", [Chat(stalls=True)], indirect=True)
+def test_one_that_is_too_slow_is_an_error(
+    cli: Cli, traced: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm, "TIMEOUT_S", 0.2)
+    done = learnt(cli, traced, "--llm-endpoint", address, "--llm-model", "m")
+    assert done.code == 2 and "can't be asked" in done.err
+
+
+def test_an_address_where_nobody_is(cli: Cli, traced: Path) -> None:
+    with serving(Chat()) as where:
+        pass
+    done = learnt(cli, traced, "--llm-endpoint", where, "--llm-model", "m")
+    assert done.code == 2 and f"{where}/chat/completions can't be asked: ConnectionError" in done.err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--llm-endpoint", "host"),
+        ("--llm-endpoint", "ftp://host/v1"),
+        ("--llm-endpoint", "https://"),
+        ("--llm-endpoint", "https://host:port/v1"),
+        ("--llm-endpoint", f"https://user:{KEY}@host/v1"),
+        ("--llm-endpoint", f"https://host/v1?key={KEY}"),
+        ("--llm-key-variable", KEY),
+        ("--llm-model", ""),
+    ],
+)
+def test_a_bad_flag_is_named_and_what_may_be_a_key_is_not_repeated(cli: Cli, flags: tuple[str, str]) -> None:
+    done = cli("moco", "knowledge", *flags)
+    name = flags[0].removeprefix("--").replace("-", "_")
+    assert done.code == 2 and done.err.startswith(f"error: {name} on the command line")
+    assert KEY not in done.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--llm-model", "m"), "give both"),
+        (("--llm-endpoint", "https://host/v1"), "give both"),
+        (("--llm-key-variable", "SOME_KEY"), "give both"),
+        (("--llm-endpoint", "https://h/v1", "--llm-model", "m", "--llm-key-variable", "NO_SUCH"), "is not set"),
+        (("--llm-endpoint", "http://h/v1", "--llm-model", "m", "--llm-key-variable", "MY_KEY"), "in the clear"),
+        (("--llm-endpoint", "https://h/v1", "--llm-model", "m", "--llm-key-variable", "BAD_KEY"), "the key"),
+        (("--import", "missing"), "there is no folder missing"),
+    ],
+)
+def test_what_does_not_fit_together_is_told_at_once(
+    cli: Cli, traced: Path, flags: tuple[str, ...], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    monkeypatch.setenv("BAD_KEY", f"{KEY} \N{GREEK SMALL LETTER ALPHA}")
+    done = learnt(cli, traced, *flags)
+    assert done.code == 2 and done.err.startswith("error: ") and words in done.err, done
+    assert KEY not in done.err and not (traced / "knowledge").exists()
+
+
+def test_the_authors_files_are_imported(cli: Cli, traced: Path) -> None:
+    Path("theirs").mkdir()
+    (Path("theirs") / f"{WINDOW}.yaml").write_text(FILE)
+    (Path("theirs") / "tf.keras.layers.LSTM.yaml").write_text(FILE)
+    done = learnt(cli, traced, "--import", "theirs", "--json")
+    assert done.code == 0, done
+    assert (done.json["files imported"], done.json["files of no api that is known here"]) == (1, 1)
+    assert [each.origin.source for each in window(traced).relations if "8" in each.expression] == ["import"]
+
+
+def test_a_file_that_is_none_of_theirs_is_named_at_once(cli: Cli, traced: Path) -> None:
+    Path("theirs").mkdir()
+    (Path("theirs") / f"{WINDOW}.yaml").write_text("Parameters: [1]")
+    done = learnt(cli, traced, "--import", "theirs")
+    assert done.code == 2 and f"theirs/{WINDOW}.yaml: Parameters is no mapping" in done.err
+    assert not (traced / "knowledge").exists()

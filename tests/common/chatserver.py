@@ -1,0 +1,83 @@
+"""A local server that speaks OpenAI's chat protocol, and lets a test see what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Any
+
+from aiohttp import web
+
+
+@dataclass
+class Chat:
+    """What it does. answers: for the four rounds; statuses: of the next requests, before 200; body: of every answer.
+
+    key: what it insists on. stalls: whether it begins an answer and does not go on. last: of so many requests, after
+    which it refuses.
+    """
+
+    answers: list[str] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    body: bytes | None = None
+    key: str = ""
+    stalls: bool = False
+    last: int | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        """`/v1/chat/completions`."""
+        if self.statuses:
+            return web.Response(status=self.statuses.pop(0), headers={"Location": "/elsewhere"})
+        if self.body is not None:
+            return web.Response(body=self.body)
+        if self.stalls:
+            return await self._stall(request)
+        given = request.headers.get("Authorization", "")
+        if self.key and given != f"Bearer {self.key}":
+            return web.json_response({"error": f"Incorrect key: {given}"}, status=401)
+        if self.last is not None and len(self.asked) >= self.last:
+            return web.json_response({"error": "your quota is used up"}, status=402)
+        self.keys.append(given)
+        self.asked.append(await request.json())
+        rounds = sum(message["role"] == "user" for message in self.asked[-1]["messages"])
+        message = {"role": "assistant", "content": self.answers[rounds - 1]}
+        return web.json_response({"object": "chat.completion", "choices": [{"index": 0, "message": message}]})
+
+    async def _stall(self, request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse(headers={"Content-Length": "1000"})
+        await answer.prepare(request)
+        await answer.write(b'{"choices": [')
+        await asyncio.Event().wait()
+        return answer
+
+
+@contextmanager
+def serving(chat: Chat) -> Iterator[str]:
+    """The address that ends in /v1."""
+    loop = asyncio.new_event_loop()
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", chat.post)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
+    loop.run_until_complete(runner.setup())
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    loop.run_until_complete(site.start())
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.run_until_complete(runner.cleanup())
+        loop.close()
+
+
+def four(*rounds: Any) -> list[str]:
+    """Answers to the four rounds; what is no text is written as JSON."""
+    return ["Yes.", *(each if isinstance(each, str) else json.dumps(each) for each in rounds)]

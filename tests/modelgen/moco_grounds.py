@@ -1,0 +1,154 @@
+"""A small program and what is known of its apis, for tests of operators and trees."""
+
+from __future__ import annotations
+
+from fuzz_core.modelgen.moco.facts import Bounds, Facts, Knowledge, Origin, Parameter, Relation
+from fuzz_core.modelgen.moco.program import INPUT, Argument, Block, Call, Program, Slot, Template
+
+DOC = Origin(source="docstring", text="must be so")
+ANNOTATED = Origin(source="annotation", text="Literal")
+GUESS = Origin(source="probe", text="tried", confidence=0.4)
+POSITIVE = Bounds(least=0, open_least=True, origin=DOC)
+NOT_NEGATIVE = Bounds(least=0, origin=DOC)
+SHARE = Bounds(least=0, most=1, origin=DOC)
+
+IN = Parameter(name="in_channels", dtype="int", required=True, binds=-3)
+OUT = Parameter(name="out_channels", dtype="int", required=True, bounds=(POSITIVE,))
+KERNEL = Parameter(
+    name="kernel_size", dtype="int", structure="tuple", shape=(2,), shape_origin=DOC, required=True, bounds=(POSITIVE,)
+)
+STRIDE = Parameter(name="stride", dtype="int", default="1", bounds=(POSITIVE,))
+GROUPS = Parameter(name="groups", dtype="int", default="1", bounds=(POSITIVE,))
+BIAS = Parameter(name="bias", dtype="bool", default="True")
+MODE = Parameter(
+    name="padding_mode",
+    dtype="str",
+    default="'zeros'",
+    choices=("'zeros'", "'reflect'", "'circular'"),
+    choices_origin=ANNOTATED,
+)
+DIVIDES = tuple(
+    Relation(parameters=(name, "groups"), expression=f"{name} % groups == 0", origin=DOC)
+    for name in ("in_channels", "out_channels")
+)
+CONV = Facts(
+    api="torch.nn.Conv2d",
+    parameters=(IN, OUT, KERNEL, STRIDE, GROUPS, BIAS, MODE),
+    relations=DIVIDES,
+    ranks=(4,),
+    dtypes=("float32", "float64"),
+    returns="tensor",
+    example={"in_channels": "4", "out_channels": "8", "kernel_size": "3"},
+    similar={"torch.nn.ConvTranspose2d": 0.9, "torch.nn.MaxPool2d": 0.5, "torch.nn.Linear": 0.3, "torch.nn.LSTM": 0.2},
+)
+TRANSPOSED = CONV.model_copy(
+    update={
+        "api": "torch.nn.ConvTranspose2d",
+        "parameters": (
+            *(IN, OUT, KERNEL, STRIDE),
+            Parameter(name="output_padding", dtype="int", default="0", bounds=(NOT_NEGATIVE,)),
+            *(GROUPS, BIAS),
+        ),
+        "similar": {"torch.nn.Conv2d": 0.9},
+    }
+)
+POOL = Facts(
+    api="torch.nn.MaxPool2d",
+    parameters=(
+        KERNEL.model_copy(update={"shape_origin": None}),
+        Parameter(name="stride", dtype="int", default="None", seen=("2", "(2, 1)")),
+        Parameter(name="ceil_mode", dtype="bool", default="False"),
+    ),
+    ranks=(3, 4),
+    returns="tensor",
+    similar={"torch.nn.Conv2d": 0.5, "torch.nn.Dropout": 0.1},
+)
+DROPOUT = Facts(
+    api="torch.nn.Dropout",
+    parameters=(
+        Parameter(name="p", dtype="float", default="0.5", bounds=(SHARE,)),
+        Parameter(name="inplace", dtype="bool", default="False"),
+    ),
+    ranks=(1, 2, 3, 4, 5),
+    returns="tensor",
+    similar={"torch.nn.MaxPool2d": 0.4, "torch.nn.Linear": 0.4, "torch.nn.Conv2d": 0.2},
+)
+LINEAR = Facts(
+    api="torch.nn.Linear",
+    parameters=(
+        Parameter(name="in_features", dtype="int", required=True, binds=-1),
+        Parameter(name="out_features", dtype="int", required=True, seen=("10", "120")),
+        BIAS,
+    ),
+    ranks=(1, 2, 3, 4),
+    returns="tensor",
+    similar={"torch.nn.Dropout": 0.4, "torch.nn.LSTM": 0.6},
+)
+LSTM = Facts(
+    api="torch.nn.LSTM",
+    parameters=(
+        Parameter(name="input_size", dtype="int", required=True, binds=-1),
+        Parameter(name="hidden_size", dtype="int", required=True, seen=("20",)),
+    ),
+    ranks=(2, 3),
+    returns="tuple",
+)
+TENSOR = Parameter(name="input", dtype="tensor", structure="tensor", required=True)
+RELU = Facts(
+    api="torch.nn.functional.relu",
+    kind="function",
+    parameters=(TENSOR, Parameter(name="inplace", dtype="bool", default="False")),
+    ranks=(1, 2, 3, 4),
+    returns="tensor",
+    similar={"torch.nn.functional.leaky_relu": 0.8, "torch.nn.Dropout": 0.9},
+)
+LEAKY = Facts(
+    api="torch.nn.functional.leaky_relu",
+    kind="function",
+    parameters=(
+        TENSOR,
+        Parameter(name="negative_slope", dtype="float", default="0.01", bounds=(NOT_NEGATIVE,)),
+        Parameter(name="inplace", dtype="bool", default="False"),
+    ),
+    ranks=(1, 2, 3, 4),
+    returns="tensor",
+    similar={"torch.nn.functional.relu": 0.8},
+)
+ALL = (CONV, TRANSPOSED, POOL, DROPOUT, LINEAR, LSTM, RELU, LEAKY)
+KNOWLEDGE = Knowledge(library="torch", build="torch-2.13.0", apis={facts.api: facts for facts in ALL})
+
+
+def call(api: str, *args: str, applied: bool = False, spelled: str = "", **kwargs: str) -> Call:
+    """A call as a program of this folder writes it."""
+    path = spelled or api.replace("torch.nn.functional", "F").replace("torch.nn", "nn")
+    arguments = (*(Argument("", arg) for arg in args), *(Argument(*pair) for pair in kwargs.items()))
+    return Call(api, path, arguments, applied)
+
+
+CALLS = (
+    call("torch.nn.Conv2d", "3", "6", "5"),
+    call("torch.nn.MaxPool2d", "2"),
+    call("torch.nn.Conv2d", "6", "16", kernel_size="(3, 3)", padding_mode="'reflect'"),
+    call("torch.nn.Dropout", p="0.25"),
+)
+
+
+SLOPED = call("torch.nn.functional.leaky_relu", INPUT, "0.2", applied=True)
+BLOCKS = (*CALLS, call("torch.nn.Linear", "64", "10"), SLOPED)
+
+
+def known(each: Call) -> Facts:
+    """What is known of the api of a call."""
+    return KNOWLEDGE.apis[each.api]
+
+
+def program(calls: tuple[Call, ...] = CALLS, steps: tuple[int, ...] | None = None) -> Program:
+    """These calls one after the other, between a head that stays."""
+    steps = steps or tuple(range(len(calls)))
+    head = Block(len(calls), call("torch.nn.Linear", "16 * 4", "10"), "x", "x", 3 + len(calls), step=99)
+    blocks = [
+        Block(n, each, "x", "x", 3 + n, step=step) for n, (each, step) in enumerate(zip(calls, steps, strict=True))
+    ]
+    slots = [Slot(block.number, "    ", ",\n") for block in (*blocks, head)]
+    pieces = ("import torch.nn as nn\nimport torch.nn.functional as F\nmodel = nn.Sequential(\n", *slots, ")\n")
+    return Program("small", "torch", "serial", Template(pieces, (head.number,)), (*blocks, head))

@@ -1,0 +1,290 @@
+"""Layers that take something else than arrives get into programs too, and each tree looks for apis it has not had."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from moco_grounds import ALL, CALLS, CONV, KNOWLEDGE, call, program
+
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.values import Fill, Seq, Tensor, Then
+from fuzz_core.modelgen.moco.calls import parsed, with_value
+from fuzz_core.modelgen.moco.constants import meaning
+from fuzz_core.modelgen.moco.disassembly import disassemble
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge, Parameter
+from fuzz_core.modelgen.moco.fitting import CLASS, definition, fit_of, kinds, opened, tensors
+from fuzz_core.modelgen.moco.generation import Options
+from fuzz_core.modelgen.moco.guessing import MORE, guessed_inputs, guesses
+from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
+from fuzz_core.modelgen.moco.names import Names
+from fuzz_core.modelgen.moco.nodes import OK, Arrival, Result
+from fuzz_core.modelgen.moco.operators import Taste, replaced, similar
+from fuzz_core.modelgen.moco.program import Call, Fit, Slot, assemble
+from fuzz_core.modelgen.moco.replacement import fitting_in
+from fuzz_core.modelgen.moco.seeds import shipped
+from fuzz_core.modelgen.moco.tree import Tree
+from fuzz_core.modelgen.moco.writing import as_test
+
+LIBRARIES = ("torch", "tensorflow", "jittor")
+IMAGE = Arrival((2, 6, 8, 8))
+BILINEAR = Facts(
+    api="torch.nn.Bilinear",
+    parameters=tuple(Parameter(name=name, dtype="int", required=True) for name in ("in1", "in2", "out")),
+    ranks=(2,),
+    dtypes=("float32",),
+    returns="tensor",
+    example={"in1": "2", "in2": "3", "out": "4"},
+    inputs=((8, 2), (8, 3)),
+    takes=("((8, 2), 'float32')", "((8, 3), 'float32')"),
+)
+ADD = Facts(
+    api="torch.nn.Add",
+    inputs=((4, 8), (4, 8)),
+    takes=("[((4, 8), 'float32'), ((4, 8), 'int64')]",),
+    returns="tensor",
+)
+LOSS = Facts(api="torch.nn.NLLLoss", inputs=((3, 5), (3,)), dtypes=("float32",), returns="tensor")
+UNSEEN = Facts(
+    api="torch.nn.Unseen",
+    parameters=(
+        Parameter(name="size", dtype="int", required=True, seen=("7",)),
+        Parameter(name="rate", dtype="float", required=True, seen=("0.25",)),
+        Parameter(name="more"),
+    ),
+    ranks=(2,),
+)
+RNN = KNOWLEDGE.apis["torch.nn.LSTM"].model_copy(
+    update={"inputs": ((3, 5, 4),), "example": {"input_size": "4", "hidden_size": "2"}}
+)
+WIDER = Knowledge(
+    library="torch", build="", apis={facts.api: facts for facts in (*ALL, BILINEAR, ADD, LOSS, RNN, UNSEEN)}
+)
+EAGER = Taste(fitted=CLASS)
+FITTED = Fit(CLASS, ("((8, 2), 'float32')", "[((8, 3), 'int64')]"))
+
+
+def _shapes(text: str) -> list[tuple[int, ...]]:
+    return [shape for shape, _ in kinds(meaning(text))]
+
+
+def made(api: str, seeds: int = 60, taste: Taste = EAGER) -> set[Call]:
+    """The calls of an api that AR makes of a convolution."""
+    found = (replaced(CALLS[0], WIDER, IMAGE, Rng(seed), Names.of(program()).spelled, taste) for seed in range(seeds))
+    return {mutant.call for mutant in found if mutant is not None and mutant.new == api}
+
+
+class DescribeFit:
+    @pytest.mark.parametrize("api", ["torch.nn.Bilinear", "torch.nn.Add", "torch.nn.NLLLoss", "torch.nn.LSTM"])
+    def test_layers_that_take_something_else_are_made_to_fit(self, api: str) -> None:
+        assert made(api) and all(each.fit is not None for each in made(api))
+        assert not made(api, taste=Taste())
+
+    def test_it_has_the_inputs_with_which_the_layer_was_seen_to_work(self) -> None:
+        (text,) = {each.written for each in made("torch.nn.Bilinear") if "(2, 3, 4)" in each.written}
+        assert text == "Fitted(nn.Bilinear(2, 3, 4), ((8, 2), 'float32'), ((8, 3), 'float32'))"
+        (text,) = {each.written for each in made("torch.nn.Add")}
+        assert text == "Fitted(nn.Add(), [((4, 8), 'float32'), ((4, 8), 'int64')])"
+
+    def test_numbers_that_are_bound_are_those_of_its_own_inputs(self) -> None:
+        assert {each.arguments[0].source for each in made("torch.nn.LSTM")} == {"4"}
+
+    def test_where_only_the_first_type_is_known_the_others_may_be_indices(self) -> None:
+        fits = {fit.inputs for seed in range(20) if (fit := fit_of(LOSS, CLASS, Rng(seed)))}
+        assert fits == {("((3, 5), 'float32')", f"((3,), '{other}')") for other in ("float32", "int64")}
+
+    def test_what_is_too_large_is_left_out(self) -> None:
+        assert fit_of(LOSS.model_copy(update={"inputs": ((1000, 1000),)}), CLASS, Rng(1)) is None
+
+    def test_of_what_was_never_seen_to_work_its_inputs_are_guessed(self) -> None:
+        found = {each.written for each in made("torch.nn.Unseen", 1500)}
+        assert "Fitted(nn.Unseen(4, 0.25), [((4, 4), 'float32'), ((4, 4), 'float32')])" in found
+        assert "Fitted(nn.Unseen(4, 0.25), ((4, 4), 'float32'), ((4, 4), 'float32'))" in found
+        shapes = {shape for each in made("torch.nn.Unseen", 400) for text in each.fit.inputs for shape in _shapes(text)}  # type: ignore[union-attr]
+        assert {len(shape) for shape in shapes} == {2}
+
+    def test_each_failure_lets_more_guesses_be_tried_and_in_the_end_all(self) -> None:
+        tried = [{guessed_inputs(UNSEEN, Rng(seed), failed) for seed in range(600)} for failed in (0, 1, 100)]
+        assert tried[0] < tried[1] < tried[2] == set(guesses(UNSEEN)) and len(tried[0]) == MORE
+        assert ("[((4, 4), 'float32'), ((4, 4), 'float32')]",) in tried[0]
+        assert ("((4, 4), 'float32')", "[((4, 4), 'float32'), ((4, 4), 'float32')]") in tried[1]
+        assert all(value is not None for each in guesses(UNSEEN) for value in tensors(Fit(CLASS, each), 1) or [None])
+
+    def test_what_is_recorded_and_fails_here_is_guessed_at_too(self) -> None:
+        recorded = ADD.model_copy(update={"inputs": ()})
+        own = KNOWLEDGE.apis[CALLS[0].api]
+        for failed, expected in ((0, {ADD.takes}), (3, {ADD.takes, *list(guesses(recorded))[:20]})):
+            calls = [fitting_in(CALLS[0], own, recorded, CLASS, Rng(seed), failed) for seed in range(400)]
+            assert {each.fit.inputs for each in calls if each is not None and each.fit is not None} == expected
+
+    def test_what_fits_as_it_is_seldom_gets_inputs_of_its_own(self) -> None:
+        pool = WIDER.apis["torch.nn.MaxPool2d"].model_copy(update={"inputs": ((2, 3, 4, 4),)})
+        knowledge = WIDER.model_copy(update={"apis": {CONV.api: CONV, pool.api: pool}})
+        taste = Taste(fitted=CLASS, between=0.2)
+        calls = [replaced(CALLS[0], knowledge, IMAGE, Rng(seed), taste=taste) for seed in range(200)]
+        counts = Counter(each is not None and each.call.fit is not None for each in calls)
+        assert 20 < counts[True] < 70
+
+    def test_a_layer_of_which_several_results_are_used_is_not_replaced_by_one_that_gives_one(self) -> None:
+        own = WIDER.apis["torch.nn.LSTM"]
+        assert "torch.nn.Bilinear" not in similar(call(own.api, "8", "2"), WIDER, Arrival((2, 3, 8)), EAGER)
+
+    def test_functions_are_not_replaced_by_layers(self) -> None:
+        found = similar(call("torch.nn.functional.relu", "x", applied=True), WIDER, Arrival((2, 7)), EAGER)
+        assert set(found) == {"torch.nn.functional.leaky_relu"}
+
+
+class DescribeText:
+    def test_it_is_read_back(self) -> None:
+        each = call("torch.nn.Bilinear", "2", out="nn.Linear(3, 4)")._replace(fit=FITTED)
+        assert parsed(each.written, each.api, False) == each
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Wrapped(nn.Linear(2, 3))",
+            "Wrapped(nn.Linear(2, 3), 4)",
+            "Wrapped(nn.Linear(2, 3), [])",
+            "W(f(2), ((2,), 3))",
+        ],
+    )
+    def test_other_layers_around_layers_are_none(self, text: str) -> None:
+        found = parsed(text, "torch.nn.X", False)
+        assert found.fit is None and found.written == text
+
+    def test_it_stays_where_an_argument_changes(self) -> None:
+        each = call("torch.nn.Bilinear", "2", "3", "4")._replace(fit=FITTED)
+        assert with_value(each, BILINEAR, "out", "5").written.endswith("4), " + ", ".join(FITTED.inputs) + ")") is False
+        assert with_value(each, BILINEAR, "out", "5").fit == FITTED
+
+    def test_alone_it_is_called_with_what_it_takes(self) -> None:
+        each = call("torch.nn.Bilinear", "2", "3", "4")._replace(fit=FITTED)
+        test = as_test(each, BILINEAR, (100, 6, 28, 28), "float32", 7)
+        fill = Fill("uniform", 0.0, 1.0, 7)
+        index = Fill("values", data=bytes([0] * 8 + [1] + [0] * 7))
+        inputs = (Tensor("float32", (8, 2), fill), Seq("list", (Tensor("int64", (8, 3), index),)))
+        assert test is not None and test.invocation.then == Then("__call__", inputs)
+        unknown = each._replace(fit=Fit(CLASS, ("((8, 2), 'qint8')",)))
+        assert as_test(unknown, BILINEAR, (2,), "float32", 7) is None
+
+
+class DescribePrograms:
+    def test_only_those_with_such_a_layer_define_the_class(self) -> None:
+        names = Names.of(program())
+        fitted = CALLS[0]._replace(fit=FITTED)
+        assert names.imports(CALLS) == ""
+        assert names.imports([fitted]) == f"{definition('torch')}\n\n"
+        assert names.fitted == CLASS
+
+    def test_the_class_has_a_name_of_its_own(self) -> None:
+        seed = program((call("torch.nn.Linear", "4", "4"), CALLS[3]))
+        pieces = ("class Fitted:\n    pass\n\n\n", *seed.template.pieces)
+        names = Names.of(seed._replace(template=seed.template._replace(pieces=pieces)))
+        assert names.fitted == "Fitted_" and "class Fitted_(" in names.fitting and "Fitted(" not in names.fitting
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_what_comes_before_the_first_block_is_the_same_with_it(self, library: str) -> None:
+        for name, source in shipped(library):
+            if not name.startswith(("lenet", "lstm", "pointnet")):
+                continue
+            seed = opened(disassemble(name, source, library))
+            calls = {block.number: block.call for block in seed.blocks}
+            assert assemble(seed.template, calls) == source
+            before, after = assemble(seed.template, calls, imports="import other\n").split("import other\n")
+            assert before + after == source
+            ast.parse(before)
+            first = next(place for place, piece in enumerate(seed.template.pieces) if isinstance(piece, Slot))
+            assert seed.template.fresh < first
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_with_it_they_are_programs_and_can_be_taken_apart_again(self, library: str) -> None:
+        for name, source in shipped(library):
+            if name not in ("lenet_class", "lstm_class"):
+                continue
+            seed = opened(disassemble(name, source, library))
+            names = Names.of(seed)
+            calls = {block.number: block.call for block in seed.blocks}
+            place = next(n for n, each in calls.items() if n not in seed.template.head and not each.applied)
+            calls[place] = calls[place]._replace(fit=Fit(names.fitted, ("((4, 4), 'float32')",)))
+            text = assemble(seed.template, calls, imports=names.imports(calls.values()))
+            compile(text, name, "exec")
+            again = disassemble(name, text, library)
+            assert assemble(again.template, {block.number: block.call for block in again.blocks}) == text
+            assert f"Fitted(__made__({place}, " in assemble(seed.template, calls, watched=True)
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_every_library_has_one(self, library: str) -> None:
+        tree = ast.parse(definition(library))
+        assert [each.name for each in tree.body if isinstance(each, ast.ClassDef)] == [CLASS]
+        assert dialect_of(library).imports[0] in definition(library).split("\n") or library == "jittor"
+        assert definition("pandas") == ""
+
+    def test_what_all_programs_have_is_told_beside_their_blocks(self) -> None:
+        name, source = next(each for each in shipped("torch") if each[0] == "lenet_class")
+        seed = disassemble(name, source, "torch")
+        found = Names.of(seed).beside(seed)
+        assert {"torch.nn.Module", "torch.nn.CrossEntropyLoss", "torch.nn.Linear"} <= found
+        assert not {"torch.nn.AvgPool2d", "torch.nn.functional.relu"} & found
+
+
+class DescribeWheel:
+    def test_no_api_of_its_kind_is_out_of_reach(self) -> None:
+        blind = KNOWLEDGE.model_copy(
+            update={"apis": {**KNOWLEDGE.apis, CONV.api: CONV.model_copy(update={"similar": {"torch.nn.Linear": 0.3}})}}
+        )
+        found = similar(CALLS[0], blind, IMAGE)
+        assert found["torch.nn.Linear"] == 0.3 and found["torch.nn.Dropout"] == 0.15
+
+    @given(st.sets(st.sampled_from(sorted(WIDER.apis))), st.floats(1, 100))
+    def test_what_has_not_run_is_likelier(self, ran: set[str], fresh: float) -> None:
+        plain = similar(CALLS[0], WIDER, IMAGE, EAGER)
+        found = similar(CALLS[0], WIDER, IMAGE, EAGER._replace(ran=ran, fresh=fresh))
+        assert found == {api: weight if api in ran else weight * fresh for api, weight in plain.items()}
+
+    def test_what_fails_is_less_likely_each_time_and_never_less_than_it_is_similar(self) -> None:
+        taste = Taste(fresh=8.0, failed={"torch.nn.Linear": 3, "torch.nn.MaxPool2d": 30})
+        plain, found = similar(CALLS[0], KNOWLEDGE, IMAGE), similar(CALLS[0], KNOWLEDGE, IMAGE, taste)
+        times = {api: round(found[api] / plain[api], 6) for api in plain}
+        assert times["torch.nn.Linear"] == 2 and times["torch.nn.MaxPool2d"] == 1 and times["torch.nn.Dropout"] == 8
+
+    def test_functions_do_not_take_the_places_of_layers_in_what_is_kept(self) -> None:
+        listed = [each.model_copy(update={"inputs": ((2,),), "similar": {}}) for each in ALL]
+        for facts in with_similar(listed, None):
+            assert all(KNOWLEDGE.apis[api].kind == facts.kind for api in facts.similar)
+
+
+def grown(options: Options, seed: int, count: int) -> list[str]:
+    """The apis of the first nodes of a tree in which all blocks fit, in the order in which they run."""
+    tree = Tree(program(), WIDER, seed, options)
+    found: list[str] = []
+    while len(found) < count and (node := tree.take()) is not None:
+        tree.tell(node.number, Result(OK, arrives={block.number: IMAGE for step in tree.steps for block in step}))
+        found.append(node.api)
+    return found
+
+
+class DescribeTrees:
+    def test_a_tree_has_all_apis_soon(self) -> None:
+        plain = Options(fresh=1.0, fitted=0.0, times_bc=0)
+        few = [len(set(grown(plain, seed, 60))) for seed in range(6)]
+        many = [len(set(grown(Options(times_bc=0), seed, 60))) for seed in range(6)]
+        assert sum(many) > sum(few) and min(many) >= 8
+
+    @settings(max_examples=10)
+    @given(st.integers(0, 1 << 30), st.integers(1, 40))
+    def test_it_grows_the_same_wherever_it_stopped(self, seed: int, stop: int) -> None:
+        whole = Tree(program(), WIDER, seed)
+        parts = Tree(program(), WIDER, seed)
+        for step in range(60):
+            if step == stop:
+                parts = Tree(program(), WIDER, seed, nodes=parts.nodes)
+            for tree in (whole, parts):
+                node = tree.take()
+                assert node is not None
+                arrives = {block.number: IMAGE for each in tree.steps for block in each}
+                tree.tell(node.number, Result(OK if node.number % 3 < 2 else "misfit", arrives=arrives))
+        assert whole.nodes == parts.nodes

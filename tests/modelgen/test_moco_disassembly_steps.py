@@ -1,0 +1,167 @@
+"""Blocks that a program does not run without, or not without each other, are found by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.moco.disassembly_steps import Runs, Told, steps
+from fuzz_core.modelgen.moco.program import Block, Call, Program, Slot, Template
+
+COUNT = 9
+
+
+def program(count: int = COUNT, once: bool = False, joins: tuple[int, ...] = ()) -> Program:
+    """A program whose first and last block stay. joins: blocks with whose first one something is joined."""
+    call = Call("lib.Layer", "lib.Layer")
+    blocks = tuple(Block(n, call, "x", "x", n + 1, step=n, once=once) for n in range(count))
+    join = (Slot(joins[0], "", "", called=False, joins=joins),) if joins else ()
+    return Program("made.py", "lib", "class", Template(("x = 1\n", *join), (0, count - 1)), blocks)
+
+
+def needing(rule: Callable[[set[int]], bool]) -> Runs:
+    """A run that depends on the numbers of the blocks that are there, and tells nothing of them."""
+    return lambda calls: Told() if rule(set(calls)) else None
+
+
+class Chain:
+    """Runs of blocks one after the other, of which some change the shape. joins: with the first of these another shape
+    arrives behind them; together: each set of these runs as a whole alone. asked: what was run."""
+
+    def __init__(
+        self, changing: set[int], joins: tuple[int, ...] = (), together: tuple[set[int], ...] = (), count: int = COUNT
+    ) -> None:
+        self.changing, self.joins, self.together, self.count = changing, joins, together, count
+        self.asked: list[frozenset[int]] = []
+
+    def arrived(self, there: set[int]) -> dict[int, tuple[tuple[int | None, ...], str]]:
+        """The shape that arrives at each block: absent ones do not know of how many samples."""
+        shapes: dict[int, tuple[tuple[int | None, ...], str]] = {}
+        shape = 0
+        for number in range(self.count):
+            if self.joins and number == max(self.joins) + 1 and there & {*self.joins}:
+                shape += 1000
+            shapes[number] = (8 if number in there else None, shape), "float32"
+            shape += number in there & self.changing
+        return shapes
+
+    def sizes(self, there: set[int]) -> list[int | None]:
+        """What arrives at each block, of one sample."""
+        return [shape[1] for shape, _ in self.arrived(there).values()]
+
+    def rule(self, there: set[int]) -> bool:
+        """Whether it runs with these blocks."""
+        return all(not group & there or group <= there for group in self.together)
+
+    def __call__(self, calls: Mapping[int, Call]) -> Told | None:
+        there = set(calls)
+        self.asked.append(frozenset(there))
+        same = there - self.changing
+        return Told(same, self.arrived(there)) if self.rule(there) else None
+
+
+def grouped(found: Program) -> list[set[int]]:
+    """The blocks of each step, in order."""
+    numbers = dict.fromkeys(block.step for block in found.blocks if block.number not in found.template.head)
+    return [{block.number for block in found.blocks if block.step == number} for number in numbers]
+
+
+def test_blocks_that_run_alone_are_steps_of_their_own() -> None:
+    found = steps(program(), needing(lambda there: True))
+    assert found.template.head == (0, 8)
+    assert grouped(found) == [{n} for n in range(1, 8)]
+
+
+def test_a_block_that_needs_the_next_ones_is_joined_with_them_alone() -> None:
+    found = steps(program(), needing(lambda there: len({2, 3} & there) != 1 and len({4, 7} & there) != 1))
+    assert grouped(found) == [{1}, {2, 3}, {4, 7}, {5}, {6}]
+
+
+def test_blocks_without_which_nothing_runs_join_the_head() -> None:
+    found = steps(program(), needing(lambda there: {3, 6} <= there))
+    assert found.template.head == (0, 3, 6, 8)
+    assert grouped(found) == [{1}, {2}, {4}, {5}, {7}]
+
+
+def test_a_program_that_does_not_run_is_refused() -> None:
+    with pytest.raises(UserError, match=r"made\.py does not run as it is"):
+        steps(program(), needing(lambda there: False))
+    with pytest.raises(UserError, match="without any one of its hidden layers"):
+        steps(program(), needing(lambda there: len(there) == COUNT))
+
+
+@settings(max_examples=100)
+@given(
+    st.sets(st.integers(0, COUNT - 1), max_size=3),
+    st.lists(st.sets(st.integers(0, COUNT - 1), min_size=2, max_size=4), max_size=3),
+)
+def test_each_step_runs_after_those_before_it(needed: set[int], together: list[set[int]]) -> None:
+    asked: list[frozenset[int]] = []
+
+    def rule(there: set[int]) -> bool:
+        return needed <= there and all(not group & there or group <= there for group in together)
+
+    def runs(calls: Mapping[int, Call]) -> Told | None:
+        asked.append(frozenset(calls))
+        return Told() if rule(set(calls)) else None
+
+    try:
+        found = steps(program(), runs)
+    except UserError:
+        # Only what cannot be left out at all is refused.
+        assert all(not rule(set(range(COUNT)) - {n}) for n in range(1, COUNT - 1))
+        return
+    inserted = set(found.template.head)
+    assert {0, COUNT - 1} <= inserted and rule(inserted)
+    for step in grouped(found):
+        inserted |= step
+        assert rule(inserted)
+    assert inserted == set(range(COUNT))
+    assert len(asked) == len(set(asked))
+
+
+def test_blocks_that_change_no_shape_are_inserted_at_once() -> None:
+    chain = Chain({3, 6})
+    assert grouped(steps(program(), chain)) == [{n} for n in range(1, 8)]
+    # The whole, the root, 1 and 2 at once, 3, 4 and 5 at once, 6; with 7 it is whole.
+    assert [len(there) for there in chain.asked] == [9, 2, 4, 5, 7, 8]
+
+
+def test_blocks_that_are_used_once_need_no_run_of_their_own() -> None:
+    chain = Chain({3, 6})
+    assert grouped(steps(program(once=True), chain)) == [{n} for n in range(1, 8)]
+    assert [len(there) for there in chain.asked] == [9, 2, 5, 8]
+
+
+def test_a_block_that_has_branches_joined_is_run() -> None:
+    chain = Chain({3}, joins=(4, 5))
+    steps(program(once=True, joins=(4, 5)), chain)
+    assert {0, 1, 2, 3, 4, 8} in map(set, chain.asked)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sets(st.integers(1, COUNT - 2)),
+    st.lists(st.sets(st.integers(1, COUNT - 2), min_size=2, max_size=3), max_size=2),
+    st.sets(st.integers(1, COUNT - 2), max_size=3),
+    st.booleans(),
+)
+def test_what_is_not_run_has_nowhere_another_shape_than_what_is(
+    changing: set[int], together: list[set[int]], joins: set[int], once: bool
+) -> None:
+    # What changes no shape fails with nothing else.
+    changing |= {number for group in together for number in group}
+    chain = Chain(changing, tuple(sorted(joins)), tuple(together))
+    found = steps(program(once=once, joins=chain.joins), chain)
+    inserted = set(found.template.head)
+    known = [chain.sizes(set(there)) for there in chain.asked if chain.rule(set(there))]
+    for step in [set[int](), *grouped(found)]:
+        inserted |= step
+        assert chain.rule(inserted)
+        assert chain.sizes(inserted) in known
+    assert len(chain.asked) == len(set(chain.asked))
+    assert together or len(chain.asked) <= COUNT

@@ -1,0 +1,188 @@
+"""Facts of apis out of signatures, docstrings and recorded calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.constraints import Constraint
+from fuzz_core.ir.values import NONE, Invocation, Prim, Seq, Tensor, Then, prim
+from fuzz_core.modelgen.moco.facts import Facts, Parameter
+from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of
+from fuzz_core.modelgen.moco.knowledge.homes import Homes, homes, of_homes
+from fuzz_core.modelgen.moco.knowledge.prose import definition_of
+from fuzz_core.modelgen.moco.knowledge.signature import Declared, declared
+from fuzz_core.modelgen.moco.knowledge.similarity import with_similar
+
+DOC = """Applies a *gated* thing over an input. It is made of :class:`~lib.nn.Linear` layers.
+
+The rest is of no interest.
+
+Args:
+    size (int): number of features
+    rate (float, optional): how much. Default: ``0.5``
+    mode (str): one of "a" and "b".
+        Default: ``'a'``
+Shape:
+    - Input: (N, size)
+"""
+
+
+def spell(value: object) -> str:
+    assert isinstance(value, Prim | Seq)
+    return repr(value.value) if isinstance(value, Prim) else f"({', '.join(map(spell, value.items))})"
+
+
+def layer(arguments: dict[str, Prim | Seq], *inputs: Tensor | Invocation) -> Invocation:
+    then = Then("__call__", inputs) if inputs else None
+    return Invocation("lib.nn.Gate", (), tuple(arguments.items()), then)
+
+
+def facts(*calls: Invocation, definition: str = "lib.nn.Gate(size, rate=0.5, mode='a')", **more: object) -> Facts:
+    api = Api("lib.nn.Gate", "class", ("size", "rate", "mode"), definition, DOC)
+    return facts_of(Evidence(api, calls=calls, spell=spell, **more))  # type: ignore[arg-type]
+
+
+def test_a_definition_gives_names_defaults_and_what_is_required() -> None:
+    text = "m.C(a, b=(1, 'x,)'), *, c=<object at 0x1>, d=m.mean, **kwargs)"
+    assert declared(text) == [
+        Declared("a"),
+        Declared("b", "(1, 'x,)')", False),
+        Declared("c", None, False, False),
+        Declared("d", "m.mean", False, False),
+    ]
+
+
+def test_of_a_definition_that_is_cut_the_names_go_on_without_defaults() -> None:
+    found = declared("m.C(a, first='x', second='glorot_uni", ("a", "first", "second", "third"))
+    assert found == [
+        Declared("a"),
+        Declared("first", "'x'", False),
+        Declared("second", None, False),
+        Declared("third", None, False),
+    ]
+
+
+def test_a_signature_that_names_nothing_is_read_from_the_docstring() -> None:
+    api = Api("lib.nn.Gate", "class", (), "lib.nn.Gate(*args, **kwargs)", DOC)
+    call = Invocation(api.name, (prim(3), prim(0.25)), (), Then("__call__", (Tensor("float32", (2, 3)),)))
+    found = facts_of(Evidence(api, calls=[call], spell=spell))
+    assert [(p.name, p.dtype, p.default, p.required) for p in found.parameters] == [
+        ("size", "int", None, True),
+        ("rate", "float", "0.5", False),
+        ("mode", "str", "'a'", False),
+    ]
+    assert found.example == {"size": "3", "rate": "0.25"}
+
+
+def test_the_definition_is_the_first_sentences_without_markup_and_signature() -> None:
+    assert definition_of(DOC) == "Applies a *gated* thing over an input. It is made of lib.nn.Linear layers."
+    assert definition_of("f(x, y) -> Tensor\n\nDoes ``this``.\nAnd that.") == "Does this. And that."
+    assert definition_of("") == ""
+
+
+def test_the_example_is_the_plainest_call_that_was_applied_to_a_tensor() -> None:
+    rich = layer({"size": prim(4), "mode": prim("b")}, Tensor("float32", (1, 4)))
+    plain = layer({"size": prim(5)}, Tensor("float32", (2, 5)))
+    pair = layer({"size": prim(1)}, Tensor("float32", (2, 1)), Tensor("float32", (2, 1)))
+    found = facts(layer({"size": prim(9)}), rich, pair, plain)
+    assert (found.example, found.inputs) == ({"size": "5"}, ((2, 5),))
+    assert (found.ranks, found.dtypes) == ((2,), ("float32",))
+    size = found.parameter("size")
+    assert size is not None and size.seen == ("1", "4", "5", "9")
+
+
+def test_what_was_never_applied_has_no_example() -> None:
+    found = facts(layer({"size": prim(9)}))
+    assert found.inputs == () and found.example == {} and found.ranks == ()
+
+
+def test_a_symbolic_input_tells_ranks_but_is_no_example() -> None:
+    symbolic = Invocation("lib.Input", (Seq("tuple", (NONE, prim(8), prim(3))),), (("dtype", Prim("str", "float32")),))
+    found = facts(layer({"size": prim(3)}, symbolic))
+    assert found.ranks == (3,) and found.inputs == ()
+
+
+def test_bounds_keep_their_words_and_choices_are_expressions() -> None:
+    told = [
+        Constraint("lib.nn.Gate", "rate", "minimum", (0.0,), "between 0 and 1", "docstring"),
+        Constraint("lib.nn.Gate", "rate", "below", (1.0,), "between 0 and 1", "docstring"),
+        Constraint("lib.nn.Gate", "mode", "choices", ("a", "b", "none"), "a, b or None", "annotation"),
+    ]
+    found = facts(constraints=told)
+    rate, mode = found.parameter("rate"), found.parameter("mode")
+    assert rate is not None and mode is not None
+    (bounds,) = rate.bounds
+    assert (bounds.least, bounds.most, bounds.open_least, bounds.open_most) == (0.0, 1.0, False, True)
+    assert (bounds.origin.source, bounds.origin.text) == ("docstring", "between 0 and 1")
+    assert mode.choices == ("'a'", "'b'", "None")
+
+
+def test_a_number_that_was_seen_with_a_fraction_is_no_integer() -> None:
+    found = facts(layer({"size": prim(3), "rate": prim(0.5)}), definition="lib.nn.Gate(size, rate=0)")
+    rate = found.parameter("rate")
+    assert rate is not None and (rate.dtype, rate.structure) == ("float", "")
+
+
+def test_a_function_has_its_input_first_and_not_in_its_example() -> None:
+    api = Api("lib.nn.functional.gate", "function", ("x", "rate"), "lib.nn.functional.gate(x, rate=1)")
+    calls = [Invocation(api.name, (Tensor("float32", (2, 3)), prim(2))), Invocation(api.name, (prim(1), prim(2)))]
+    found = facts_of(Evidence(api, calls=calls, spell=spell))
+    assert found.kind == "function" and found.example == {"rate": "2"} and found.inputs == ((2, 3),)
+    assert found.parameters[0].dtype == "tensor"
+
+
+def test_layers_live_where_most_classes_are_applied_to_tensors() -> None:
+    classes = [Api(f"lib.nn.{name}", "class") for name in ("Conv", "BatchNorm", "Relu", "Never")]
+    others = [Api("lib.data.Loader", "class"), Api("lib.data.Transform", "class")]
+    functions = [Api(f"lib.ops.{name}", "function") for name in ("conv", "batch_norm", "sum")]
+    far = [Api(f"lib.{name}", "function") for name in ("relu", "sin", "cos", "tan", "exp", "log", "conv")]
+    apis = [*classes, *others, *functions, *far, Api("lib.Tensor.relu", "method")]
+    found = homes(apis, {"lib.nn.Conv", "lib.nn.Relu", "lib.data.Transform"})
+    assert found == Homes("lib.nn", "lib.ops")
+    assert {api.name for api in of_homes(apis, found)} == {api.name for api in (*classes, *functions)}
+
+
+def test_nothing_recorded_means_no_home() -> None:
+    apis = [Api("lib.nn.Conv", "class"), Api("lib.conv", "function")]
+    assert list(of_homes(apis, homes(apis, ()))) == []
+
+
+def facts_named(name: str, *dtypes: str, works: bool = True) -> Facts:
+    parameters = tuple(Parameter(name=f"p{place}", dtype=dtype) for place, dtype in enumerate(dtypes))
+    return Facts(api=name, definition=name, parameters=parameters, inputs=((2, 2),) if works else ())
+
+
+def test_similarity_is_the_mean_of_meaning_and_of_parameters_and_only_of_what_works() -> None:
+    listed = [
+        facts_named("a", "int", "int"),
+        facts_named("b", "int", "float"),
+        facts_named("c", "str"),
+        facts_named("d", "int", "int", works=False),
+    ]
+    rows = {"a": (1.0, 0.0), "b": (0.6, 0.8), "c": (0.0, 1.0), "d": (1.0, 0.0)}
+    found = with_similar(listed, lambda texts: np.array([rows[text] for text in texts], np.float32))
+    assert found[0].similar == {"b": 0.55}
+    assert found[3].similar == {"a": 1.0, "b": 0.55}
+    assert with_similar(listed, None)[0].similar == {"b": 0.5}
+    assert len(with_similar(listed, None, kept=1)[3].similar) == 1
+
+
+@pytest.mark.parametrize(
+    ("calls", "axis"),
+    [
+        ([(3, (2, 3, 9)), (5, (1, 5))], 1),
+        ([(3, (2, 3)), (5, (1, 4, 5))], -1),
+        ([(3, (2, 3)), (3, (1, 3))], None),
+        ([(3, (2, 3)), (1, (1, 1))], None),
+        ([(3, (2, 3)), (5, (1, 4))], None),
+        ([], None),
+    ],
+)
+def test_a_number_that_was_the_size_of_an_axis_in_every_call_is_bound_to_it(
+    calls: list[tuple[int, tuple[int, ...]]], axis: int | None
+) -> None:
+    found = facts(*(layer({"size": prim(size)}, Tensor("float32", shape)) for size, shape in calls))
+    size = found.parameter("size")
+    assert size is not None and size.binds == axis

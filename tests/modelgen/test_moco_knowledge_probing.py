@@ -1,0 +1,249 @@
+"""What experiments find out, on layers written here and executed in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import pytest
+
+from fuzz_core.campaign.moco.knowing_subject import Subject
+from fuzz_core.execution.replay import Told
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, Then, Value, prim
+from fuzz_core.modelgen.moco.facts import Facts
+from fuzz_core.modelgen.moco.knowledge.extraction import Evidence
+
+Shape = tuple[int, ...]
+
+
+class RefusalError(Exception):
+    """The library's own."""
+
+
+def dense(x: Shape, features: int, units: int = 3, rate: float = 0.5, mode: str = "a") -> Shape:
+    """The last axis is features; of any rank from 2."""
+    if not 0 <= rate < 1:
+        raise RefusalError(f"probability has to be between 0 and 1, but got {rate}")
+    if units < 1:
+        raise RefusalError("units must be greater than 0")
+    if mode not in ("a", "b"):
+        raise RefusalError(f"unknown mode {mode!r}: use 'a' or 'b'")
+    if len(x) < 2 or x[-1] != features:
+        raise RefusalError(f"expected {features} features, got {x}")
+    return (*x[:-1], units)
+
+
+def norm(x: Shape, channels: int, parts: int = 2) -> Shape:
+    """The second axis is channels, in equal parts; ranks 2 and 3."""
+    if parts < 1 or channels % parts:
+        raise RefusalError("channels must be divisible by parts")
+    if len(x) not in (2, 3) or x[1] != channels:
+        raise RefusalError(f"{channels} channels")
+    return x
+
+
+def grouped(x: Shape, size: int = 1, groups: int = 1) -> Shape:
+    """Nothing is the size of an axis, though one has to be divisible."""
+    if groups < 1 or x[-1] % groups:
+        raise RefusalError("no")
+    return x
+
+
+def both(x: Shape, y: Shape, power: int = 2, note: str | None = None) -> Shape:
+    """Two tensors of one shape."""
+    if x != y:
+        raise RefusalError("shapes differ")
+    return x
+
+
+def plain(value: Value) -> Any:
+    match value:
+        case Prim():
+            return value.value
+        case Tensor():
+            return value.shape
+        case Seq():
+            return tuple(map(plain, value.items))
+    raise AssertionError(value)
+
+
+def in_process(layer: Callable[..., Shape]) -> Callable[[Invocation], Told]:
+    def run(call: Invocation) -> Told:
+        then = call.then or Then("", call.args)
+        arguments = {name: plain(value) for name, value in call.kwargs}
+        try:
+            shape = layer(*map(plain, then.args), **arguments)
+        except (RefusalError, TypeError) as error:
+            return Told(Outcome("exception", type(error).__name__, str(error)))
+        assert prod(shape) >= 0
+        return Told(Outcome("ok"), Tensor("float32", shape))
+
+    return run
+
+
+def learnt(
+    layer: Callable[..., Shape],
+    definition: str,
+    *calls: Invocation,
+    kind: str = "class",
+    pool: Mapping[str, Value] = {},
+) -> Facts:
+    names = tuple(part.split("=")[0].strip() for part in definition.partition("(")[2].rstrip(")").split(","))
+    api = Api("lib.nn.layer", kind, names, definition)
+    subject = Subject(Evidence(api, calls=calls, spell=lambda value: repr(plain(value))), in_process(layer))
+    subject.find(pool, lambda: False)
+    subject.bind(lambda: False)
+    subject.provoke(lambda: False)
+    return subject.facts()
+
+
+def called(arguments: dict[str, Value], *inputs: Tensor) -> Invocation:
+    return Invocation("lib.nn.layer", (), tuple(arguments.items()), Then("__call__", inputs))
+
+
+DENSE = "lib.nn.layer(features, units=3, rate=0.5, mode='a')"
+
+
+def test_a_layer_that_nobody_has_called_is_made_to_work() -> None:
+    found = learnt(dense, DENSE)
+    assert found.origin is not None and found.origin.source == "probe"
+    assert found.returns == "tensor" and found.inputs and found.example["features"] == str(found.inputs[0][-1])
+    assert found.ranks == (2, 3, 4, 5)
+
+
+def test_a_number_is_bound_to_the_last_axis_whatever_the_rank() -> None:
+    found = learnt(dense, DENSE, called({"features": prim(6)}, Tensor("float32", (2, 6))))
+    assert {each.name: each.binds for each in found.parameters} == {
+        "features": -1,
+        "units": None,
+        "rate": None,
+        "mode": None,
+    }
+    assert (found.example, found.inputs) == ({"features": "6"}, ((2, 6),))
+
+
+def test_a_number_is_bound_to_the_second_axis_and_grows_so_that_it_stays_divisible() -> None:
+    found = learnt(norm, "lib.nn.layer(channels, parts=2)", called({"channels": prim(4)}, Tensor("float32", (3, 4, 5))))
+    channels, parts = found.parameters
+    assert (channels.binds, parts.binds, found.ranks) == (1, None, (2, 3))
+    assert [each.expression for each in found.relations] == ["channels % parts == 0"]
+    assert found.relations[0].origin.source == "error message"
+
+
+def test_what_only_has_to_divide_an_axis_is_not_bound() -> None:
+    found = learnt(grouped, "lib.nn.layer(size=1, groups=1)", called({}, Tensor("float32", (4, 1))))
+    assert [each.binds for each in found.parameters] == [None, None]
+
+
+def test_bounds_that_the_library_checks_are_told_with_its_words_and_as_it_keeps_them() -> None:
+    found = learnt(dense, DENSE)
+    rate, units, mode = (found.parameter(name) for name in ("rate", "units", "mode"))
+    assert rate is not None and units is not None and mode is not None
+    assert [(b.least, b.most, b.open_least, b.open_most) for b in rate.bounds] == [(0.0, 1.0, False, True)]
+    assert rate.bounds[0].origin.text == "probability has to be between 0 and 1, but got -1.0"
+    assert [(b.least, b.open_least) for b in units.bounds] == [(0.0, True)]
+    assert mode.choices == ("'a'", "'b'")
+    assert mode.choices_origin is not None and mode.choices_origin.source == "error message"
+
+
+def test_an_example_has_no_more_than_it_needs() -> None:
+    rich = called({"features": prim(6), "units": prim(9), "rate": prim(0.1)}, Tensor("float32", (2, 6)))
+    assert learnt(dense, DENSE, rich).example == {"features": "6"}
+
+
+def test_what_takes_two_tensors_has_two() -> None:
+    pair = called({"power": prim(3)}, Tensor("float32", (2, 6)), Tensor("float32", (2, 6)))
+    found = learnt(both, "lib.nn.layer(power=2, note=None)", pair)
+    assert (found.example, found.inputs) == ({}, ((2, 6), (2, 6)))
+
+
+def test_a_function_is_applied_to_its_first_parameter() -> None:
+    found = learnt(dense, "lib.nn.layer(x, features, units=3)", kind="function")
+    assert found.returns == "tensor" and "x" not in found.example
+    bound = found.parameter("features")
+    assert bound is not None and bound.binds == -1
+
+
+def test_where_nothing_works_nothing_is_claimed() -> None:
+    def never(x: Shape, **arguments: Any) -> Shape:
+        raise RefusalError("units must be positive")
+
+    found = learnt(never, DENSE, called({"features": prim(6)}, Tensor("float32", (2, 6))))
+    assert (found.example, found.inputs, found.returns, found.origin) == ({}, (), "", None)
+    assert all(each.binds is None and not each.bounds for each in found.parameters)
+
+
+@pytest.mark.parametrize("size", [4, 1])
+def test_what_other_apis_were_given_by_that_name_is_tried(size: int) -> None:
+    def picky(x: Shape, width: int) -> Shape:
+        if width != 37:
+            raise RefusalError("no")
+        return x
+
+    found = learnt(picky, "lib.nn.layer(width)", pool={"width": prim(37)})
+    assert found.example == {"width": "37"}
+
+
+@pytest.mark.parametrize(
+    ("message", "least", "most"),
+    [
+        ("non-positive stride is not supported", (0.0, True), None),
+        ("negative stride is not supported", (0.0, False), None),
+        ("stride_layer expects a positive stride, but got {n}", (0.0, True), None),
+        (
+            "Invalid value for argument `stride`. Expected a strictly positive value. Received stride={n}.",
+            (0.0, True),
+            None,
+        ),
+        ("Received stride={n}, including values {{{n}}} that do not satisfy `value > 0`", (0.0, True), None),
+        ("Trying to create tensor with negative dimension {n}: [{n}]", (0.0, False), None),
+        ("the step should be greater than zero, but got {n}", (0.0, True), None),
+        ("stride should be a number in range [0, 1] representing a share", (0.0, False), (1.0, False)),
+        ("expected a positive integer (or -7 for none)", None, None),
+        ("other must be positive", None, None),
+        ("something is wrong with {n}", None, None),
+    ],
+)
+def test_the_words_of_a_refusal(
+    message: str, least: tuple[float, bool] | None, most: tuple[float, bool] | None
+) -> None:
+    legal = least or (0.0, False)
+
+    def layer(x: Shape, stride: int = 1, other: int = 1) -> Shape:
+        inside = stride > legal[0] or (stride == legal[0] and not legal[1])
+        if stride != -7 and not (inside and (most is None or stride <= most[0])):
+            raise RefusalError(message.format(n=stride))
+        return x
+
+    stride = learnt(layer, "lib.nn.layer(stride=1, other=1)").parameter("stride")
+    assert stride is not None
+    found = [(b.least, b.open_least, b.most, b.open_most) for b in stride.bounds]
+    assert found == ([] if least is None else [(*least, *(most or (None, False)))])
+
+
+def test_what_could_not_be_tried_to_the_end_is_left_as_it_was_recorded() -> None:
+    call = called({"features": prim(6)}, Tensor("float32", (2, 6)))
+    api = Api("lib.nn.layer", "class", ("features",), DENSE)
+    subject = Subject(Evidence(api, calls=[call], spell=lambda value: repr(plain(value))), in_process(dense))
+    subject.find({}, lambda: True)
+    found = subject.facts()
+    assert (found.example, found.inputs) == ({"features": "6"}, ((2, 6),))
+    assert found.origin is not None and found.origin.source == "trace"
+
+
+def test_what_takes_a_fraction_is_no_whole_number_whatever_its_default() -> None:
+    def layer(x: Shape, rate: float = 0, size: int = 1) -> Shape:
+        if size != int(size):
+            raise RefusalError("size has to be whole")
+        return x
+
+    rate, size = learnt(layer, "lib.nn.layer(rate=0, size=1)").parameters
+    assert (rate.dtype, rate.structure, size.dtype) == ("float", "", "int")
+
+
+def test_a_loss_that_nobody_has_called_is_tried_on_two_tensors() -> None:
+    found = learnt(both, "lib.nn.layer(power=2, note=None)")
+    assert (found.returns, found.example, len(found.inputs)) == ("tensor", {}, 2)

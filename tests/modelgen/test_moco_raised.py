@@ -1,0 +1,88 @@
+"""Whether somebody meant to raise an error is told by where it arose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fuzz_core.worker.programs_raised import PROGRAM, raised
+
+LIBRARY = """
+import fractions
+
+def said(x):
+    raise ValueError(x)
+
+def said_wrongly(x):
+    raise ValueError(x.no)
+
+def kept(x):
+    assert x > 5, x
+
+def kept_wrongly(x):
+    assert x.no
+
+def one_line(x):
+    if x: raise ValueError
+
+def shared(x):
+    return fractions.Fraction(x, 0)
+
+def within(x):
+    return [1 // n for n in (x, 0)]
+
+class Layer:
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+def looked(x):
+    return Layer().no
+
+def refused(x):
+    return np.zeros(-x)
+
+def tensors(x):
+    y = np.ones(3)
+    return y + np.ones(4)
+
+def recurs(x):
+    return recurs(x + 1)
+
+def again(x):
+    try:
+        said(x)
+    except ValueError as error:
+        raise RuntimeError("other") from error
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("said", "raise"),
+        ("said_wrongly", "expression"),
+        ("kept", "assert"),
+        ("kept_wrongly", "expression"),
+        ("one_line", "raise"),
+        ("shared", "expression"),
+        ("within", "expression"),
+        ("looked", "expression"),
+        ("refused", "call"),
+        ("tensors", "call"),
+        ("again", "raise"),
+        ("recurs", "expression"),
+    ],
+)
+def test_whether_somebody_meant_an_error_is_told_by_where_it_arose(name: str, how: str, tmp_path: Path) -> None:
+    file = tmp_path / "library.py"
+    file.write_text(LIBRARY)
+    names: dict[str, Any] = {"np": np}
+    exec(compile(LIBRARY, str(file), "exec"), names)
+    with pytest.raises((ValueError, ArithmeticError, AssertionError, AttributeError, RuntimeError)) as caught:
+        exec(compile(f"library['{name}'](1)", PROGRAM, "exec"), {"library": names})
+    told = raised(caught.value)
+    assert (told.how, told.line) == (how, 1)
+    assert any(str(file) in frame for frame in told.frames)

@@ -1,0 +1,66 @@
+"""What a program came to is read back as it was told, or refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.worker.programs_ran import ELSEWHERE, GRADIENTS, HOWS, MAKE, USE, Compiled, Kind, Ran, Saw
+
+KINDS = st.builds(Kind, st.lists(st.none() | st.integers(0, 9)).map(tuple), st.text(max_size=9))
+NUMBERS = st.floats(allow_nan=False)
+SAW = st.builds(Saw, st.none() | KINDS, st.none() | KINDS | st.integers(0, 9), st.booleans())
+RANS = st.builds(
+    Ran,
+    st.builds(Outcome, st.sampled_from(("ok", "exception")), st.text(), st.text(), st.just(("f",)), st.floats(0, 9)),
+    line=st.integers(0, 99),
+    inside=st.none() | st.integers(0, 9),
+    phase=st.sampled_from(("", MAKE, USE, ELSEWHERE)),
+    how=st.sampled_from(HOWS),
+    frames=st.lists(st.text(), max_size=5).map(tuple),
+    saw=st.dictionaries(st.integers(0, 9), SAW),
+    passed=st.dictionaries(st.integers(0, 9), st.none() | KINDS),
+    losses=st.lists(st.floats(allow_nan=False), max_size=5).map(tuple),
+    memory=st.tuples(*[st.integers(0, 9)] * 3),
+    reused=st.booleans(),
+    gradients=st.dictionaries(st.integers(0, 9), st.sampled_from(GRADIENTS)),
+    compiled=st.none() | st.builds(Compiled, *[NUMBERS, st.text(), NUMBERS]),
+    untrained=st.lists(st.text(), max_size=3).map(tuple),
+    scales=st.tuples(NUMBERS, NUMBERS),
+    burst=st.booleans(),
+    spoilt=st.booleans(),
+    disturbed=st.booleans(),
+)
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=4), part, max_size=4),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=30)
+@given(RANS)
+def test_what_is_told_is_read_back(ran: Ran) -> None:
+    assert Ran.from_json(json.loads(json.dumps(ran.to_json()))) == ran
+
+
+@settings(max_examples=30)
+@given(RANS, st.sampled_from(Ran._fields), JUNK)
+def test_what_a_hostile_process_tells_is_bounded_or_refused(ran: Ran, field: str, junk: Any) -> None:
+    try:
+        read = Ran.from_json(json.loads(json.dumps({**ran.to_json(), field: junk})))
+    except CodecError:
+        return
+    assert Ran.from_json(json.loads(json.dumps(read.to_json()))) == read or "NaN" in json.dumps(read.to_json())
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"outcome": ["ok", "", "", [], 0.0]}, 3, "x"])
+def test_what_is_no_answer_is_refused(data: Any) -> None:
+    with pytest.raises(CodecError):
+        Ran.from_json(data)
