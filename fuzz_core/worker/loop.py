@@ -94,7 +94,8 @@ class Worker:
         index = lease["first"]
         began, inside = time.monotonic(), self.execution.inside()
         growth = Growth()
-        # Without a time-box nothing depends on what has been compiled.
+        # Without a time-box nothing depends on what this process did before: other leases than last time, maybe.
+        executed = self.executed if until is not None else set[int]()
         sparing = self.compiling if until is not None else None
         if sparing is not None:
             sparing.lease()
@@ -105,8 +106,8 @@ class Worker:
             if sparing is not None and sparing.postpones(test):
                 turn.counts["postponed"] += 1
                 turn.repeated += 1
-            elif log or key not in self.executed:
-                self.executed.add(key)
+            elif log or key not in executed:
+                executed.add(key)
                 self._one(turn, index, test)
                 turn.repeated = 0
             else:

@@ -73,6 +73,15 @@ def test_the_same_seed_gives_the_same_tests_and_the_same_bugs(
     assert reports[0].outcomes == reports[1].outcomes
 
 
+def test_without_a_time_box_it_does_not_matter_which_worker_has_which_tests(traced_session: Session) -> None:
+    def ran(workers: int) -> tuple[int, dict[str, int]]:
+        traced_session.workers = workers
+        report = fuzz(traced_session, counted(1200, patterns=list(GENTLE), grow=False, schedule="uniform"))
+        return report.tests, dict(report.outcomes)
+
+    assert ran(1) == ran(3) == ran(2)
+
+
 def test_another_seed_gives_other_tests(traced_session: Session) -> None:
     for seed in (1, 2):
         fuzz(traced_session, counted(100, seed, patterns=["fakelib.scale"]))
