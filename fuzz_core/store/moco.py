@@ -65,6 +65,12 @@ class MocoTables(Base):
         with self._transaction():
             return int(self._db.conn.execute(sql, row).lastrowid or 0)
 
+    def tell_tree(self, tree: int, options: Mapping[str, Any]) -> None:
+        """Replaces what is said of a tree."""
+        with self._transaction():
+            sql = "UPDATE moco_trees SET options = ? WHERE id = ?"
+            self._db.conn.execute(sql, (text(to_json(dict(options))), tree))
+
     def save_nodes(self, tree: int, nodes: Iterable[Node]) -> None:
         """Writes nodes that are new or otherwise, in one transaction."""
         with self._transaction():

@@ -10,12 +10,16 @@ from windows import PROGRAM, WINDOW
 
 from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
+from fuzz_core.campaign.moco.growing import Bench
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
+from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.nodes import Node
+from fuzz_core.modelgen.moco.program import Call
+from fuzz_core.worker.programs_ran import Ran
 
 KNOWN = Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW})
 
@@ -79,6 +83,29 @@ def test_a_tree_that_stops_goes_on_as_if_it_had_not(
     grown(fakelib_session, own, 110)
     whole, *_ = trees(fakelib_session)
     assert len(whole) > 15 and stopped == whole and all(node.state for node in whole)
+
+
+def test_a_verification_that_a_time_box_cuts_off_is_gone_on_with(
+    fakelib_session: Session, own: list[Seed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed, run = [list[frozenset[int]]()], Bench.run
+
+    def noted(bench: Bench, workshop: Workshop, calls: dict[int, Call]) -> tuple[Ran, dict[int, Call]]:
+        executed[-1].append(frozenset(calls))
+        return run(bench, workshop, calls)
+
+    monkeypatch.setattr(Bench, "run", noted)
+    fakelib_session.clock = lambda: 2.0 * len(executed[-1])
+    for _ in range(20):
+        fuzz_models(fakelib_session, own, KNOWN, MocoOptions(seconds=1.0, seed=3))
+        executed.append([])
+        if any(trees(fakelib_session)):
+            break
+    (row,) = fakelib_session.store.trees()
+    assert row.nodes and "steps" in row.options and "runs" not in row.options
+    *verifying, _ = (key for turn in executed for key in turn)
+    assert [len(turn) for turn in executed if turn] == [1] * (len(verifying) + 1)
+    assert len(verifying) > 1 and len(set(verifying)) == len(verifying)
 
 
 def test_a_program_that_does_not_run_is_named_and_the_others_grow(

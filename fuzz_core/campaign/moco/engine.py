@@ -152,13 +152,16 @@ def _turns(
 def _save(session: Session, plot: Plot, turn: Turn, report: MocoReport, keeping: Keeping) -> None:
     """Findings first: a node that is on record is not run again."""
     store, target = session.store, session.target.key
-    if plot.growth is None:
+    if plot.growth is None and not plot.runs:
         return
     for found in turn.found:
         report.findings += 1
         report.kept += keeping.keep(*found).added
     if plot.number is None:
         plot.number = store.begin_tree(target, plot.program.name, plot.digest, plot.seed, plot.as_options())
+    elif not plot.told:
+        store.tell_tree(plot.number, plot.as_options())
+    plot.told = plot.verified
     store.save_nodes(plot.number, turn.changed)
     report.nodes.update(node.state for node in turn.ran)
     report.operators.update(node.operator for node in turn.ran)

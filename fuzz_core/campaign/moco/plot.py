@@ -67,6 +67,8 @@ class Plot:
         self.nodes: list[Node] = []
         self.growth: Growth | None = None
         self.verified = False
+        # Whether the record of its tree says what it was verified to be.
+        self.told = False
         # What the program tells with these blocks as they are in the seed.
         self.runs: dict[frozenset[int], Told | None] = {}
         # One that counts for more begins when the others have had their first turns: to begin takes long where a
@@ -109,7 +111,7 @@ class Plot:
     def replant(self) -> None:
         """Another tree of the same program, with the next random stream."""
         self.seed += 1
-        self.number, self.nodes, self.growth = None, [], None
+        self.number, self.nodes, self.growth, self.told = None, [], None, False
 
     def _begun(self, workshop: Workshop, over: Callable[[], bool]) -> Growth | None:
         if not self.verified and not self._verify(workshop, over):
@@ -143,11 +145,14 @@ class Plot:
     def as_options(self) -> dict[str, Any]:
         """What the record of its tree says of how it grows, and of the steps that its program was found to have.
 
-        parts: what the program was taken apart into, for other parts have other steps.
+        parts: what the program was taken apart into, for other parts have other steps. runs: what was executed to find
+        that out, as long as it is not found.
         """
+        growth = {**self.options.growth._asdict(), "parts": self.parts}
+        if not self.verified:
+            return {**growth, "runs": [[sorted(key), told and told.as_json()] for key, told in self.runs.items()]}
         found = [block.step for block in self.program.blocks]
-        head = list(self.program.template.head)
-        return {**self.options.growth._asdict(), "head": head, "steps": found, "parts": self.parts}
+        return {**growth, "head": list(self.program.template.head), "steps": found}
 
     @property
     def parts(self) -> str:
@@ -155,13 +160,16 @@ class Plot:
         return blake2b(repr(self.program.template.pieces).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
     def recall(self, told: Mapping[str, Any]) -> None:
-        """Takes the steps over from a record."""
+        """Takes over from a record what its program was found to be, or what was executed to find that out."""
+        if "steps" not in told:
+            self.runs |= {frozenset(key): ran and Told.from_json(ran) for key, ran in told.get("runs", ())}
+            return
         blocks = zip(self.program.blocks, told["steps"], strict=True)
         self.program = self.program._replace(
             template=self.program.template._replace(head=tuple(told["head"])),
             blocks=tuple(block._replace(step=step) for block, step in blocks),
         )
-        self.verified = True
+        self.verified = self.told = True
 
 
 def _told(ran: Ran) -> Told | None:
@@ -185,9 +193,9 @@ def recorded(session: Session, plot: Plot) -> Plot:
     for row in same:
         plot.recall(row.options)
     alike = {row.seed: row for row in same if growth.items() <= row.options.items()}
-    while plot.seed in alike and not alike[plot.seed].pending:
+    while plot.seed in alike and alike[plot.seed].nodes and not alike[plot.seed].pending:
         plot.replant()
     if plot.seed in alike:
-        plot.number = alike[plot.seed].id
+        plot.number, plot.told = alike[plot.seed].id, "steps" in alike[plot.seed].options
         plot.nodes = session.store.tree_nodes(plot.number)
     return plot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import takewhile, zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.program import Call, Program, Slot
@@ -16,6 +16,15 @@ class Told(NamedTuple):
 
     same: Collection[int] = ()
     arrived: Mapping[int, tuple[tuple[int | None, ...], str]] = {}
+
+    def as_json(self) -> dict[str, Any]:
+        """See `from_json`."""
+        return {"same": sorted(self.same), "arrived": [[each, *kind] for each, kind in sorted(self.arrived.items())]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Told:
+        """What `as_json` gave."""
+        return cls(data["same"], {each: (tuple(shape), dtype) for each, shape, dtype in data["arrived"]})
 
     def alike(self, other: Told, number: int) -> bool:
         """Whether the same arrives at a block in another program."""
