@@ -63,7 +63,8 @@ class Dialect(Protocol):
     verbose: variables that make it say all that its maintainers ask for.
     compiled: the variable that names a folder for what it compiles while it runs; empty where it compiles nothing.
     caught: what a process says that catches a signal itself, `number` which one (SIGSEGV without). miscompiled:
-    what an error says when a compiler has refused what the library has written.
+    what an error says when a compiler has refused what the library has written. chatter: what it writes while it works,
+    which says nothing of how it ends.
     """
 
     library: str
@@ -80,6 +81,7 @@ class Dialect(Protocol):
     compiled: str
     caught: re.Pattern[str]
     miscompiled: re.Pattern[str]
+    chatter: re.Pattern[str]
     ways: Mapping[str, Way]
     programs: Mapping[str, Around]
 
@@ -102,6 +104,7 @@ class Eager:
     compiled = ""
     caught = NEVER
     miscompiled = NEVER
+    chatter = NEVER
     programs: Mapping[str, Around] = {}
 
 

@@ -73,7 +73,8 @@ def confirm(
 
 def classify(finished: Finished, dialect: Dialect) -> Outcome:
     """What a process did, by the way it ended and what it wrote."""
-    outcome = _classified(_uncaught(finished, dialect))
+    quiet = finished._replace(stderr=dialect.chatter.sub("", finished.stderr))
+    outcome = _classified(_uncaught(quiet, dialect))
     if dialect.miscompiled.search(outcome.text):
         outcome = outcome._replace(text=with_complaint(outcome.text, finished.stderr))
     complaint = f"{outcome.name}: {outcome.text}"

@@ -6,6 +6,7 @@ import builtins
 import re
 from typing import NamedTuple
 
+from fuzz_core.ir.complaints import complaint_in
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.triage.bug import Bug
 from fuzz_core.triage.signature import corrupts_heap, normalised
@@ -84,6 +85,9 @@ def place_of(bug: Bug) -> Place:
     place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
     if vague or not _spoke(outcome):
         return place
+    if complaint := complaint_in(outcome.text):
+        # What stands behind it is the place that runs all compilers.
+        return place._replace(words=_stripped(complaint))
     return place._replace(check=_check(outcome), words=_words(outcome))
 
 

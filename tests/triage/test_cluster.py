@@ -297,3 +297,12 @@ def test_every_bug_is_in_one_cluster_whatever_their_order(found: list[Row], seed
     shuffled = random.Random(seed).sample(found, len(found))
     assert sorted(row.id for cluster in clusters(found) for row in cluster.members) == sorted(row.id for row in found)
     assert clusters(shuffled) == clusters(found)
+
+
+def test_code_that_a_compiler_refuses_is_told_apart_by_the_complaint() -> None:
+    runner = "\n[f 1121 17:01:05.984 40 log.cc:608] Check failed ret(256) == 0(0) Run cmd failed: g++ /a/key_op.cc"
+    missing = f"compiler: \u2018op1_i\u2019 was not declared in this scope{runner}"
+    other = f"compiler: \u2018op0_i15\u2019 was not declared in this scope{runner.replace('key', 'other')}"
+    ambiguous = f"compiler: call of overloaded \u2018_erfinv(bool&)\u2019 is ambiguous{runner}"
+    assert grouped(raised(1, "jittor.roll", missing), raised(2, "jittor.index", other)) == ONE
+    assert grouped(raised(1, "jittor.roll", missing), raised(2, "jittor.erfinv", ambiguous)) == TWO

@@ -96,6 +96,11 @@ class DescribeRunScript:
         assert classify(died, JITTOR)[:3] == ("signal", name, "Check failed: before")
         assert classify(died._replace(code=0), JITTOR).kind == "ok"
 
+    def test_what_a_library_says_while_it_works_is_no_last_word(self) -> None:
+        working = "\rCompiling Operators(1/2) used: 2.01s eta:    0s\rCompiling Operators(2/2) used: 4.3s eta:    0s\n"
+        assert classify(Finished(-8, "", working, 1.0), JITTOR)[:3] == ("signal", "SIGFPE", "")
+        assert classify(Finished(-8, "", f"{working}out of range\n", 1.0), JITTOR).text == "out of range"
+
     def test_refuses_an_interpreter_that_is_not_there(self) -> None:
         with pytest.raises(UserError, match="no interpreter at /nowhere/python"):
             run_script("/nowhere/python", "", TORCH)

@@ -40,6 +40,7 @@ class JittorDialect(DefaultDialect):
         r"^(?:Caught segfault at [^\n]*\n(?s:.*?)^)?(?:Segfault|Get signal (?P<number>\d+)), exit$", re.MULTILINE
     )
     miscompiled = re.compile(r"Run cmd failed")
+    chatter = re.compile(r"Compiling Operators\(\d+/\d+\)[^\r\n]*\r?\n?")
     out_of_memory = re.compile(rf"{OUT_OF_MEMORY}|{_MEMORY}")
     # A refused argument is told by `Check failed`, too, and by the assertions that ask for a report.
     internal_error = re.compile(
