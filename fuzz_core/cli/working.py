@@ -15,6 +15,7 @@ from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examining import TriageReport
 from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.retracing import Retraced
+from fuzz_core.campaign.scripts import asserts
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline
@@ -33,7 +34,9 @@ from fuzz_core.cli.work import (
     trace_phase,
 )
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import BugRow
 from fuzz_core.targets.record import to_json
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.confirm import run_script
@@ -244,6 +247,13 @@ def repro(settings: Settings, console: Console, number: int, run_now: bool) -> i
         raise UserError(f"the target {target.key} is gone", f"make it again: nightfuzz pull {target.spec}")
     outcome = run_script(target.python, bug.script, dialect_of(target.library), REPRO_SECONDS)
     console.print(f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}", markup=False, soft_wrap=True)
-    again = (outcome.kind, outcome.name) == (bug.outcome.kind, bug.outcome.name)
-    console.print("it reproduces" if again else f"it does not reproduce: {bug.outcome.kind} {bug.outcome.name} before")
+    again, before = _shown_again(bug, outcome)
+    console.print("it reproduces" if again else f"it does not reproduce: {before} before")
     return BUGS if again else 0
+
+
+def _shown_again(bug: BugRow, outcome: Outcome) -> tuple[bool, str]:
+    """Whether a script ended as before, and how that was: where the call returns, by its assertion if it has one."""
+    if bug.outcome.kind == "ok" and "assert" in bug.script:
+        return asserts(outcome), "its assertion failed"
+    return outcome[:2] == bug.outcome[:2], f"{bug.outcome.kind} {bug.outcome.name}"

@@ -19,8 +19,10 @@ from fuzz_core.cli.config import Settings, load
 from fuzz_core.cli.main import app
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.news import Operator
 from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import NewBug
 
 Cli = Callable[..., Any]
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -143,6 +145,19 @@ def test_a_bug_is_a_script_that_reproduces(cli: Cli, state: Path) -> None:
     compile(done.out, "script", "exec")
     again = cli("repro", 1, "--run", "--state", state)
     assert (again.code, "it reproduces" in again.out) == (1, True)
+
+
+@pytest.mark.parametrize(("holds", "code", "told"), [(False, 1, "it reproduces"), (True, 0, "it does not reproduce")])
+def test_a_script_whose_call_returns_reproduces_by_its_assertion(
+    cli: Cli, state: Path, holds: bool, code: int, told: str
+) -> None:
+    with open_store(state / "state.db") as store:
+        bug = store.bug(1)
+        grows = Outcome("ok", text="every call leaves 1064 bytes")
+        new = NewBug(bug.signature_text, bug.api, "leak", "leak", bug.test, f"assert {holds}\n", grows, 5, 5)
+        store.improve_bug(1, new)
+    done = cli("repro", 1, "--run", "--state", state)
+    assert (done.code, told in done.out) == (code, True)
 
 
 def test_flags_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
