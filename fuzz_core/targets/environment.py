@@ -32,7 +32,8 @@ from fuzz_core.targets.spec import TargetSpec
 
 COMPANIONS: dict[str, tuple[str, ...]] = {
     "torch": ("numpy", "expecttest", "scipy", "pyyaml", "pytest"),
-    "tensorflow": ("pytest",),
+    # Spectrograms of Keras take their windows from scipy.
+    "tensorflow": ("scipy", "pytest"),
     # On numpy 2 it reads and writes wrong numbers without a word (1.3.7.16); only newer releases say so themselves.
     "jittor": ("numpy<2", "pytest"),
 }

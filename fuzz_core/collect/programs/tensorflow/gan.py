@@ -27,7 +27,7 @@ def make_discriminator() -> tf.keras.Model:
     """From an image to one logit, with spectral normalisation on the convolution."""
     return tf.keras.Sequential(
         [
-            tf.keras.Input((8, 8, 1)),
+            tf.keras.layers.InputLayer((8, 8, 1)),
             layers.SpectralNormalization(layers.Conv2D(8, 4, strides=2, padding="same"), power_iterations=2),
             layers.Lambda(lambda x: tf.nn.leaky_relu(x, alpha=0.2)),
             layers.AlphaDropout(rate=0.1, seed=3),
