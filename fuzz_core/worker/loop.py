@@ -18,9 +18,8 @@ from fuzz_core.worker.compiling import Compiling
 from fuzz_core.worker.corpus import Corpus
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.memory import Growth
-from fuzz_core.worker.novelty import VARIABLE, Novelty
+from fuzz_core.worker.novelty import Novelty, Repeats
 
-REPEATS_REPORTED = 2
 # Every so many tests one is executed once more under a watch for operators, which costs several times the test.
 OPERATORS_PERIOD = 256
 WATCHED_SECONDS = 0.05
@@ -74,7 +73,7 @@ class Worker:
         self.state = world.adapter.state()
         self.adapter = world.adapter
         self.executed: set[int] = set()
-        self.reported: Counter[tuple[str, str, str]] = Counter()
+        self.repeats = Repeats()
         self.novelty = Novelty()
         self.corpus = Corpus()
         self.operators: set[str] = set()
@@ -178,9 +177,7 @@ class Worker:
         return sorted(fresh)
 
     def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        key = (test.invocation.api, verdict.kind, VARIABLE.sub("", outcome.text)[:200])
-        self.reported[key] += 1
-        if self.reported[key] <= REPEATS_REPORTED:
+        if not self.repeats.enough(test.invocation.api, verdict, outcome):
             self.channel.send(
                 {
                     "finding": lease,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import Outcome, Verdict
 
 MAX_CLASS = 100
 MAX_RAW = 1 << 16
 MAX_PARTS = 3
+REPEATS_REPORTED = 2
 VARIABLE = re.compile(r"0x[0-9a-fA-F]+|-?\d[\d.e+-]*|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)")
 
 
@@ -63,3 +64,17 @@ def outcome_class(outcome: Outcome, shown: Hashable) -> str:
         return f"ok {shown}"[:MAX_CLASS]
     first = outcome.text.split("\n", 1)[0][: 3 * MAX_CLASS]
     return f"{outcome.kind} {outcome.name} {' '.join(VARIABLE.sub('#', first).split())}"[:MAX_CLASS]
+
+
+class Repeats:
+    """What this process has reported; findings that look alike are worth little after the first ones."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[tuple[str, ...]] = Counter()
+
+    def enough(self, api: str, verdict: Verdict, outcome: Outcome) -> bool:
+        """Whether as many of its kind have been reported as are wanted; counts it. Another mode is another kind."""
+        texts = (VARIABLE.sub("", text)[: 2 * MAX_CLASS] for text in (verdict.detail, outcome.text))
+        key = (api, verdict.oracle, verdict.kind, *texts)
+        self.seen[key] += 1
+        return self.seen[key] > REPEATS_REPORTED

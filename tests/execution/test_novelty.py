@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.ir.outcome import Outcome
-from fuzz_core.worker.novelty import MAX_CLASS, Novelty, outcome_class, outline
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.worker.novelty import MAX_CLASS, REPEATS_REPORTED, Novelty, Repeats, outcome_class, outline
 
 OK = Outcome("ok")
 
@@ -63,3 +63,15 @@ def test_what_was_told_is_not_new_and_what_did_not_apply_is_none() -> None:
     novelty.tell("lib.f", [shown(1)])
     assert novelty.of("lib.f", OK, outline(2)) == ""
     assert novelty.of("lib.f", Outcome("skipped", "BuildError", "too large"), None) == ""
+
+
+def test_findings_that_look_alike_are_reported_a_few_times_those_of_another_mode_by_themselves() -> None:
+    repeats = Repeats()
+
+    def enough(mode: str, count: int) -> bool:
+        text = f"other values\nMismatched elements: {count} / 400"
+        return repeats.enough("f", Verdict("differential", "wrong-result", f"{mode}: {text}"), Outcome("ok", text=text))
+
+    told = [enough("inplace", count) for count in range(REPEATS_REPORTED + 1)]
+    assert told == [False] * REPEATS_REPORTED + [True]
+    assert not enough("compile", 1)
