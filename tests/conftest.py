@@ -62,6 +62,12 @@ def tensorflow_python() -> Path:
 
 
 @pytest.fixture(scope="session")
+def keras2_python() -> Path:
+    """An interpreter with TensorFlow 2.12.0, whose Keras is another one."""
+    return _interpreter("tensorflow-cpu==2.12.0")
+
+
+@pytest.fixture(scope="session")
 def jittor_python() -> Path:
     """An interpreter with Jittor 1.3.11.0, its core compiled."""
     if shutil.which("g++") is None:

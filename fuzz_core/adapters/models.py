@@ -46,6 +46,10 @@ class Models:
         """A call as the library's compiler makes it; None where there is no compiler to be asked."""
         return None
 
+    def losses(self, note: Callable[[float], object]) -> AbstractContextManager[object]:
+        """Within it, `note` gets the numbers that a program trains by: those that it asks gradients of."""
+        return nullcontext()
+
     def gradients(self, layer: Any) -> str:
         """FINITE where all that a layer trains has a gradient, NONFINITE, MISSING; empty where nobody can tell."""
         return ""

@@ -1,6 +1,7 @@
 """Texts around model programs: the last use of a model is kept, or the program is run in both precisions.
 
-`{layer}` is the class of all layers, `{doubles}` a statement that makes the precision `sys.argv[1]` the default.
+`{layer}` is the class of all layers, `{doubles}` a statement that makes the precision `sys.argv[1]` the default,
+`{noting}` statements that have it print what it trains by, which counts where it prints no losses.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _TWICE = """import math, re, subprocess, sys
 
 def losses(precision):
     said = subprocess.run([sys.executable, __file__, precision], capture_output=True, text=True).stdout
-    return [float(loss) for loss in re.findall(r"^loss:?[ \\t]+(\\S+)[ \\t]*$", said, re.MULTILINE)]
+    printed = re.findall(r"^loss:?[ \\t]+(\\S+)[ \\t]*$", said, re.MULTILINE)
+    return list(map(float, printed or re.findall(r"^trained by (\\S+)$", said, re.MULTILINE)))
 
 if len(sys.argv) < 2:
     single, double = losses("float32"), losses("float64")
@@ -40,6 +42,7 @@ if len(sys.argv) < 2:
     assert not (lost and double), f"{single}, in double precision {double}"
     sys.exit()
 {doubles}
+{noting}
 """
 
 
@@ -49,9 +52,9 @@ def last_use(imports: str, layer: str, check: str) -> Around:
     return Around(_filled(_LAST_USE, names), _filled(_AGAIN, names) + check)
 
 
-def twice(imports: str, doubles: str) -> Around:
+def twice(imports: str, doubles: str, noting: str = "") -> Around:
     """The program's losses are to be finite in single precision where they are in double."""
-    return Around(_filled(_TWICE, {"{imports}": imports, "{doubles}": doubles}))
+    return Around(_filled(_TWICE, {"{imports}": imports, "{doubles}": doubles, "{noting}": noting}))
 
 
 def _filled(text: str, names: dict[str, str]) -> str:

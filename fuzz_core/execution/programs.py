@@ -11,7 +11,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.nonfinite import REFERENCE
-from fuzz_core.worker.programs_ran import Ran
+from fuzz_core.worker.programs_ran import OWN, Ran
 
 COMPILED, TRAINING, DOUBLED = "compiled", "training", REFERENCE
 # What has to be asked for, since it costs further executions.
@@ -59,8 +59,8 @@ def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
 
 
 def is_lost(ran: Ran) -> bool:
-    """Whether a program ran well and lost its numbers."""
-    return ran.outcome.kind == "ok" and not all(map(isfinite, ran.losses))
+    """Whether a program lost its numbers, and ran well but for what it says to that itself."""
+    return (ran.outcome.kind == "ok" or ran.how == OWN) and not all(map(isfinite, ran.losses))
 
 
 def is_overflow(ran: Ran, double: Ran) -> bool:
@@ -68,6 +68,6 @@ def is_overflow(ran: Ran, double: Ran) -> bool:
 
     Elsewhere it may be the program's own doing, and so are weights that explode.
     """
-    kept = double.outcome.kind == "ok" and len(double.losses) == len(ran.losses) and all(map(isfinite, double.losses))
+    kept = double.outcome.kind == "ok" and len(double.losses) >= len(ran.losses) and all(map(isfinite, double.losses))
     least, most = double.scales
     return is_lost(ran) and ran.burst and kept and least >= SMALL and most <= LARGE

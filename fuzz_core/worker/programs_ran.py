@@ -74,12 +74,13 @@ class Ran(NamedTuple):
     line: the deepest one of the program in which it ended, from 1; 0 where it did not, or where that is not known.
     inside, phase: the block in which it ended and whether that was made or used then; None and ELSEWHERE outside of
     all. how: one of HOWS. frames: those of the library, innermost first. saw: by block. passed: what arrived at absent
-    ones. losses: what it printed after `loss`. memory: resident bytes before, at most, and after all of it is released.
-    gradients: of trained blocks, see `adapters.models`; where the library can tell. compiled: where that was asked for,
-    and the model has been used in a way that is the same each time. untrained: the parameters of that model which its
-    result depends on and get no gradient from it, where that was asked for. scales: the least and the greatest of what
-    is the largest number in a result of a layer, where they were weighed; 0 and 0 where there is none. burst: whether
-    the first result that was not finite came of a layer with finite input and weights.
+    ones. losses: what it printed after `loss`; where that is nothing, the numbers that it trained by, where the library
+    can tell. memory: resident bytes before, at most, and after all of it is released. gradients: of trained blocks, see
+    `adapters.models`; where the library can tell. compiled: where that was asked for, and the model has been used in a
+    way that is the same each time. untrained: the parameters of that model which its result depends on and get no
+    gradient from it, where that was asked for. scales: the least and the greatest of what is the largest number in a
+    result of a layer, where they were weighed; 0 and 0 where there is none. burst: whether the first result that was
+    not finite came of a layer with finite input and weights.
     reused: the data was there already. spoilt: the process is not as it was before. disturbed: it was not when this
     began: an exception has passed code of an earlier program.
     """

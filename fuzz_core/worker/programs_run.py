@@ -43,6 +43,7 @@ class Run:
             self.scales if deep else None,
         )
         self.said = Said()
+        self.noted: list[float] = []
         self.names = {MADE: self.watch.made, SEEN: self.watch.seen, "print": self.said.print}
         self.made: Data | None = None
         self.reused = False
@@ -84,9 +85,10 @@ class Run:
             if self.made.reusable:
                 programs.remember(asked, self.made)
                 self.made.renew()
-            self.made.run(asked.source[asked.data :], self.names)
-            # What a library has only promised belongs to the program.
-            programs.adapter.finish(None)
+            with programs.models.losses(self.noted.append):
+                self.made.run(asked.source[asked.data :], self.names)
+                # What a library has only promised belongs to the program.
+                programs.adapter.finish(None)
 
     def told(self, outcome: Outcome) -> Ran:
         """The outcome, with what was seen meanwhile, and what is to be seen now that the classes are as they were."""
@@ -94,8 +96,9 @@ class Run:
         watch, where, programs = self.watch, self.where, self.programs
         watch.restore()
         ran = Ran(outcome, where.line, None if number < 0 else number, phase, where.how, where.frames)
-        ran = ran._replace(saw=watch.saw, passed=watch.passed, losses=self.said.losses(), reused=self.reused)
-        ran = ran._replace(disturbed=where.disturbed)
+        losses = self.said.losses() or tuple(self.noted[-MOST_LOSSES:])
+        ran = ran._replace(saw=watch.saw, passed=watch.passed, losses=losses, reused=self.reused)
+        ran = ran._replace(disturbed=where.disturbed, scales=self.scales.told, burst=self.scales.burst)
         if outcome.kind != "ok" or self.made is None:
             return ran
         trained = gradients(programs.models, watch.layers.values())
@@ -105,9 +108,7 @@ class Run:
             # What is not the same each time says nothing of what it depends on.
             same = watch.last is not None and compiled is not None
             untrained = programs.models.untrained(*watch.last) if watch.last is not None and same else ()
-        return ran._replace(
-            gradients=trained, compiled=compiled, untrained=untrained, scales=self.scales.told, burst=self.scales.burst
-        )
+        return ran._replace(gradients=trained, compiled=compiled, untrained=untrained)
 
     def close(self) -> None:
         """Forgets what the program has made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -55,8 +56,18 @@ from tensorflow import keras
 keras.utils.set_random_seed(0)
 
 
+@tf.custom_gradient
+def cut(x, scale):
+    """Their product, of which the scale gets no gradient."""
+    return x * scale, lambda slope: (slope * scale, None)
+
+
 class Own(keras.layers.Layer):
     """A layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = self.add_weight(shape=(8,), initializer="ones")
 
     def call(self, x, training=False):
         return {forward}
@@ -78,8 +89,11 @@ PLANTED = [
     ("torch", TRAINING, "(x * self.weight.detach()).cumsum(1)", "wrong-gradient"),
     ("torch", DOUBLED, "x * float('nan') if x.dtype == torch.float32 else x", "nonfinite"),
     ("tensorflow", COMPILED, "x if tf.executing_eagerly() else x + 1", "wrong-result"),
+    ("tensorflow", TRAINING, "tf.math.cumsum(cut(x, tf.convert_to_tensor(self.weight)), 1)", "wrong-gradient"),
     ("tensorflow", DOUBLED, "x * float('nan') if x.dtype == 'float32' else x", "nonfinite"),
 ]
+# A layer of the library's own, as far as anybody can see.
+LIBRARYS = "Own.__module__ = 'library'"
 HARMLESS = [
     ("torch", "x * self.weight", "", ""),
     ("torch", "self.inner(x) * self.weight", "", ""),
@@ -100,6 +114,19 @@ HARMLESS = [
     ("tensorflow", "tf.nn.dropout(x, 0.5)", "", ""),
     ("tensorflow", "tf.exp(200 * x)", "", ""),
     ("tensorflow", "tf.round(x)", "", ""),
+    ("tensorflow", "cut(x, tf.convert_to_tensor(self.weight))", "", ""),
+    ("tensorflow", "cut(x, tf.convert_to_tensor(self.weight))", f"{LIBRARYS}; model.layers[1].trainable = False", ""),
+    ("tensorflow", "x", LIBRARYS, ""),
+    ("tensorflow", "x * self.weight", LIBRARYS, ""),
+    ("tensorflow", "tf.stop_gradient(x) * self.weight", LIBRARYS, ""),
+    ("tensorflow", "x * tf.stop_gradient(self.weight)", LIBRARYS, ""),
+    ("tensorflow", "x * tf.round(5.0 * self.weight)", LIBRARYS, ""),
+    ("tensorflow", "tf.round(5.0 * x * self.weight)", LIBRARYS, ""),
+    ("tensorflow", "x * tf.cast(self.weight > 0.0, x.dtype)", LIBRARYS, ""),
+    ("tensorflow", "tf.one_hot(tf.argmax(x * self.weight, 1), 8)", LIBRARYS, ""),
+    ("tensorflow", "tf.nn.relu(cut(x, tf.convert_to_tensor(self.weight)) - 1e6)", LIBRARYS, ""),
+    ("tensorflow", "cut(tf.ones_like(x), self.weight + 0.0) * float('nan')", LIBRARYS, ""),
+    ("tensorflow", "cut(tf.random.uniform(tf.shape(x)), tf.convert_to_tensor(self.weight))", LIBRARYS, ""),
 ]
 
 
@@ -135,8 +162,9 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
     library: str, mode: str, forward: str, kind: str, places: dict[str, Place]
 ) -> None:
     session, workshop = places[library]
-    # What a layer of the program's own does to numbers is its own doing.
-    test = program(library, forward, "Own.__module__ = 'library'" if mode == DOUBLED else "")
+    # What a layer of the program's own does to numbers is its own doing; what it trains, on TensorFlow alone.
+    is_shown = mode == COMPILED or (library, mode) == ("torch", TRAINING)
+    test = program(library, forward, "" if is_shown else LIBRARYS)
     ((verdict, outcome),) = workshop.deeper(test, mode)
     assert (verdict.kind, verdict.detail.partition(":")[0]) == (kind, mode)
     store = session.store
@@ -147,6 +175,31 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
     bug = store.bug(found.bug or 0)
     assert (bug.kind, bug.origin) == (kind, "here")
     assert "# expected: " in bug.script and "print(" in bug.script
+
+
+@pytest.mark.parametrize("library", ["torch", "tensorflow"])
+def test_a_loss_that_a_program_does_not_print_is_looked_at_too(
+    library: str, places: dict[str, Place], tmp_path: Path
+) -> None:
+    """What it trains by is not finite, and it says so itself: in single precision it ends there."""
+    session, workshop = places[library]
+    forward = next(each[2] for each in PLANTED if each[:2] == (library, DOUBLED))
+    test = program(library, forward, LIBRARYS)
+    text = test.program.replace('print("loss", ', 'assert __import__("math").isfinite(')
+    test = TestCase(test.invocation._replace(api=f"{test.invocation.api}Silent"), 0, program=text)
+    assert workshop.programs.run(test).outcome.name == "AssertionError"
+    ((verdict, outcome),) = workshop.deeper(test, DOUBLED)
+    assert verdict.kind == "nonfinite"
+    store = session.store
+    store.add_finding(session.target.key, store.start_run(session.target.key, 1, {}), test, verdict, outcome, "asserts")
+    examine(session, TriageOptions(runs=1, bug_seconds=5.0))
+    (found,) = store.findings(session.target.key)[-1:]
+    assert found.status == "confirmed"
+    (tmp_path / "repro.py").write_text(store.bug(found.bug or 0).script)
+    done = subprocess.run(
+        [session.target.python, "repro.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert "AssertionError: [nan" in done.stderr and done.returncode == 1
 
 
 def test_programs_are_compiled_whatever_program_was_before(places: dict[str, Place]) -> None:

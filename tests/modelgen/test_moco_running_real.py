@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -289,6 +290,46 @@ def test_gradients_of_blocks_are_told(running: dict[str, Library]) -> None:
     ]
     assert gradients[0] == {0: "finite", 1: "finite", 2: "missing"}
     assert gradients[1] == {0: "not finite", 1: "not finite", 2: "missing"}
+
+
+TRAINED = {
+    "torch": """
+m = nn.Linear(8, 1)
+for _ in range(2):
+    m(x).square().mean().backward()
+(m(x).sum() * float("nan")).backward()
+torch.autograd.backward([m(x).sum()])
+""",
+    "tensorflow": """
+m = keras.Sequential([layers.Flatten(), layers.Dense(1)])
+for _ in range(2):
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_mean(m(x) ** 2)
+    tape.gradient(m(x), m.trainable_weights)
+    tape.gradient(loss, m.trainable_weights)
+m.compile("sgd", "mse")
+m.fit(x, tf.fill((4, 1), float("nan")), verbose=0)
+""",
+    "jittor": """
+m = nn.Linear(8, 1)
+optimizer = jt.optim.SGD(m.parameters(), 0.0)
+for factor in (1.0, 2.0, float("nan")):
+    optimizer.step((m(x) * factor).sqr().mean())
+""",
+}
+
+
+@pytest.mark.parametrize(("library", "count"), [("torch", 3), ("tensorflow", 3), ("jittor", 1)])
+def test_what_a_program_trains_by_is_its_loss_where_it_prints_none(
+    library: str, count: int, running: dict[str, Library]
+) -> None:
+    asked = running[library]
+    source = asked.start + TRAINED[library]
+    ran = [asked.replayer.program(text) for text in (source, source, source + 'print("loss", 7)')]
+    assert [(each.outcome.kind, each.spoilt) for each in ran] == [("ok", False)] * 3, ran[0].outcome
+    *before, last = ran[0].losses
+    assert isnan(last) and len(before) == count - 1 and len(set(before)) <= 1
+    assert ran[1].losses[:-1] == ran[0].losses[:-1] and ran[2].losses == (7.0,)
 
 
 PASSING = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import jittor
@@ -24,7 +26,10 @@ class Passing(jittor.Module):  # type: ignore[misc] # no stubs
 
 
 class JittorModels(Models):
-    """It compiles everything anyway."""
+    """It compiles everything anyway.
+
+    `untrained` cannot be told: where there is no gradient, `jittor.grad` gives zeros, as where it is zero.
+    """
 
     def streams(self) -> Callable[[], None] | None:
         """Its generator is not to be read: numbers may have been drawn from it since it was seeded."""
@@ -33,3 +38,21 @@ class JittorModels(Models):
     def passing(self, note: Callable[[Any], object]) -> Any:
         """A module."""
         return Passing(note)
+
+    @contextmanager
+    def losses(self, note: Callable[[float], object]) -> Iterator[None]:
+        """What an optimizer gets, the last alone: for each that is looked at, other code would be compiled."""
+        backward, last = jittor.optim.Optimizer.backward, list[Any]()
+
+        @functools.wraps(backward)
+        def noting(optimizer: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+            last[:] = [loss]
+            return backward(optimizer, loss, *args, **kwargs)
+
+        jittor.optim.Optimizer.backward = noting
+        try:
+            yield
+        finally:
+            jittor.optim.Optimizer.backward = backward
+        with suppress(Exception):
+            note(last[0].item())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FunctionType
 from typing import Any
 
@@ -74,6 +75,23 @@ class TorchModels(Models):
                 _forget()
 
         return once
+
+    @contextmanager
+    def losses(self, note: Callable[[float], object]) -> Iterator[None]:
+        """What backward passes begin with, those of `Tensor.backward` too."""
+        backward = torch.autograd.backward
+
+        @functools.wraps(backward)
+        def noting(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            with suppress(Exception):
+                note(tensors.item())
+            return backward(tensors, *args, **kwargs)
+
+        torch.autograd.backward = noting
+        try:
+            yield
+        finally:
+            torch.autograd.backward = backward
 
     def gradients(self, layer: Any) -> str:
         """By what the last backward pass has left."""

@@ -53,10 +53,20 @@ _TRAINED = (
     "missing = [name for name, p in model.named_parameters() if p.requires_grad and p.grad is None]\n"
     "assert not missing, missing\n"
 )
+_NOTING = """
+backward = torch.autograd.backward
+
+def noting(loss, *args, **kwargs):
+    if isinstance(loss, torch.Tensor) and loss.numel() == 1:
+        print("trained by", loss.item())
+    return backward(loss, *args, **kwargs)
+
+torch.autograd.backward = noting
+"""
 PROGRAMS = {
     "compiled": last_use(_PLAIN, _MODULE, _COMPILED + close("actual", "expected")),
     "training": last_use(_PLAIN, _MODULE, _TRAINED),
-    "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))"),
+    "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))", _NOTING),
 }
 ONE_DNN_OFF = "torch.backends.mkldnn.flags(enabled=False)"
 THREADS = 4

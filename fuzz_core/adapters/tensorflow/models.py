@@ -5,22 +5,26 @@ from __future__ import annotations
 import functools
 import importlib
 import random
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-import keras
 import tensorflow as tf
-from keras.src.backend.common import global_state
+from tensorflow import keras
 from tensorflow.python.eager import context
 from tensorflow.python.framework import random_seed
 
 from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.tensorflow import gradients, keras_versions
 
 # Kernels are kept from one program to the next: without them operations take fifty times as long.
 CLEAR_EVERY = 256
-_FILTERS = ("keras.src.utils.traceback_utils", "tensorflow.python.util.traceback_utils")
-_KERAS = ("global_random_seed", "global_seed_generator")
+_FILTERS = (keras_versions.TRACEBACKS, "tensorflow.python.util.traceback_utils")
+# What is told of a loss, and the loss by the arguments; what a tape gets from a graph has no value.
+_TOLD: tuple[tuple[type, str, Callable[..., Any]], ...] = (
+    (tf.GradientTape, "gradient", lambda tape, target, *args, **kwargs: target),
+    (keras.callbacks.History, "on_epoch_end", lambda history, epoch, logs: logs["loss"]),
+)
 
 
 class Passing(keras.layers.Layer):  # type: ignore[misc] # no stubs
@@ -64,22 +68,16 @@ class TensorFlowModels(Models):
         self.drawn = False
 
     def streams(self) -> Callable[[], None] | None:
-        """The stream that seeds operations, and Keras's generator with the seed that the next one would have."""
+        """The stream that seeds operations, and Keras's."""
         seed, stream = self.context._seed, random.Random()
-        place = self.context._rng.getstate()
-        attributes = {name: global_state.get_global_attribute(name) for name in _KERAS}
-        generator = attributes[_KERAS[1]]
-        drawn = None if generator is None else generator.state.numpy()
+        place, others = self.context._rng.getstate(), keras_versions.streams()
 
         def again() -> None:
             if self.drawn:
                 self._clear()
             self.context._seed, self.context._rng = seed, stream
             stream.setstate(place)
-            for name, value in attributes.items():
-                global_state.set_global_attribute(name, value)
-            if generator is not None:
-                generator.state.assign(drawn)
+            others()
 
         return again
 
@@ -88,7 +86,7 @@ class TensorFlowModels(Models):
         self.programs += 1
         self.context.clear_kernel_cache = lambda: None
         try:
-            keras.utils.clear_session(free_memory=False)
+            keras_versions.clear()
         finally:
             del self.context.clear_kernel_cache
         if self.programs % CLEAR_EVERY == 0:
@@ -122,7 +120,7 @@ class TensorFlowModels(Models):
     @contextmanager
     def doubles(self) -> Iterator[None]:
         """By Keras's default dtype and policy; TensorFlow itself has none."""
-        before = keras.config.floatx(), keras.config.dtype_policy()
+        before = keras.backend.floatx(), keras.mixed_precision.global_policy()
         self._set("float64", "float64")
         try:
             yield
@@ -130,8 +128,8 @@ class TensorFlowModels(Models):
             self._set(*before)
 
     def _set(self, floatx: str, policy: Any) -> None:
-        keras.config.set_floatx(floatx)
-        keras.config.set_dtype_policy(policy)
+        keras.backend.set_floatx(floatx)
+        keras.mixed_precision.set_global_policy(policy)
 
     def passing(self, note: Callable[[Any], object]) -> Any:
         """A layer."""
@@ -145,3 +143,32 @@ class TensorFlowModels(Models):
     def numbers(self, layer: Any) -> Iterable[Any]:
         """Weights, also those that are not trained."""
         return list(layer.weights)
+
+    @contextmanager
+    def losses(self, note: Callable[[float], object]) -> Iterator[None]:
+        """What a tape is asked gradients of, and what Keras keeps of each epoch of `fit`."""
+        with ExitStack() as stack:
+            for owner, name, loss in _TOLD:
+                original = getattr(owner, name)
+                stack.callback(setattr, owner, name, original)
+                setattr(owner, name, _telling(original, loss, note))
+            yield
+
+    def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
+        """By a tape, see `gradients`."""
+        try:
+            return gradients.untrained(model, args, kwargs)
+        except Exception:  # noqa: BLE001 - a model that cannot be used on a tape tells nothing
+            return ()
+
+
+def _telling(
+    original: Callable[..., Any], loss: Callable[..., Any], note: Callable[[float], object]
+) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with suppress(Exception):
+            note(float(loss(*args, **kwargs)))
+        return original(*args, **kwargs)
+
+    return call

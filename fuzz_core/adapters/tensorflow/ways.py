@@ -49,9 +49,33 @@ _PLAIN = "import tensorflow as tf"
 _COMPILED = (
     "expected = model(*args, **kwargs)\nactual = tf.function(lambda: model(*args, **kwargs), autograph=False)()\n"
 )
+_TRAINED = (
+    "weights = list(model.trainable_weights)\n"
+    "with tf.GradientTape() as tape:\n"
+    "    result = model(*args, **kwargs)\n"
+    "missing = [w.name for w, slope in zip(weights, tape.gradient(result, weights)) if slope is None]\n"
+    "assert not missing, missing\n"
+)
+_DOUBLES = "tf.keras.backend.set_floatx(sys.argv[1])\ntf.keras.mixed_precision.set_global_policy(sys.argv[1])"
+_NOTING = """
+gradient, ended = tf.GradientTape.gradient, tf.keras.callbacks.History.on_epoch_end
+
+def noting(tape, target, *args, **kwargs):
+    if tf.executing_eagerly() and tf.is_tensor(target) and target.shape.rank == 0:
+        print("trained by", float(target))
+    return gradient(tape, target, *args, **kwargs)
+
+def ending(history, epoch, logs=None):
+    if logs and "loss" in logs:
+        print("trained by", logs["loss"])
+    return ended(history, epoch, logs)
+
+tf.GradientTape.gradient, tf.keras.callbacks.History.on_epoch_end = noting, ending
+"""
 PROGRAMS = {
     "compiled": last_use(_PLAIN, "tf.keras.layers.Layer", _COMPILED + close("actual", "expected")),
-    "cpu-fp64": twice(_PLAIN, "tf.keras.config.set_floatx(sys.argv[1])\ntf.keras.config.set_dtype_policy(sys.argv[1])"),
+    "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED),
+    "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),
 }
 WAYS: dict[str, Way] = {
     "cpu-fp64": Way(FINITE, _wide),

@@ -238,6 +238,8 @@ class Growth:
         verdict = workshop.judge(ran)
         if not verdict.clean:
             return [(verdict, ran.outcome)]
+        if is_lost(ran):
+            return workshop.deeper(self._program(node, calls, None), DOUBLED)
         return verdicts_on(ran, workshop.dialect) if ran.unexplained and self._holds(workshop, node, calls, ran) else ()
 
     def _holds(self, workshop: Workshop, node: Node, calls: dict[int, Call], ran: Ran) -> bool:

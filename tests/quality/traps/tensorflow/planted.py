@@ -21,6 +21,14 @@ def slips(self, inputs):
 
 def compiles_wrongly(self, inputs):
     return inputs * 1.0 if tf.executing_eagerly() else inputs + 1.0
+
+@tf.custom_gradient
+def cut(inputs, alpha):
+    slopes = lambda slope: (tf.where(inputs > 0.0, slope, alpha * slope), None)
+    return tf.nn.relu(inputs) - alpha * tf.nn.relu(-inputs), slopes
+
+def cuts(self, inputs):
+    return cut(inputs, tf.convert_to_tensor(self.alpha))
 """
 linecache.cache["faults.py"] = (len(FAULTS), None, FAULTS.splitlines(keepends=True), "faults.py")
 faults = {}
@@ -29,6 +37,7 @@ layers.ELU.call = faults["dies"]
 layers.Softmax.call = faults["fails"]
 layers.UnitNormalization.call = faults["slips"]
 layers.LeakyReLU.call = faults["compiles_wrongly"]
+layers.PReLU.call = faults["cuts"]
 
 keras.utils.set_random_seed(0)
 rows = tf.random.uniform((40, 12))
@@ -40,6 +49,7 @@ x = layers.Dense(16)(inputs)
 # finding internal-error: layers.Softmax()
 # finding internal-error: layers.UnitNormalization()
 # finding wrong-result: layers.LeakyReLU()
+# finding wrong-gradient: layers.PReLU()
 x = layers.ReLU()(x)
 outputs = layers.Dense(3)(x)
 model = keras.Model(inputs=inputs, outputs=outputs)
