@@ -97,6 +97,7 @@ def test_a_bump_gets_one_comment_that_the_next_push_updates(project: Project) ->
 TORCH = """
 workers = 2
 seed = 1
+confirm_runs = 2
 tests_count = 3000
 grow = false
 schedule = "uniform"
