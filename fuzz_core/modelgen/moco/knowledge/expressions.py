@@ -76,6 +76,11 @@ def holds(tree: ast.expr, values: Mapping[str, Any]) -> bool | None:
         return None
 
 
+def value(tree: ast.expr, values: Mapping[str, Any]) -> Any:
+    """What it comes to. Raises TypeError, ValueError, KeyError or ArithmeticError where these values give nothing."""
+    return _value(tree, values)
+
+
 def constants(definitions: Mapping[str, str]) -> dict[str, Any]:
     """Expressions as Python objects, without those that are no literals."""
     found = {}

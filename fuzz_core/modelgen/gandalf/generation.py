@@ -1,0 +1,190 @@
+"""Random graphs by the grammar of definition 2, where an operator may follow another if its shapes say so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from fuzz_core.ir.rng import Rng, derive
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.parameters import Value, drawn
+from fuzz_core.modelgen.gandalf.patterns import ANY, GUARDS, Pattern
+from fuzz_core.modelgen.gandalf.shapes import REST, Made, Refused, Tensor, bind, concluded, words_of
+from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
+
+# Given the operator that came last and those that may follow, by name, the one that does (section 4.1.2).
+Guide = Callable[[str, Sequence[str]], str]
+# Sizes of the dimensions that have a meaning of their own; all others are from OTHER.
+SIZES: dict[str, tuple[int, ...]] = {"N": (1, 2, 3), "C": (2, 4, 6), "S": (32, 48)}
+OTHER = (4, 5, 6, 8)
+TRIES = 12
+MAX_ELEMENTS = 8192
+MAX_RANK = 5
+
+
+class Options(NamedTuple):
+    """least, most: inner operators of a graph. branch: how often an operator follows an earlier one than the last.
+
+    start: how often another input operator begins a path of its own. merge: how often a further operand is a tensor
+    of the graph, where one fits, and no new data. constant: how often a kernel or bias is one constant.
+    """
+
+    least: int = 2
+    most: int = 10
+    branch: float = 0.25
+    start: float = 0.1
+    merge: float = 0.8
+    constant: float = 0.1
+
+
+class Grammar(NamedTuple):
+    """The operators by symbol: S, V and Σ of definition 2."""
+
+    starts: tuple[Operator, ...]
+    inner: tuple[Operator, ...]
+    ends: tuple[Operator, ...]
+
+
+def grammar(table: Mapping[str, Operator], libraries: Collection[Library], domain: Domain) -> Grammar:
+    """The operators of a domain that all of the libraries have."""
+    fit = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
+
+    def of(symbol: str) -> tuple[Operator, ...]:
+        return tuple(each for each in fit if symbol in each.symbols)
+
+    return Grammar(of("input"), of("inner"), of("output"))
+
+
+def generate(operators: Grammar, seed: int, guide: Guide | None = None, options: Options = Options()) -> Graph:  # noqa: B008
+    """A graph whose every path begins with an input operator or data and ends with an output operator.
+
+    The same for the same grammar, seed and choices of the guide; without one, all choices are alike.
+    """
+    rng = Rng(derive(seed, "graph"))
+    growing = _Growing(rng, options)
+    growing.follow("", operators.starts, guide)
+    for _ in range(rng.between(options.least, options.most)):
+        if rng.chance(options.start):
+            growing.follow("", operators.starts, guide)
+        else:
+            growing.follow(growing.tip(), operators.inner, guide)
+    growing.close(operators.ends, guide)
+    return growing.graph()
+
+
+def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0)) -> Graph:  # noqa: B008
+    """A graph of this operator alone, on new data. Raises Refused where no parameters were found that it takes."""
+    growing = _Growing(Rng(derive(seed, operator.name)), options)
+    if not growing.put(operator, ""):
+        raise Refused(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
+    return growing.graph()
+
+
+class _Growing:
+    """A graph in the making: what is in it is valid at any time."""
+
+    def __init__(self, rng: Rng, options: Options) -> None:
+        self.rng, self.options = rng, options
+        self.inputs: list[Input] = []
+        self.nodes: list[tuple[Node, Operator]] = []
+        self.tensors: dict[str, Tensor] = {}
+
+    def graph(self) -> Graph:
+        return Graph(inputs=tuple(self.inputs), nodes=tuple(node for node, _ in self.nodes))
+
+    def tip(self) -> str:
+        """The node that is followed next."""
+        last = len(self.nodes) - 1
+        return f"n{self.rng.between(0, last) if self.rng.chance(self.options.branch) else last}"
+
+    def follow(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
+        """Puts an operator behind a tensor, or on new data where there is none; says whether any could be."""
+        fitting = {
+            each.name: each for each in operators if not source or _binds(each.inputs[0], self.tensors[source], {})
+        }
+        before = self.nodes[int(source[1:])][1].name if source else ""
+        while fitting:
+            names = sorted(fitting)
+            chosen = fitting.pop(guide(before, names) if guide else self.rng.choice(names))
+            if self.put(chosen, source):
+                return True
+        return False
+
+    def close(self, operators: Sequence[Operator], guide: Guide | None) -> None:
+        """Every node that nothing follows and that is no end gets one."""
+        for place in self.graph().leaves:
+            if "output" not in self.nodes[place][1].symbols:
+                self.follow(f"n{place}", operators, guide)
+
+    def put(self, operator: Operator, source: str) -> bool:
+        """Puts this operator behind a tensor, if inputs and parameters for it are found."""
+        for _ in range(TRIES):
+            try:
+                self._add(operator, *self._drawn(operator, source))
+            except (Refused, ArithmeticError):
+                continue
+            return True
+        return False
+
+    def _drawn(self, operator: Operator, source: str) -> tuple[list[str | Tensor], Made, dict[str, Value]]:
+        bound: dict[str, Any] = {}
+        takes: list[str | Tensor] = []
+        for place, each in enumerate(operator.inputs):
+            taken = source if source and place == 0 else self._operand(each, bound, source)
+            takes.append(taken)
+            bound = bind(each, self.tensors[taken] if isinstance(taken, str) else taken, bound)
+        parameters: dict[str, Value] = {}
+        for name, declared in operator.parameters.items():
+            parameters[name] = drawn(declared, words_of(bound) | parameters, self.rng)
+        made = concluded(operator, bound, parameters)
+        if prod(made.result.shape) > MAX_ELEMENTS or len(made.result.shape) > MAX_RANK:
+            raise Refused("too large")
+        return takes, made, parameters
+
+    def _operand(self, found: Pattern, bound: Mapping[str, Any], source: str) -> str | Tensor:
+        """A tensor of the graph for a further input, or new data; an operator without a source takes new data alone."""
+        if source and self.rng.chance(self.options.merge):
+            fitting = [name for name, tensor in self.tensors.items() if name != source and _binds(found, tensor, bound)]
+            if fitting:
+                return self.rng.choice(fitting)
+        return _fresh(found, bound, self.rng)
+
+    def _add(self, operator: Operator, takes: Sequence[str | Tensor], made: Made, parameters: dict[str, Value]) -> None:
+        names = tuple(each if isinstance(each, str) else self._input(each) for each in takes)
+        constants = tuple(
+            name for name in operator.weights if name[0] in "wb" and self.rng.chance(self.options.constant)
+        )
+        seed = self.rng.below(2**32)
+        node = Node(operator=operator.name, parameters=parameters, takes=names, seed=seed, constants=constants)
+        self.tensors[f"n{len(self.nodes)}"] = made.result
+        self.nodes.append((node, operator))
+
+    def _input(self, tensor: Tensor) -> str:
+        name = f"x{len(self.inputs)}"
+        self.inputs.append(Input.model_validate({**tensor._asdict(), "seed": self.rng.below(2**32)}))
+        self.tensors[name] = tensor
+        return name
+
+
+def _binds(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> bool:
+    try:
+        bind(found, tensor, bound)
+    except Refused:
+        return False
+    return True
+
+
+def _fresh(found: Pattern, bound: Mapping[str, Any], rng: Rng) -> Tensor:
+    dtype = "float" if found.kind in GUARDS else bound.get(ANY, "float") if found.kind == ANY else found.kind
+    known = dict(bound)
+    shape: list[int] = []
+    for part in found.parts:
+        if part is None:
+            shape += known.setdefault(REST, tuple(rng.choice(OTHER) for _ in range(rng.between(1, 2))))
+        elif isinstance(part, ast.Name):
+            shape.append(known.setdefault(part.id, rng.choice(SIZES.get(part.id, OTHER))))
+        elif isinstance(part, ast.Constant) and isinstance(part.value, int):
+            shape.append(part.value)
+    return Tensor(tuple(shape), dtype)

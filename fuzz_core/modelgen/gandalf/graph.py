@@ -1,0 +1,119 @@
+"""The graph of a model: data that flows through operators, as it is stored (section 4.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.gandalf.parameters import Value
+from fuzz_core.modelgen.gandalf.shapes import Made, Tensor, infer
+from fuzz_core.modelgen.gandalf.table import Operator
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Input(_Part):
+    """Data of the model. Floats are normal, integers from 0 to 9; seed: of numpy's RandomState, 32 bits."""
+
+    shape: tuple[int, ...]
+    dtype: Literal["float", "int", "bool"] = "float"
+    seed: int = 0
+
+
+class Node(_Part):
+    """One operator. takes: where its inputs come from, `x0` for the first input of the graph, `n0` for its first node.
+
+    seed: of its weights. constants: weights that are one constant throughout instead (relations 2 and 3).
+    """
+
+    operator: str
+    parameters: dict[str, Value] = {}
+    takes: tuple[str, ...]
+    seed: int = 0
+    constants: tuple[str, ...] = ()
+
+
+class Graph(_Part):
+    """Inputs, and nodes in an order of computation: each takes inputs and earlier nodes alone, so there is no cycle."""
+
+    inputs: tuple[Input, ...]
+    nodes: tuple[Node, ...]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Graph:
+        known = {f"x{place}" for place in range(len(self.inputs))}
+        for place, node in enumerate(self.nodes):
+            if strangers := [name for name in node.takes if name not in known]:
+                raise ValueError(f"node {place} takes {strangers[0]}, which is no input or earlier node")
+            known.add(f"n{place}")
+        return self
+
+    @property
+    def leaves(self) -> list[int]:
+        """The nodes whose result no other node takes."""
+        taken = {name for node in self.nodes for name in node.takes}
+        return [place for place in range(len(self.nodes)) if f"n{place}" not in taken]
+
+
+def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
+    """What each node makes. Raises Refused where one takes what its operator does not, KeyError for unknown ones."""
+    tensors = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
+    made = []
+    for place, node in enumerate(graph.nodes):
+        made.append(infer(table[node.operator], [tensors[name] for name in node.takes], node.parameters))
+        tensors[f"n{place}"] = made[-1].result
+    return made
+
+
+def canonical(graph: Graph) -> Graph:
+    """One graph for all that differ in numbering and seeds alone: what was executed once need not be again.
+
+    Nodes are told apart by colour refinement over what they take and what takes them.
+    """
+    colours = _colours(graph)
+    depths = _depths(graph)
+    nodes = sorted(range(len(graph.nodes)), key=lambda place: (depths[place], colours[f"n{place}"]))
+    used = dict.fromkeys(name for place in nodes for name in graph.nodes[place].takes if name.startswith("x"))
+    names = {name: f"x{place}" for place, name in enumerate(used)}
+    names |= {f"n{old}": f"n{new}" for new, old in enumerate(nodes)}
+    inputs = tuple(graph.inputs[int(name[1:])].model_copy(update={"seed": place}) for place, name in enumerate(used))
+    return Graph(inputs=inputs, nodes=tuple(_renamed(graph.nodes[old], names, new) for new, old in enumerate(nodes)))
+
+
+def _renamed(node: Node, names: Mapping[str, str], seed: int) -> Node:
+    takes = tuple(names[name] for name in node.takes)
+    parameters = dict(sorted(node.parameters.items()))
+    constants = tuple(sorted(node.constants))
+    return Node(operator=node.operator, parameters=parameters, takes=takes, seed=seed, constants=constants)
+
+
+def _colours(graph: Graph) -> dict[str, int]:
+    colours = {f"x{place}": derive(each.dtype, each.shape) for place, each in enumerate(graph.inputs)}
+    for place, node in enumerate(graph.nodes):
+        colours[f"n{place}"] = derive(node.operator, sorted(node.parameters.items()), sorted(node.constants))
+    for _ in graph.nodes:
+        colours = _refined(graph, colours)
+    return colours
+
+
+def _refined(graph: Graph, colours: Mapping[str, int]) -> dict[str, int]:
+    """Two that had one colour keep it if their neighbours' colours are the same, in the same roles."""
+    takes: dict[str, list[int]] = {name: [] for name in colours}
+    taken: dict[str, list[tuple[int, int]]] = {name: [] for name in colours}
+    for place, node in enumerate(graph.nodes):
+        for role, name in enumerate(node.takes):
+            takes[f"n{place}"].append(colours[name])
+            taken[name].append((role, colours[f"n{place}"]))
+    return {name: derive(colour, takes[name], sorted(taken[name])) for name, colour in colours.items()}
+
+
+def _depths(graph: Graph) -> list[int]:
+    depths: list[int] = []
+    for node in graph.nodes:
+        depths.append(1 + max((depths[int(name[1:])] for name in node.takes if name.startswith("n")), default=0))
+    return depths

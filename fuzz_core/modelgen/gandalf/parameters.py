@@ -1,0 +1,69 @@
+"""What a parameter of an operator may be: a range, some choices, or an expression over dimensions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.gandalf.patterns import expression
+from fuzz_core.modelgen.moco.knowledge.expressions import value
+
+Value = bool | int | float | str
+Declared = str | tuple[Value, ...]
+_RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
+# Multiples of this are the same number in float32 and float64.
+_STEP = 1 / 32
+
+
+@cache
+def bounds(text: str) -> tuple[int, int] | tuple[float, float]:
+    """`1..3` or `0.1..2.0`, both ends included. Raises ValueError where it is no range."""
+    found = _RANGE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is neither a range (1..3), nor a list of choices, nor an expression (= C // 2)")
+    low, high = found.groups()
+    ends = (float(low), float(high)) if "." in low + high else (int(low), int(high))
+    if ends[0] > ends[1]:
+        raise ValueError(f"the range {text!r} is empty")
+    return ends
+
+
+def computed(declared: Declared) -> str | None:
+    """The expression that a parameter is given by, if it is."""
+    return declared.strip()[1:].strip() if isinstance(declared, str) and declared.strip().startswith("=") else None
+
+
+def check(declared: Declared) -> None:
+    """Raises ValueError where it declares nothing."""
+    if isinstance(declared, tuple):
+        if not declared:
+            raise ValueError("no choice at all")
+    elif (text := computed(declared)) is not None:
+        expression(text)
+    else:
+        bounds(declared)
+
+
+def allows(declared: Declared, given: Value, known: Mapping[str, object]) -> bool:
+    """Whether a parameter may have this value. known: the dimensions and the other parameters."""
+    if isinstance(declared, tuple):
+        return given in declared
+    if (text := computed(declared)) is not None:
+        return bool(value(expression(text), known) == given)
+    low, high = bounds(declared)
+    return isinstance(given, type(low)) and not isinstance(given, bool) and low <= given <= high
+
+
+def drawn(declared: Declared, known: Mapping[str, object], rng: Rng) -> Value:
+    """A legal value. Raises ValueError, TypeError, KeyError or ArithmeticError where an expression has none here."""
+    if isinstance(declared, tuple):
+        return rng.choice(declared)
+    if (text := computed(declared)) is not None:
+        found: Value = value(expression(text), known)
+        return found
+    low, high = bounds(declared)
+    if isinstance(low, int) and isinstance(high, int):
+        return rng.between(low, high)
+    return min(high, low + round(rng.uniform(0.0, high - low) / _STEP) * _STEP)

@@ -1,0 +1,75 @@
+"""Patterns of tensors, `float[N, C, H, W]` or `any[..., D]`: read with `ast`, never executed."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import NamedTuple
+
+from fuzz_core.modelgen.moco.knowledge.expressions import names_of, read
+
+FLOAT, INT, BOOL, ANY, SAME = "float", "int", "bool", "any", "same"
+# Values that an operator is defined for, and how any tensor gets them; each is a float.
+GUARDS = {
+    "positive": "abs({0}) + 0.5",
+    "above_one": "abs({0}) + 1.5",
+    "unit": "{0} / (1 + abs({0}))",
+    "probability": "(abs({0}) + 0.1) / (abs({0}) + 1.1)",
+}
+TAKEN = (FLOAT, INT, BOOL, ANY, *GUARDS)
+GIVEN = (FLOAT, INT, BOOL, SAME)
+# In float64 before rounding, so that both precisions start from the same numbers; {0} is the shape.
+DRAWS = {
+    "normal": "{rng}.standard_normal({0}) * 0.5",
+    "positive": "{rng}.uniform(0.5, 1.5, {0})",
+    "ones": "np.ones({0})",
+    "zeros": "np.zeros({0})",
+    "constant": "np.full({0}, 0.25)",
+}
+
+
+class Pattern(NamedTuple):
+    """kind: a class of dtypes or values, or how weights are drawn. parts: one expression for each dimension, and None
+    for `...`, which stands for any number of them.
+    """
+
+    kind: str
+    parts: tuple[ast.expr | None, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """Every name in it but the kind."""
+        return set().union(*(names_of(part) for part in self.parts if part is not None))
+
+    @property
+    def binds(self) -> bool:
+        """Whether it can be matched against a shape: it has names and numbers alone, and `...` once at most."""
+        plain = all(part is None or isinstance(part, ast.Name | ast.Constant) for part in self.parts)
+        return plain and self.parts.count(None) < 2
+
+
+@cache
+def pattern(text: str) -> Pattern:
+    """Reads one. Raises ValueError with what is wrong."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"{text!r} is no pattern such as float[N, C, ...]") from error
+    match tree:
+        case ast.Subscript(value=ast.Name(id=kind), slice=ast.Tuple(elts=parts)):
+            return Pattern(kind, tuple(map(_part, parts)))
+        case ast.Subscript(value=ast.Name(id=kind), slice=part):
+            return Pattern(kind, (_part(part),))
+    raise ValueError(f"{text!r} is no pattern such as float[N, C, ...]")
+
+
+@cache
+def expression(text: str) -> ast.expr:
+    """An expression over dimensions and parameters. Raises ValueError where it is none."""
+    return read(text)
+
+
+def _part(tree: ast.expr) -> ast.expr | None:
+    if isinstance(tree, ast.Constant) and tree.value is ...:
+        return None
+    return read(ast.unparse(tree))

@@ -1,0 +1,78 @@
+"""A relation of table 4: another way to write an operator in a library that must give the same result."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+from fuzz_core.modelgen.gandalf import templates
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
+
+
+class Example(NamedTuple):
+    """An operator of the table, a library, and what stands in its spelling there after the relation."""
+
+    operator: str
+    library: Library
+    written: str
+
+
+class Relation(ABC):
+    """number: in table 4. statement: what is equivalent. precisions: those in which it is."""
+
+    number: ClassVar[int]
+    statement: ClassVar[str]
+    precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")
+    examples: ClassVar[tuple[Example, ...]]
+
+    @abstractmethod
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Whether it says anything of the operator's spelling in this library."""
+
+    @abstractmethod
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """The other spelling. To be asked for only where the relation applies."""
+
+    def constants(self, operator: Operator) -> tuple[str, ...]:
+        """The weights that must be one constant for the two to be equivalent; most relations need none."""
+        return ()
+
+
+class Told(Relation):
+    """A relation that the table spells out, operator by operator."""
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where the table has another spelling under the relation's number."""
+        return self.number in operator.also.get(library, {})
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """That spelling."""
+        return operator.also[library][self.number]
+
+
+class Defaulted(Relation):
+    """An argument left out that is the library's default."""
+
+    argument: ClassVar[tuple[str, str]]
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where the spelling has the argument, with that value."""
+        spelling = operator.spelled.get(library)
+        if spelling is None:
+            return False
+        return any(self.argument in templates.keywords(text) for text in (spelling.setup, spelling.call))
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """The spelling without it."""
+        spelling = operator.spelled[library]
+        texts = {"setup": self._without(spelling.setup), "call": self._without(spelling.call)}
+        return spelling.model_copy(update=texts)
+
+    def _without(self, text: str) -> str:
+        return templates.without_keyword(text, *self.argument)
+
+
+def replaced(spelling: Spelling, meanings: dict[str, str]) -> Spelling:
+    """A spelling with names replaced by expressions."""
+    texts = {"setup": templates.filled(spelling.setup, meanings), "call": templates.filled(spelling.call, meanings)}
+    return spelling.model_copy(update=texts)

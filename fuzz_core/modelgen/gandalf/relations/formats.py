@@ -1,0 +1,115 @@
+"""Relations 4 to 8 of table 4: the order of axes, and dtypes that are not declared."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fuzz_core.modelgen.gandalf.patterns import FLOAT, GUARDS, INT
+from fuzz_core.modelgen.gandalf.relations.contract import Example, Relation, Told, replaced
+from fuzz_core.modelgen.gandalf.table import Layout, Library, Operator, Spelling
+
+
+class _Axes(Told):
+    """What the table spells out, and any operator that does not look at axes at all."""
+
+    layout: ClassVar[Layout]
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where the operator computes element by element, or the table says how."""
+        return super().applies_to(operator, library) or (library in operator.spelled and operator.pointwise)
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """The same in the other order of axes."""
+        if super().applies_to(operator, library):
+            return super().transform(operator, library)
+        return operator.spelled[library].model_copy(update={"layout": self.layout})
+
+
+class Images(_Axes):
+    """Images as (N, H, W, C) or (N, C, H, W), for operators without a parameter that says which."""
+
+    number = 4
+    statement = "I1 ≡ I2 with input shape as (N, H, W, C) and (N, C, H, W)"
+    layout = "last"
+    examples = (Example("relu", "torch", "F.relu(x)"),)
+
+
+class Sequences(_Axes):
+    """Sequences as (N, C, L), (N, L, C) or (L, N, C)."""
+
+    number = 5
+    statement = "I1 ≡ I2 with input shape as (N, C, L), (N, L, C) and (L, N, C)"
+    layout = "time"
+    examples = (Example("relu", "torch", "F.relu(x)"),)
+
+
+class Declared(Told):
+    """Channels declared to be first or last. PyTorch declares it of the tensor, its memory format."""
+
+    number = 6
+    statement = "I1 ≡ I2 with input shape as channel_first and channel_last"
+    examples = (Example("max_pool2d", "torch", "x.contiguous(memory_format=torch.channels_last)"),)
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where the table says how, or to images of PyTorch."""
+        images = library == "torch" and library in operator.spelled and bool(_images(operator))
+        return images or super().applies_to(operator, library)
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """The same with the other declaration."""
+        if super().applies_to(operator, library):
+            return super().transform(operator, library)
+        declared = "{0}.contiguous(memory_format=torch.channels_last)"
+        return replaced(operator.spelled[library], {name: declared.format(name) for name in _images(operator)})
+
+
+def _images(operator: Operator) -> list[str]:
+    pairs = zip(operator.takes, operator.inputs, strict=True)
+    return [name for name, each in pairs if len(each.parts) == 4 and each.names == {"N", "C", "H", "W"}]
+
+
+class _Undeclared(Relation):
+    kinds: ClassVar[tuple[str, ...]]
+    forms: ClassVar[dict[Library, str]]
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where there is an input of this kind."""
+        return library in operator.spelled and bool(self._inputs(operator))
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """Such inputs get the dtype by its short name."""
+        meanings = {name: self.forms[library].format(name) for name in self._inputs(operator)}
+        return replaced(operator.spelled[library], meanings)
+
+    def _inputs(self, operator: Operator) -> list[str]:
+        pairs = zip(operator.takes, operator.inputs, strict=True)
+        return [name for name, each in pairs if each.kind in self.kinds]
+
+
+class Floats(_Undeclared):
+    """`float` is float32."""
+
+    number = 7
+    statement = "I1 ≡ I2 with float and float32"
+    precisions = ("float32",)
+    kinds = (FLOAT, *GUARDS)
+    forms: ClassVar[dict[Library, str]] = {
+        "torch": "{0}.to(torch.float)",
+        "tensorflow": "tf.cast({0}, float)",
+        "jittor": "{0}.float()",
+    }
+    examples = (Example("relu", "torch", "F.relu(x.to(torch.float))"),)
+
+
+class Integers(_Undeclared):
+    """`int` is int32."""
+
+    number = 8
+    statement = "I1 ≡ I2 with int and int32"
+    kinds = (INT,)
+    forms: ClassVar[dict[Library, str]] = {
+        "torch": "{0}.to(torch.int)",
+        "tensorflow": "tf.cast({0}, tf.int32)",
+        "jittor": "{0}.int()",
+    }
+    examples = (Example("embedding", "torch", "x.to(torch.int)"),)

@@ -1,0 +1,71 @@
+"""Relations 1 to 3 of table 4: weights come from the same numbers, whatever loads them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fuzz_core.modelgen.gandalf.relations.contract import Example, Relation, replaced
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling
+
+_LOADED: dict[Library, str] = {
+    "torch": "nn.Parameter({0}, requires_grad=False)",
+    "tensorflow": "tf.convert_to_tensor(tf.Variable({0}))",
+    "jittor": "{0}.clone()",
+}
+_CONSTANT: dict[Library, str] = {
+    "torch": "nn.init.constant_(torch.empty_like({0}), 0.25)",
+    "tensorflow": "keras.initializers.Constant(0.25)({0}.shape, {0}.dtype)",
+    "jittor": "jt.init.constant({0}.shape, {0}.dtype, 0.25)",
+}
+
+
+class SameWeights(Relation):
+    """Weights given as plain tensors, or loaded into parameters of the library first."""
+
+    number = 1
+    statement = "I1 ≡ I2 when initialized with same weights"
+    examples = (Example("linear", "torch", "nn.Parameter(w, requires_grad=False)"),)
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where there are weights."""
+        return library in operator.spelled and bool(operator.weights)
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """Every weight is a parameter."""
+        meanings = {name: _LOADED[library].format(name) for name in operator.weights}
+        return replaced(operator.spelled[library], meanings)
+
+
+class _Constants(Relation):
+    letter: ClassVar[str]
+
+    def constants(self, operator: Operator) -> tuple[str, ...]:
+        """The weights that the relation is about."""
+        return tuple(name for name in operator.weights if name.startswith(self.letter))
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        """Where there are such weights."""
+        return library in operator.spelled and bool(self.constants(operator))
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        """They are made by the library's initializer."""
+        meanings = {name: _CONSTANT[library].format(name) for name in self.constants(operator)}
+        return replaced(operator.spelled[library], meanings)
+
+
+class SameKernels(_Constants):
+    """A constant kernel given as a tensor, or made by the library's initializer."""
+
+    number = 2
+    statement = "I1 ≡ I2 when the kernel are normalized with same constants"
+    letter = "w"
+    examples = (Example("linear", "torch", "nn.init.constant_(torch.empty_like(w), 0.25)"),)
+
+
+class SameBiases(_Constants):
+    """A constant bias given as a tensor, or made by the library's initializer."""
+
+    number = 3
+    statement = "I1 ≡ I2 when the bias are normalized with same constants"
+    letter = "b"
+    examples = (Example("linear", "tensorflow", "keras.initializers.Constant(0.25)(b.shape, b.dtype)"),)

@@ -1,0 +1,64 @@
+"""Relations 9 to 15 of table 4: settings that libraries name differently or leave to a default."""
+
+from __future__ import annotations
+
+from fuzz_core.modelgen.gandalf.relations.contract import Defaulted, Example, Told
+
+
+class Together(Told):
+    """Several inputs one by one, or put together for the library to take apart."""
+
+    number = 9
+    statement = "I1 ≡ I2 when received multi inputs or automated patched inputs"
+    examples = (Example("add", "torch", "torch.stack([a, b]).sum(0)"),)
+
+
+class Multiplier(Defaulted):
+    """One output channel for each input channel, said or by default."""
+
+    number = 10
+    statement = "I1 ≡ I2 when separable and depthwise set as depth_multiplier = 1 or default"
+    argument = ("depth_multiplier", "1")
+    examples = (Example("depthwise_conv2d_layer", "tensorflow", "keras.layers.DepthwiseConv2D(k)"),)
+
+
+class Padded(Told):
+    """Padding by the operator, or before it."""
+
+    number = 11
+    statement = "I1 ≡ I2 when padding = 'SAME' or dealing with same padded tensor"
+    examples = (Example("conv2d_same", "torch", "F.conv2d(F.pad(x, (k // 2,) * 4), w, b)"),)
+
+
+class Boxes(Told):
+    """A box as one parameter, or as a list of its sides."""
+
+    number = 12
+    statement = "I1 ≡ I2 when received box param or box transformed from list param"
+    examples = (Example("crop2d", "tensorflow", "keras.layers.Cropping2D("),)
+
+
+class Momentum(Told):
+    """The share of the old statistics, or that of the new ones: together they are one."""
+
+    number = 13
+    statement = "I1 ≡ I2 when I1.momentum + I2.momentum = 1"
+    examples = (Example("batch_norm_running_mean", "torch", "(1 - share) * mean + share * x.mean((0, 2, 3))"),)
+
+
+class Affine(Defaulted):
+    """Scale and shift, asked for or by default."""
+
+    number = 14
+    statement = "I1 ≡ I2 with affine = True or default affine"
+    argument = ("affine", "True")
+    examples = (Example("batch_norm_layer", "torch", "nn.BatchNorm2d(C, eps=0.0078125, track_running_stats=True)"),)
+
+
+class Tracking(Defaulted):
+    """Running statistics, asked for or by default."""
+
+    number = 15
+    statement = "I1 ≡ I2 with track_running_stats = True or default track_running_stats"
+    argument = ("track_running_stats", "True")
+    examples = (Example("batch_norm_layer", "torch", "nn.BatchNorm2d(C, eps=0.0078125, affine=True)"),)

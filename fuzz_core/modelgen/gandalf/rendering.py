@@ -1,0 +1,122 @@
+"""A graph as a program of one library, which needs nothing but numpy and that library: a person can run it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.gandalf import templates
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
+from fuzz_core.modelgen.gandalf.libraries import WRITINGS
+from fuzz_core.modelgen.gandalf.patterns import DRAWS, GUARDS, pattern
+from fuzz_core.modelgen.gandalf.relations.contract import Relation
+from fuzz_core.modelgen.gandalf.shapes import Made
+from fuzz_core.modelgen.gandalf.table import OUTPUT, Layout, Library, Operator, Spelling
+
+Precision = Literal["float32", "float64"]
+MAX_INTEGER = 10
+
+
+def render(
+    graph: Graph,
+    table: Mapping[str, Operator],
+    library: Library,
+    precision: Precision = "float32",
+    through: Mapping[int, Relation] = {},
+) -> str:
+    """The program. It ends with `results`, a dict from the number of each node to its value as a numpy array.
+
+    through: relations by the number of the node that they transform. Raises Refused where the graph is not valid,
+    KeyError where the library has no spelling of an operator, ValueError where a relation does not apply to its node.
+    """
+    lines = [WRITINGS[library].start.format(precision=precision)]
+    for place, each in enumerate(graph.inputs):
+        lines.append(f"x{place} = {_tensor(_drawn(each), library, _dtype(each.dtype, library, precision))}")
+    ranks = {f"x{place}": len(each.shape) for place, each in enumerate(graph.inputs)}
+    for place, (node, made) in enumerate(zip(graph.nodes, shaped(graph, table), strict=True)):
+        operator = table[node.operator]
+        spelling = spelled(operator, node, library, through.get(place))
+        lines += _Writer(place, node, operator, made, library, precision).lines(spelling, ranks)
+        ranks[f"n{place}"] = len(made.result.shape)
+    results = ", ".join(f"{place}: n{place}.numpy()" for place in range(len(graph.nodes)))
+    return "\n".join([*lines, "", f"results = {{{results}}}", ""])
+
+
+def spelled(operator: Operator, node: Node, library: Library, relation: Relation | None) -> Spelling:
+    """How a node is written, plainly or through a relation. Raises KeyError and ValueError as `render` does."""
+    if relation is None:
+        return operator.spelled[library]
+    if not relation.applies_to(operator, library) or not set(relation.constants(operator)) <= set(node.constants):
+        raise ValueError(f"relation {relation.number} does not apply to {operator.name} in {library}")
+    return relation.transform(operator, library)
+
+
+class _Writer:
+    def __init__(
+        self, place: int, node: Node, operator: Operator, made: Made, library: Library, precision: Precision
+    ) -> None:
+        self.name, self.node, self.operator = f"n{place}", node, operator
+        self.made, self.library, self.precision = made, library, precision
+
+    def lines(self, spelling: Spelling, ranks: Mapping[str, int]) -> Iterator[str]:
+        """The lines of the node. ranks: of the tensors that it may take."""
+        meanings = {name: repr(each) for name, each in self.made.words.items()}
+        meanings[OUTPUT] = repr(self.made.result.shape)
+        needed = templates.free(spelling.setup) | templates.free(spelling.call) - templates.assigned(spelling.setup)
+        for name in [each for each in self.operator.weights if each in needed]:
+            meanings[name] = f"{self.name}_{name}"
+            yield f"{meanings[name]} = {self._weight(name)}"
+        for name, source in zip(self.operator.takes, self.node.takes, strict=True):
+            text = self._prepared(name, source, ranks[source], spelling.layout)
+            meanings[name] = source if text == source else f"{self.name}_{name}"
+            if text != source:
+                yield f"{meanings[name]} = {text}"
+        meanings |= {name: f"{self.name}_{name}" for name in templates.assigned(spelling.setup)}
+        if spelling.setup:
+            yield templates.filled(spelling.setup, meanings)
+        call = templates.filled(spelling.call, meanings)
+        yield f"{self.name} = {_moved(call, len(self.made.result.shape), spelling.layout, self.library, back=True)}"
+
+    def _weight(self, name: str) -> str:
+        kind = "constant" if name in self.node.constants else pattern(self.operator.weights[name]).kind
+        generator = f"np.random.RandomState({derive(self.node.seed, name) % 2**32})"
+        array = DRAWS[kind].format(self.made.weights[name], rng=generator)
+        return _tensor(f"({array})", self.library, _dtype("float", self.library, self.precision))
+
+    def _prepared(self, name: str, source: str, rank: int, layout: Layout) -> str:
+        guard = GUARDS.get(pattern(self.operator.takes[name]).kind, "{0}")
+        return _moved(guard.format(source), rank, layout, self.library)
+
+
+def _moved(text: str, rank: int, layout: Layout, library: Library, back: bool = False) -> str:
+    axes = _axes(rank, layout)
+    if axes == sorted(axes):
+        return text
+    order = sorted(range(rank), key=axes.__getitem__) if back else axes
+    plain = text if text.isidentifier() or (back and library == "tensorflow") else f"({text})"
+    return WRITINGS[library].move.format(tensor=plain, axes=tuple(order))
+
+
+def _axes(rank: int, layout: Layout) -> list[int]:
+    """Where the axes of a tensor come from in a layout: those of matrices and vectors stay."""
+    if rank < 3 or layout == "first":
+        return list(range(rank))
+    return [0, *range(2, rank), 1] if layout == "last" else [*range(2, rank), 0, 1]
+
+
+def _dtype(dtype: str, library: Library, precision: Precision) -> str:
+    return {"float": precision, "int": WRITINGS[library].integer, "bool": "bool"}[dtype]
+
+
+def _drawn(each: Input) -> str:
+    generator = f"np.random.RandomState({each.seed})"
+    if each.dtype == "float":
+        return f"{generator}.standard_normal({each.shape})"
+    return f"{generator}.randint(0, {MAX_INTEGER if each.dtype == 'int' else 2}, {each.shape})"
+
+
+def _tensor(array: str, library: Library, dtype: str) -> str:
+    # Both precisions begin with the same numbers, so that they differ in what is computed alone.
+    exact = f"{array}.astype('float32').astype('float64')" if dtype == "float64" else f"{array}.astype({dtype!r})"
+    return WRITINGS[library].tensor.format(array=exact, dtype=dtype)

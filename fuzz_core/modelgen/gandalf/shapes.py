@@ -1,0 +1,116 @@
+"""Shape inference: what an operator makes of concrete shapes and parameters, or why it refuses them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from fuzz_core.modelgen.gandalf.parameters import Value, allows
+from fuzz_core.modelgen.gandalf.patterns import ANY, FLOAT, GUARDS, SAME, Pattern, expression, pattern
+from fuzz_core.modelgen.gandalf.table import Operator
+from fuzz_core.modelgen.moco.knowledge.expressions import holds, value
+
+REST = "..."
+
+
+class Tensor(NamedTuple):
+    """What is known of a tensor before it is made. dtype: `float`, `int` or `bool`."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Made(NamedTuple):
+    """What an operator makes: its result, the shapes of its weights, and what the names in its entry stand for."""
+
+    result: Tensor
+    weights: dict[str, tuple[int, ...]]
+    words: dict[str, Any]
+
+
+class Refused(ValueError):  # noqa: N818 - named for what it says of the operator
+    """The operator does not take these inputs or parameters; the text says why."""
+
+
+def infer(operator: Operator, inputs: Sequence[Tensor], parameters: Mapping[str, Value]) -> Made:
+    """The result of an operator by its entry. Raises Refused."""
+    if len(inputs) != len(operator.takes):
+        raise Refused(f"it takes {len(operator.takes)} inputs")
+    if set(parameters) != set(operator.parameters):
+        raise Refused("it has other parameters")
+    bound: dict[str, Any] = {}
+    for each, tensor in zip(operator.inputs, inputs, strict=True):
+        bound = bind(each, tensor, bound)
+    return concluded(operator, bound, parameters)
+
+
+def concluded(operator: Operator, bound: Mapping[str, Any], parameters: Mapping[str, Value]) -> Made:
+    """The same, where the inputs are bound already. Raises Refused."""
+    words = words_of(bound) | dict(parameters)
+    for name, declared in operator.parameters.items():
+        if not allows(declared, parameters[name], words):
+            raise Refused(f"{name} may not be {parameters[name]}")
+    for text in operator.requires:
+        if not holds(expression(text), words):
+            raise Refused(f"{text} does not hold")
+    weights = {name: _shape(pattern(text), bound, words) for name, text in operator.weights.items()}
+    given = pattern(operator.gives)
+    dtype = bound[SAME] if given.kind == SAME else given.kind
+    return Made(Tensor(_shape(given, bound, words), dtype), weights, words)
+
+
+def words_of(bound: Mapping[str, Any]) -> dict[str, Any]:
+    """What expressions may name: dimensions, and number and product of those that `...` stands for."""
+    rest = bound.get(REST, ())
+    plain = {name: size for name, size in bound.items() if name not in (REST, SAME, ANY)}
+    return plain | {"rank": len(rest), "size": prod(rest)}
+
+
+def bind(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """What the names of a pattern stand for with this tensor, besides what they do already. Raises Refused.
+
+    `same` stands for the dtype of the first tensor, `any` for that of all whose dtype is free.
+    """
+    new = dict(bound)
+    new.setdefault(SAME, tensor.dtype)
+    if found.kind == ANY:
+        _set(new, ANY, tensor.dtype)
+    elif tensor.dtype != (FLOAT if found.kind in GUARDS else found.kind):
+        raise Refused(f"{tensor.dtype} is not {found.kind}")
+    for part, size in _paired(found, tensor.shape, new):
+        _set(new, part.id, size) if isinstance(part, ast.Name) else _equal(part, size)
+    return new
+
+
+def _paired(found: Pattern, shape: tuple[int, ...], new: dict[str, Any]) -> list[tuple[ast.expr, int]]:
+    fixed = [part for part in found.parts if part is not None]
+    if len(fixed) > len(shape) or (None not in found.parts and len(fixed) != len(shape)):
+        raise Refused(f"{len(shape)} dimensions")
+    if None not in found.parts:
+        return list(zip(fixed, shape, strict=True))
+    start = found.parts.index(None)
+    end = len(shape) - (len(fixed) - start)
+    _set(new, REST, shape[start:end])
+    return list(zip(fixed, shape[:start] + shape[end:], strict=True))
+
+
+def _set(bound: dict[str, Any], name: str, given: Any) -> None:
+    if bound.setdefault(name, given) != given:
+        raise Refused(f"{name} is {bound[name]}, not {given}")
+
+
+def _equal(part: ast.expr, size: int) -> None:
+    if not isinstance(part, ast.Constant) or part.value != size:
+        raise Refused(f"{ast.unparse(part)} is not {size}")
+
+
+def _shape(found: Pattern, bound: Mapping[str, Any], words: Mapping[str, Any]) -> tuple[int, ...]:
+    shape: list[int] = []
+    for part in found.parts:
+        shape += bound.get(REST, ()) if part is None else [value(part, words)]
+    # Jittor has no tensors without dimensions or elements, so no graph that all libraries can compute has them.
+    if not shape or not all(type(size) is int and size > 0 for size in shape):
+        raise Refused(f"nothing has the shape {tuple(shape)}")
+    return tuple(shape)

@@ -1,0 +1,224 @@
+"""The operators that graphs are made of: one YAML file for each family, checked when it is read (section 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.gandalf import parameters, templates
+from fuzz_core.modelgen.gandalf.parameters import Declared
+from fuzz_core.modelgen.gandalf.patterns import DRAWS, GIVEN, TAKEN, Pattern, expression, pattern
+from fuzz_core.modelgen.moco.knowledge.expressions import names_of
+from fuzz_core.modelgen.moco.knowledge.file import parsed
+
+Library = Literal["torch", "tensorflow", "jittor"]
+LIBRARIES: tuple[Library, ...] = get_args(Library)
+Symbol = Literal["input", "inner", "output"]
+Domain = Literal["cv", "nlp", "asr"]
+Layout = Literal["first", "last", "time"]
+HOME = Path(__file__).parent / "operators"
+# What a program of each library may name besides the operator's own words.
+MODULES: dict[Library, frozenset[str]] = {
+    "torch": frozenset({"torch", "nn", "F", "np"}),
+    "tensorflow": frozenset({"tf", "keras", "np"}),
+    "jittor": frozenset({"jt", "nn", "np"}),
+}
+# Of the dimensions that `...` stands for, their number and product; in spellings, the shape of what comes out.
+COUNTS = frozenset({"rank", "size"})
+OUTPUT = "out"
+_REMEDY = "correct it there"
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Spelling(_Entry):
+    """How a library writes an operator: lines that prepare (a layer, its weights) and the expression of the result.
+
+    layout: of images and sequences in it. `first`: N, C, then space, as the table has them; `last`: N, space, C;
+    `time`: the first axis after the channels goes to the front.
+    """
+
+    call: str
+    setup: str = ""
+    layout: Layout = "first"
+
+
+Spelled = Annotated[Spelling, BeforeValidator(lambda given: {"call": given} if isinstance(given, str) else given)]
+
+
+class Operator(_Entry):
+    """An operator, independent of libraries.
+
+    symbols: what it may be in the grammar (definition 2): `input` takes the model's data, `output` may end it. takes:
+    patterns of its inputs, by name; a dimension's name stands for the same size in all of them. parameters: what they
+    may be. requires: expressions that must hold. weights: patterns whose kind says how they are drawn; the names of
+    kernels begin with w, those of biases with b. gives: the pattern of the result. excluded: why a library has no
+    spelling. single: why a library computes it in float32 alone. also: other spellings of the same, by the number of
+    the relation that makes them (table 4).
+    """
+
+    name: str
+    family: str
+    symbols: tuple[Symbol, ...] = ("inner",)
+    domains: tuple[Domain, ...] = get_args(Domain)
+    takes: dict[str, str]
+    parameters: dict[str, Declared] = {}
+    requires: tuple[str, ...] = ()
+    weights: dict[str, str] = {}
+    gives: str
+    spelled: dict[Library, Spelled]
+    excluded: dict[Library, str] = {}
+    single: dict[Library, str] = {}
+    also: dict[Library, dict[int, Spelled]] = {}
+
+    @property
+    def inputs(self) -> tuple[Pattern, ...]:
+        """The patterns of what it takes, in order."""
+        return tuple(map(pattern, self.takes.values()))
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether it computes each element from those at its place, so that the order of axes is nothing to it."""
+        parts = {pattern(text).parts for text in (*self.takes.values(), self.gives)}
+        return parts == {(None,)} and not self.weights
+
+    @model_validator(mode="after")
+    def _checked(self) -> Operator:
+        _check_libraries(self)
+        _check_inputs(self)
+        for name, declared in self.parameters.items():
+            _told(f"parameters.{name}", lambda declared=declared: parameters.check(declared))
+        known = self._words()
+        for place, text in self._expressions():
+            _told(place, lambda text=text: _check_names(names_of(expression(text)), known))
+        for place, text, kinds in self._made():
+            _told(place, lambda text=text, kinds=kinds: _check_pattern(pattern(text), kinds, known))
+        for library, place, spelling in self.spellings():
+            _told(place, lambda library=library, spelling=spelling: _check_spelling(self, library, spelling))
+        return self
+
+    def spellings(self) -> Iterator[tuple[Library, str, Spelling]]:
+        """Every spelling with its library and its place in the entry."""
+        for library, spelling in self.spelled.items():
+            yield library, f"spelled.{library}", spelling
+        for library, others in self.also.items():
+            for number, spelling in others.items():
+                yield library, f"also.{library}.{number}", spelling
+
+    def _words(self) -> set[str]:
+        return set().union(COUNTS, self.parameters, *(each.names for each in self.inputs))
+
+    def _expressions(self) -> Iterator[tuple[str, str]]:
+        for place, text in enumerate(self.requires):
+            yield f"requires.{place}", text
+        for name, declared in self.parameters.items():
+            if (computed := parameters.computed(declared)) is not None:
+                yield f"parameters.{name}", computed
+
+    def _made(self) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+        yield "gives", self.gives, GIVEN
+        for name, text in self.weights.items():
+            yield f"weights.{name}", text, tuple(DRAWS)
+
+
+def _told(place: str, check: Any) -> None:
+    try:
+        check()
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+
+
+def _check_libraries(operator: Operator) -> None:
+    for library in LIBRARIES:
+        if (library in operator.spelled) == (library in operator.excluded):
+            raise ValueError(f"{library} must stand in one of spelled and excluded")
+    for field in (operator.single, operator.also):
+        if strangers := set(field) - set(operator.spelled):
+            raise ValueError(f"{sorted(strangers)[0]} has no spelling")
+
+
+def _check_inputs(operator: Operator) -> None:
+    for name, text in operator.takes.items():
+        _told(f"takes.{name}", lambda text=text: _check_input(pattern(text)))
+    words = [*operator.takes, *operator.parameters, *operator.weights, *COUNTS, OUTPUT]
+    words += set().union(*(each.names for each in operator.inputs))
+    if double := sorted({word for word in words if words.count(word) > 1}):
+        raise ValueError(f"{double[0]} stands for two things")
+
+
+def _check_input(found: Pattern) -> None:
+    if found.kind not in TAKEN:
+        raise ValueError(f"{found.kind} is none of {', '.join(TAKEN)}")
+    if not found.binds:
+        raise ValueError("an input's dimensions are names, numbers and one ... at most")
+
+
+def _check_pattern(found: Pattern, kinds: tuple[str, ...], known: set[str]) -> None:
+    if found.kind not in kinds:
+        raise ValueError(f"{found.kind} is none of {', '.join(kinds)}")
+    _check_names(found.names, known)
+
+
+def _check_names(names: set[str] | frozenset[str], known: set[str]) -> None:
+    if unknown := sorted(names - known):
+        raise ValueError(f"{unknown[0]} is not known here")
+
+
+def _check_spelling(operator: Operator, library: Library, spelling: Spelling) -> None:
+    if not templates.is_expression(spelling.call):
+        raise ValueError("the call must be one expression")
+    known = {*operator.takes, *operator.parameters, *operator.weights, OUTPUT, *COUNTS, *MODULES[library]}
+    known |= set().union(*(each.names for each in operator.inputs))
+    made = templates.assigned(spelling.setup)
+    if double := sorted(made & known):
+        raise ValueError(f"{double[0]} stands for two things")
+    _check_names(templates.free(spelling.setup), known)
+    _check_names(templates.free(spelling.call), known | made)
+
+
+@cache
+def load(folder: Path = HOME) -> dict[str, Operator]:
+    """All operators, by name. Raises UserError with file, operator and field of what is wrong."""
+    found: dict[str, Operator] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        for operator in read(path.read_text(encoding="utf-8"), path.name):
+            if operator.name in found:
+                raise UserError(f"{path.name}: {operator.name} stands in {found[operator.name].family} too", _REMEDY)
+            found[operator.name] = operator
+    return found
+
+
+def read(text: str, where: str) -> list[Operator]:
+    """The operators of one file: `family`, `each` (fields that all have unless they say otherwise) and `operators`.
+
+    Raises UserError with file, operator and field of what is wrong.
+    """
+    data = _parsed(text, where)
+    if not isinstance(data, dict) or not isinstance(data.get("operators"), dict) or "family" not in data:
+        raise UserError(f"{where}: a family of operators has `family` and `operators`", _REMEDY)
+    return [_operator(data, name, entry, where) for name, entry in data["operators"].items()]
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return parsed(text, where)
+    except UserError as error:
+        raise UserError(error.problem, _REMEDY) from error
+
+
+def _operator(data: dict[str, Any], name: str, entry: Any, where: str) -> Operator:
+    if not isinstance(entry, dict):
+        raise UserError(f"{where}: {name}: an operator is a mapping of fields", _REMEDY)
+    try:
+        return Operator.model_validate({**data.get("each", {}), **entry, "name": name, "family": data["family"]})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = "".join(f"{each}: " for each in first["loc"] if each != "function-before[<lambda>(), Spelling]")
+        raise UserError(f"{where}: {name}: {place}{first['msg'].removeprefix('Value error, ')}", _REMEDY) from error

@@ -1,0 +1,73 @@
+"""Templates in Python: names replaced by what they stand for here, in the syntax tree and never in the text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+
+@cache
+def parsed(text: str) -> ast.Module:
+    """Raises ValueError where it is no Python."""
+    try:
+        return ast.parse(text.strip())
+    except SyntaxError as error:
+        raise ValueError(f"{text!r} is no Python: {error.msg}") from error
+
+
+def is_expression(text: str) -> bool:
+    """Whether a template is one expression. Raises ValueError where it is no Python."""
+    body = parsed(text).body
+    return len(body) == 1 and isinstance(body[0], ast.Expr)
+
+
+@cache
+def assigned(text: str) -> frozenset[str]:
+    """The names that a template gives a value to."""
+    names = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Store))
+
+
+@cache
+def free(text: str) -> frozenset[str]:
+    """The names that it needs, without Python's own."""
+    names = {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)}
+    names -= {node.arg for node in ast.walk(parsed(text)) if isinstance(node, ast.arg)}
+    return frozenset(name for name in names - assigned(text) if not hasattr(builtins, name))
+
+
+def filled(text: str, meanings: Mapping[str, str]) -> str:
+    """The template with names replaced by expressions."""
+    trees = {name: _expression(meaning) for name, meaning in meanings.items() if name in text}
+
+    class Filling(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return trees.get(node.id, node)
+
+    return ast.unparse(Filling().visit(_copy(text)))
+
+
+def without_keyword(text: str, name: str, given: str) -> str:
+    """The template with no call that has this keyword argument with this value."""
+    tree = _copy(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.keywords = [each for each in node.keywords if (each.arg, ast.unparse(each.value)) != (name, given)]
+    return ast.unparse(tree)
+
+
+def keywords(text: str) -> list[tuple[str | None, str]]:
+    """The keyword arguments of all calls in a template, as text."""
+    calls = (node for node in ast.walk(parsed(text)) if isinstance(node, ast.Call))
+    return [(each.arg, ast.unparse(each.value)) for call in calls for each in call.keywords]
+
+
+@lru_cache(maxsize=4096)
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _copy(text: str) -> ast.Module:
+    return ast.parse(text.strip())

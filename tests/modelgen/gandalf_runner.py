@@ -1,0 +1,35 @@
+"""Runs programs in one process of a library: `python gandalf_runner.py PROGRAMS RESULTS`.
+
+PROGRAMS is JSON, name -> source. RESULTS is what came of each, name -> node -> {dtype, shape, values} or its error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+
+def ran(source: str) -> Any:
+    space: dict[str, Any] = {}
+    try:
+        exec(compile(source, "<program>", "exec"), space)
+        return {str(node): told(value) for node, value in space["results"].items()}
+    except Exception:  # noqa: BLE001 - whatever a library raises is what came of it
+        return traceback.format_exc(limit=-1)
+
+
+def told(value: Any) -> dict[str, Any]:
+    # Text, because JSON has no infinities; repr of a double is exact.
+    values = [repr(each) for each in value.reshape(-1).tolist()]
+    return {"dtype": str(value.dtype), "shape": list(value.shape), "values": values}
+
+
+def main() -> None:
+    programs = json.loads(Path(sys.argv[1]).read_text())
+    Path(sys.argv[2]).write_text(json.dumps({name: ran(source) for name, source in programs.items()}))
+
+
+main()

@@ -1,0 +1,91 @@
+"""Generation: every derivation of the grammar is a valid graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from fuzz_core.modelgen.gandalf.generation import MAX_ELEMENTS, Grammar, Options, alone, generate, grammar
+from fuzz_core.modelgen.gandalf.graph import Graph, canonical, shaped
+from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.table import Domain, load
+
+COUNT = 1000
+
+
+@pytest.fixture(scope="module", params=["cv", "nlp", "asr"])
+def made(request: pytest.FixtureRequest) -> tuple[Grammar, list[Graph]]:
+    domain: Domain = request.param
+    operators = grammar(load(), ("torch", "tensorflow"), domain)
+    return operators, [generate(operators, seed) for seed in range(COUNT // 3 + 1)]
+
+
+def test_every_graph_is_valid(made: tuple[Grammar, list[Graph]]) -> None:
+    for graph in made[1]:
+        for each in shaped(graph, load()):
+            assert 0 < len(each.result.shape) <= 5
+            size = 1
+            for length in each.result.shape:
+                size *= length
+            assert size <= MAX_ELEMENTS
+
+
+def test_every_path_ends_in_an_output_operator(made: tuple[Grammar, list[Graph]]) -> None:
+    for graph in made[1]:
+        assert {name for name in _ends(graph) if "output" not in load()[name].symbols} == set()
+
+
+def test_the_first_operator_takes_data(made: tuple[Grammar, list[Graph]]) -> None:
+    for graph in made[1]:
+        assert "input" in load()[graph.nodes[0].operator].symbols
+        assert all(name.startswith("x") for name in graph.nodes[0].takes)
+
+
+def test_the_same_seed_gives_the_same_graph(made: tuple[Grammar, list[Graph]]) -> None:
+    operators, graphs = made
+    assert [generate(operators, seed) for seed in range(50)] == graphs[:50]
+
+
+def test_graphs_differ_fork_and_merge(made: tuple[Grammar, list[Graph]]) -> None:
+    graphs = made[1]
+    assert len({canonical(graph).model_dump_json() for graph in graphs}) > 0.99 * len(graphs)
+    taken = [[name for node in graph.nodes for name in node.takes if name.startswith("n")] for graph in graphs]
+    assert sum(len(each) > len(set(each)) for each in taken) > len(graphs) / 10
+    merges = [node for graph in graphs for node in graph.nodes if sum(name[0] == "n" for name in node.takes) > 1]
+    assert len(merges) > len(graphs) / 10
+
+
+def test_nearly_every_operator_of_the_grammar_is_met(made: tuple[Grammar, list[Graph]]) -> None:
+    operators, graphs = made
+    met = {node.operator for graph in graphs for node in graph.nodes}
+    known = {each.name for part in operators for each in part}
+    assert len(met) > 0.8 * len(known)
+
+
+def test_a_guide_chooses_what_follows() -> None:
+    asked: list[str] = []
+
+    def guide(before: str, names: Sequence[str]) -> str:
+        asked.append(before)
+        return "relu" if "relu" in names else names[0]
+
+    graph = generate(grammar(load(), ("torch",), "cv"), 1, guide, Options(least=5, most=5, branch=0.0, start=0.0))
+    assert [node.operator for node in graph.nodes].count("relu") >= 4
+    assert asked[0] == "" and asked[1] == graph.nodes[0].operator
+
+
+def test_an_operator_alone_has_data_of_its_own() -> None:
+    graph = alone(load()["add"], 0)
+    assert [node.operator for node in graph.nodes] == ["add"]
+    assert graph.nodes[0].takes == ("x0", "x1")
+
+
+def test_an_operator_that_nothing_fits_is_refused() -> None:
+    impossible = load()["relu"].model_copy(update={"requires": ("1 > 2",)})
+    with pytest.raises(Refused, match="relu"):
+        alone(impossible, 0)
+
+
+def _ends(graph: Graph) -> set[str]:
+    return {graph.nodes[place].operator for place in graph.leaves}

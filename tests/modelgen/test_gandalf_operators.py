@@ -1,0 +1,125 @@
+"""Every entry of the table, run: its shapes are inferred right, and the libraries agree on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from gandalf_grounds import results_of
+
+from fuzz_core.modelgen.gandalf.generation import Options, alone
+from fuzz_core.modelgen.gandalf.graph import Graph, shaped
+from fuzz_core.modelgen.gandalf.relations import RELATIONS
+from fuzz_core.modelgen.gandalf.rendering import Precision, render
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
+
+pytestmark = pytest.mark.real
+# In float64 libraries agree on what an operator means, or they do not; in float32 they round on different ways.
+TOLERANCES = {"float64": (1e-9, 1e-11), "float32": (1e-4, 1e-5)}
+# One program for each operator has to do for Jittor, in float64, which tells most.
+SEEDS: dict[Library, range] = {"torch": range(3), "tensorflow": range(3), "jittor": range(1)}
+
+
+class Case(NamedTuple):
+    """One program: an operator on its data, plainly (relation 0) or through a relation. constant: all its weights."""
+
+    name: str
+    seed: int
+    precision: Precision
+    constant: bool = False
+    relation: int = 0
+
+    def graph(self) -> Graph:
+        return alone(load()[self.name], self.seed, Options(constant=float(self.constant)))
+
+
+def plain(library: Library) -> Iterator[Case]:
+    for operator in load().values():
+        for seed in SEEDS[library] if library in operator.spelled else ():
+            if library in operator.single or library != "jittor":
+                yield Case(operator.name, seed, "float32")
+            if library not in operator.single:
+                yield Case(operator.name, seed, "float64")
+
+
+def related(library: Library) -> Iterator[Case]:
+    """What goes through relations, and what it is compared with."""
+    for number, relation in RELATIONS.items():
+        for operator in [each for each in load().values() if relation.applies_to(each, library)]:
+            exact = library not in operator.single and "float64" in relation.precisions
+            case = Case(operator.name, 0, "float64" if exact else "float32", bool(relation.constants(operator)))
+            yield from (case, case._replace(relation=number))
+
+
+@pytest.fixture(scope="module")
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Library, dict[Case, Any]]:
+    """What every case gives in each library: an array, or the text of its error."""
+    return {library: _run(request, library, tmp_path_factory.mktemp(library)) for library in LIBRARIES}
+
+
+@pytest.mark.timeout(1200)
+def test_every_program_runs_and_gives_the_inferred_shape_and_dtype(results: dict[Library, dict[Case, Any]]) -> None:
+    wrong = []
+    for library, found in results.items():
+        for case, result in found.items():
+            expected = shaped(case.graph(), load())[0].result
+            if isinstance(result, str):
+                wrong.append(f"{library} {case}: {result.strip().splitlines()[-1]}")
+            elif result.shape != expected.shape or not _is(result.dtype, expected.dtype, case.precision):
+                wrong.append(f"{library} {case}: {result.dtype}{result.shape}, not {expected}")
+    assert wrong == []
+
+
+@pytest.mark.timeout(1200)
+def test_libraries_agree(results: dict[Library, dict[Case, Any]]) -> None:
+    wrong = []
+    for case in dict.fromkeys(case for found in results.values() for case in found if not case.relation):
+        arrays = {library: found.get(case) for library, found in results.items()}
+        first, *others = [library for library, each in arrays.items() if isinstance(each, np.ndarray)]
+        said = {other: _differ(arrays[first], arrays[other], case) for other in others}
+        wrong += [f"{case}: {first} and {other}: {each}" for other, each in said.items() if each]
+    assert wrong == []
+
+
+@pytest.mark.timeout(1200)
+def test_relations_hold(results: dict[Library, dict[Case, Any]]) -> None:
+    wrong = []
+    for library, found in results.items():
+        for case in [each for each in found if each.relation and isinstance(found[each], np.ndarray)]:
+            said = _differ(found[case._replace(relation=0)], found[case], case)
+            wrong += [f"{library} {case}: {said}"] if said else []
+    assert wrong == []
+
+
+def _run(request: pytest.FixtureRequest, library: Library, folder: Path) -> dict[Case, Any]:
+    # Jittor compiles for seconds what it has not met: each operator once is what there is time for.
+    cases = list(dict.fromkeys([*plain(library), *(related(library) if library != "jittor" else ())]))
+    programs = {str(place): _text(case, library) for place, case in enumerate(cases)}
+    found = results_of(request.getfixturevalue(f"{library}_python"), programs, folder)
+    return {case: _only(found[str(place)]) for place, case in enumerate(cases)}
+
+
+def _text(case: Case, library: Library) -> str:
+    through = {0: RELATIONS[case.relation]} if case.relation else {}
+    return render(case.graph(), load(), library, case.precision, through)
+
+
+def _only(found: Any) -> Any:
+    return found if isinstance(found, str) else found[0]
+
+
+def _is(dtype: np.dtype[Any], named: str, precision: Precision) -> bool:
+    """Integers are as long as the library has them, floats as long as they were asked for."""
+    return bool(dtype == precision) if named == "float" else dtype.kind in {"int": "iu", "bool": "b"}[named]
+
+
+def _differ(one: np.ndarray, other: np.ndarray, case: Case) -> str:
+    if one.shape != other.shape:
+        return f"shapes {one.shape} and {other.shape}"
+    relative, absolute = TOLERANCES[case.precision]
+    if np.allclose(one, other, relative, absolute, equal_nan=True):
+        return ""
+    return f"differ by {np.nanmax(np.abs(one.astype(float) - other)):.2g} of {np.nanmax(np.abs(one)):.2g}"

@@ -1,0 +1,40 @@
+"""The relations of table 4: each applies somewhere, and says what it does to a spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz_core.modelgen.gandalf.relations import RELATIONS
+from fuzz_core.modelgen.gandalf.relations.contract import Example
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, load
+
+EXAMPLES = [(number, example) for number, relation in RELATIONS.items() for example in relation.examples]
+
+
+def test_there_are_the_fifteen_of_the_paper() -> None:
+    assert list(RELATIONS) == list(range(1, 16))
+    assert all(relation.statement.startswith("I1 ≡ I2 ") and relation.examples for relation in RELATIONS.values())
+
+
+@pytest.mark.parametrize(("number", "example"), EXAMPLES)
+def test_examples(number: int, example: Example) -> None:
+    relation, operator = RELATIONS[number], load()[example.operator]
+    assert relation.applies_to(operator, example.library)
+    spelling = relation.transform(operator, example.library)
+    assert example.written in f"{spelling.setup}\n{spelling.call}"
+    assert spelling != operator.spelled[example.library]
+
+
+@pytest.mark.parametrize("number", RELATIONS)
+def test_none_speaks_of_a_library_that_lacks_the_operator(number: int) -> None:
+    for operator in load().values():
+        for library in set(LIBRARIES) - set(operator.spelled):
+            assert not RELATIONS[number].applies_to(operator, library)
+
+
+def test_the_table_spells_out_relations_that_ask_it_alone() -> None:
+    told = {number for each in load().values() for others in each.also.values() for number in others}
+    assert told == {5, 6, 9, 11, 12, 13}
+    for each in load().values():
+        for library, others in each.also.items():
+            assert all(RELATIONS[number].applies_to(each, library) for number in others)
