@@ -21,6 +21,7 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.build import has_gpu
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
+from fuzz_core.targets.record import list_targets
 from fuzz_core.targets.spec import parse_spec
 
 # Projects with tests of their own, for tests of what nightfuzz makes of them.
@@ -63,8 +64,11 @@ def tensorflow_python() -> Path:
 
 @pytest.fixture(scope="session")
 def keras2_python() -> Path:
-    """An interpreter with TensorFlow 2.12.0, whose Keras is another one."""
-    return _interpreter("tensorflow-cpu==2.12.0")
+    """An interpreter with TensorFlow 2.12.0, whose Keras is another one; a second TensorFlow is not fetched for it."""
+    found = [each.python for each in list_targets() if each.library == "tensorflow" and each.version == "2.12.0"]
+    if not found:
+        pytest.skip("no TensorFlow with Keras 2 here: `nightfuzz pull tensorflow-cpu==2.12.0`")
+    return Path(found[0])
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from fakelib_plans import call
 
+from fuzz_core.campaign import fuzzing
 from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.scheduling import COUNTED_TESTS
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import UserError
@@ -73,13 +76,24 @@ def test_the_same_seed_gives_the_same_tests_and_the_same_bugs(
     assert reports[0].outcomes == reports[1].outcomes
 
 
-def test_without_a_time_box_it_does_not_matter_which_worker_has_which_tests(traced_session: Session) -> None:
-    def ran(workers: int) -> tuple[int, dict[str, int]]:
-        traced_session.workers = workers
-        report = fuzz(traced_session, counted(1200, patterns=list(GENTLE), grow=False, schedule="uniform"))
-        return report.tests, dict(report.outcomes)
+def test_without_a_time_box_a_lease_is_the_same_whatever_its_worker_did_before(
+    traced_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[Plan] = []
+    run = fuzzing._run
 
-    assert ran(1) == ran(3) == ran(2)
+    def noted(session: Session, options: FuzzOptions, plan: Plan, *others: Any) -> None:
+        plans.append(plan)
+        run(session, options, plan, *others)
+
+    monkeypatch.setattr(fuzzing, "_run", noted)
+    report = fuzz(traced_session, counted(600, patterns=["fakelib.scale"], grow=False, schedule="uniform"))
+    (plan,) = plans
+    ((api, traced),) = plan.places.items()
+    leases = [range(first, first + COUNTED_TESTS) for first in range(len(traced), len(traced) + 600, COUNTED_TESTS)]
+    alone = [len({plan.test(api, index).invocation for index in lease}) for lease in leases]
+    together = len({plan.test(api, index).invocation for lease in leases for index in lease})
+    assert report.tests == sum(alone) > together
 
 
 def test_another_seed_gives_other_tests(traced_session: Session) -> None:
