@@ -177,3 +177,34 @@ def test_streams_begin_anew_and_doubles_end(python: Path) -> None:
     told = said(python, STREAMS)
     assert told["first"] == told["second"]
     assert (told["wide"], told["narrow"]) == ("float64", "float32")
+
+
+ADAPTER = """
+from fuzz_core.adapters.tensorflow.adapter import TensorFlowAdapter
+
+adapter = TensorFlowAdapter()
+tf = adapter.load()
+adapter.prepare()
+before = adapter.state()
+
+
+def weights(dtype):
+    adapter.reset(3)
+    layer = tf.keras.layers.Dense(2)
+    layer(tf.ones((1, 3), dtype))
+    return layer.weights[0].numpy()
+
+
+plain = weights("float32")
+tf.keras.backend.set_floatx("float64")
+switched = adapter.state() != before
+tf.keras.utils.set_random_seed(8)
+again = weights("float32")
+with adapter.keras.in_doubles():
+    double = weights("float64")
+found = [switched, again.tolist() == plain.tolist(), adapter.state() == before, str(double.dtype)]
+"""
+
+
+def test_the_adapter_notices_and_puts_back_what_keras_keeps(python: Path) -> None:
+    assert said(python, ADAPTER) == [True, True, True, "float64"]

@@ -27,6 +27,7 @@ CLEAR_EVERY = 4096
 # Of the context's attributes those that are no settings: the streams' seed, and what its start finds.
 _PLAIN = (bool, int, float, str)
 _OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
+_GRAPHS = "tensorflow.python.eager.polymorphic_function"
 _MODES = "fuzz_core.adapters.tensorflow.modes"
 WAYS = {
     "cpu-fp64": f"{_MODES}.precision:Precise",
@@ -68,7 +69,7 @@ class TensorFlowAdapter:
         # The allocator of CPU builds with oneDNN sleeps for 10 s before it reports that memory is out.
         os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
         self.tf = importlib.import_module("tensorflow")
-        self.keras = importlib.import_module("keras")
+        self.keras = importlib.import_module("fuzz_core.adapters.tensorflow.keras_versions")
         self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
         self.comparing = importlib.import_module("fuzz_core.adapters.tensorflow.comparing")
         self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
@@ -76,12 +77,11 @@ class TensorFlowAdapter:
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
         self.is_determined = importlib.import_module("tensorflow.python.framework.config").is_op_determinism_enabled
-        self.promotion = importlib.import_module("tensorflow.python.framework.ops").get_dtype_conversion_mode
-        self.tracing = importlib.import_module("tensorflow.python.eager.polymorphic_function.transform")
+        self.promotion = _found("tensorflow.python.framework.ops", "get_dtype_conversion_mode", lambda: None)
+        self.transforms = _found(f"{_GRAPHS}.transform", "CONCRETE_FUNCTION_CALLBACKS", ())
         self.exported = importlib.import_module("tensorflow.python.util.tf_export")
-        self.keras_state = importlib.import_module("keras.src.backend.common.global_state")
-        self.policy_map = self.keras.dtype_policies.DTypePolicyMap
-        self.floatx = self.keras.config.floatx
+        self.floatx = self.keras.floatx
+        self.unseeded = self.keras.unseeded()
         self.seeds: set[int] = set()
         self.watched = False
         self.several: bool | None = None
@@ -110,7 +110,7 @@ class TensorFlowAdapter:
             return Invocation("tf.TensorSpec", (describe(value.shape), describe(value.dtype)))
         if isinstance(value, enum.Enum):
             return self._enum(value)
-        if isinstance(value, self.keras.DTypePolicy) and not isinstance(value, self.policy_map):
+        if isinstance(value, self.keras.POLICY) and not isinstance(value, self.keras.POLICY_MAP):
             return prim(value.name)
         return None
 
@@ -182,25 +182,21 @@ class TensorFlowAdapter:
             self.context._seed, self.context._rng = seed, Stream(seed)
         self.seeds.add(seed)
         random.seed(seed)
-        self.keras_state.set_global_attribute("global_seed_generator", None)
+        self.unseeded()
         if self.context.op_callbacks and not self.watched:
             self.callbacks.clear_op_callbacks()
         if self.floatx() != "float32":
-            self.keras.config.set_floatx("float32")
+            self.keras.set_floatx("float32")
 
     def state(self) -> object:
         """Keras's defaults, dtype policy, eager execution, the context's settings, what is done with every graph and
         operation, whether they are determined, and how dtypes are promoted."""
-        config = self.tf.keras.config
         return (
-            config.floatx(),
-            config.epsilon(),
-            config.image_data_format(),
-            config.dtype_policy().name,
+            *self.keras.settings(),
             self.tf.config.functions_run_eagerly(),
             self.tf.executing_eagerly(),
             self.tf.get_logger().level,
-            len(self.tracing.CONCRETE_FUNCTION_CALLBACKS),
+            len(self.transforms),
             len(self.context._optimizer_experimental_options),
             0 if self.watched else len(self.context.op_callbacks),
             self.is_determined(),
@@ -274,4 +270,12 @@ class TensorFlowAdapter:
         matrix = Tensor("float32", (2, 3))
         layer = Invocation("tf.keras.layers.ReLU", then=Then("__call__", (matrix,)))
         call = Invocation("tf.math.exp", (matrix,))
-        return Examples((call, layer), "tf.random.uniform([3])", "tf.keras.config.set_floatx('float64')")
+        return Examples((call, layer), "tf.random.uniform([3])", "tf.keras.backend.set_floatx('float64')")
+
+
+def _found(module: str, name: str, otherwise: Any) -> Any:
+    """What a module has; builds that are older than it have something else."""
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        return otherwise

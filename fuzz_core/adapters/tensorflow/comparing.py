@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from fuzz_core.adapters.comparing import Array, Comparing, Tolerance
+from fuzz_core.adapters.tensorflow.keras_versions import VARIABLE
 
 # Of `tf.test.TestCase.assertAllCloseAccordingToType`, relative and absolute alike; 8-bit floats, which it does not
 # know, by their own epsilon.
@@ -26,7 +26,7 @@ def leaves(result: Any) -> list[Array | None]:
 
 
 def _elements(part: Any) -> Array | None:
-    if isinstance(part, keras.Variable):
+    if isinstance(part, VARIABLE):
         part = part.value
     if isinstance(part, tf.Tensor | tf.Variable):
         if part.dtype in (tf.resource, tf.variant) or not hasattr(part, "numpy"):
@@ -38,7 +38,7 @@ def _elements(part: Any) -> Array | None:
 def dtypes(result: Any) -> Iterator[str]:
     """The names of the dtypes of the tensors in a result, in order."""
     for part in tf.nest.flatten(result, expand_composites=True):
-        if isinstance(part, tf.Tensor | tf.Variable | keras.Variable):
+        if isinstance(part, tf.Tensor | tf.Variable | VARIABLE):
             yield tf.as_dtype(part.dtype).name
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import importlib
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
+import tensorflow as tf
 from tensorflow import keras
 
 _DEFINED = keras.layers.Layer.__module__
@@ -15,6 +19,77 @@ IS_TWO = ".engine." in _DEFINED
 _SOURCE = re.split(r"\.(?:engine|layers)\.", _DEFINED)[0]
 TRACEBACKS = f"{_SOURCE}.utils.traceback_utils"
 _ATTRIBUTES = ("global_random_seed", "global_seed_generator")
+_DRAWN = "float32"
+
+
+class _Absent:
+    """What a version has no class for has no instances."""
+
+
+VARIABLE: Any = getattr(keras, "Variable", _Absent)
+SYMBOLIC: Any = getattr(keras, "KerasTensor", _Absent)
+POLICY: Any = keras.mixed_precision.Policy
+POLICY_MAP: Any = getattr(getattr(keras, "dtype_policies", None), "DTypePolicyMap", _Absent)
+floatx, set_floatx = keras.backend.floatx, keras.backend.set_floatx
+policy, set_policy = keras.mixed_precision.global_policy, keras.mixed_precision.set_global_policy
+
+
+def settings() -> tuple[object, ...]:
+    """Its defaults and its policy of dtypes."""
+    return floatx(), keras.backend.epsilon(), keras.backend.image_data_format(), policy().name
+
+
+def unseeded() -> Callable[[], None]:
+    """What has Keras draw its seeds from Python's stream again, as it does until somebody seeds it."""
+    if not IS_TWO:
+        state = importlib.import_module(f"{_SOURCE}.backend.common.global_state")
+        return partial(state.set_global_attribute, "global_seed_generator", None)
+    holder = importlib.import_module(f"{_SOURCE}.backend")._SEED_GENERATOR
+    return lambda: vars(holder).pop("generator", None)
+
+
+@contextmanager
+def in_doubles() -> Iterator[None]:
+    """It computes in doubles, on weights that are drawn in the precision that they have in the plain call."""
+    before, kept = floatx(), policy()
+    set_floatx("float64")
+    set_policy("float64")
+    try:
+        with _drawn_singly():
+            yield
+    finally:
+        set_policy(kept)
+        set_floatx(before)
+
+
+@contextmanager
+def _drawn_singly() -> Iterator[None]:
+    owner: Any = importlib.import_module(f"{_SOURCE}.engine.base_layer_utils") if IS_TWO else keras.Variable
+    name = "make_variable" if IS_TWO else "_initialize_with_initializer"
+    drawing = getattr(owner, name)
+
+    def made(*args: Any, dtype: Any = None, initializer: Any = None, **kwargs: Any) -> Any:
+        drawn = _single(initializer) if dtype == tf.float64 and callable(initializer) else initializer
+        return drawing(*args, dtype=dtype, initializer=drawn, **kwargs)
+
+    def initialized(self: Any, initializer: Any) -> Any:
+        if self._dtype != "float64":
+            return drawing(self, initializer)
+        return self._initialize(lambda: _single(initializer)(self._shape))
+
+    setattr(owner, name, made if IS_TWO else initialized)
+    try:
+        yield
+    finally:
+        setattr(owner, name, drawing)
+
+
+def _single(initializer: Any) -> Callable[..., Any]:
+    def drawn(shape: Any, **_: Any) -> Any:
+        plain = initializer() if isinstance(initializer, type) else initializer
+        return tf.cast(plain(shape, dtype=tf.as_dtype(_DRAWN) if IS_TWO else _DRAWN), tf.float64)
+
+    return drawn
 
 
 def clear() -> None:

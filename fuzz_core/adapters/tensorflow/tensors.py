@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
@@ -12,6 +11,7 @@ from tensorflow.python.framework.ops import EagerTensor
 
 from fuzz_core.adapters.arrays import KEPT_INTEGERS, Arrays, fill_of
 from fuzz_core.adapters.base import Describe
+from fuzz_core.adapters.tensorflow.keras_versions import SYMBOLIC, VARIABLE
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Value, prim
@@ -32,9 +32,9 @@ def describe_tensor(value: Any, describe: Describe) -> Value | None:
         if not tf.executing_eagerly():
             raise Undescribable("variable inside a graph")
         return _dense(value, value.numpy, "variable", describe)
-    if isinstance(value, keras.Variable):
+    if isinstance(value, VARIABLE):
         return _keras_variable(value, describe)
-    if isinstance(value, keras.KerasTensor):
+    if isinstance(value, SYMBOLIC):
         shape = describe(tuple(value.shape))
         return Invocation("tf.keras.KerasTensor", (shape,), (("dtype", prim(value.dtype)),))
     if isinstance(value, tf.Tensor):

@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from fuzz_core.adapters import quotients
 from fuzz_core.adapters.quotients import STEP
-from fuzz_core.adapters.tensorflow.modes.precision import Doubled, in_doubles
+from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
+from fuzz_core.adapters.tensorflow.modes.precision import Doubled
 from fuzz_core.adapters.tensorflow.modes.tracing import SEEDS, draws, of_tensors
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError

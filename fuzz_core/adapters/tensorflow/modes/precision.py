@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -15,6 +12,7 @@ from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.doubling import nudged
 from fuzz_core.adapters.modes import Changed, Clock
 from fuzz_core.adapters.tensorflow.comparing import dtypes
+from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, TestCase, Value
@@ -24,7 +22,6 @@ _WIDE = {
     for name, dtype in DTYPES.items()
     if dtype.kind in ("float", "complex")
 }
-_DRAWN = "float32"
 
 
 class Widened:
@@ -44,7 +41,7 @@ class Widened:
         return tf.Variable(made) if isinstance(live, tf.Variable) else made
 
     def instance(self, live: Any) -> Any:
-        """See `Change`: what Keras makes follows its default precision, see `in_doubles`."""
+        """See `Change`: what Keras makes follows its default precision, see `keras_versions.in_doubles`."""
         return live
 
     def ref(self, ref: Ref) -> Ref:
@@ -65,28 +62,6 @@ class _Noisy(Widened):
 
 class _NoisyBack(Widened):
     noise = -4.0
-
-
-@contextmanager
-def in_doubles() -> Iterator[None]:
-    """Keras computes in doubles, on weights that are drawn in the precision that they have in the plain call."""
-    floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
-    drawing = keras.Variable._initialize_with_initializer
-
-    def drawn(self: Any, initializer: Any) -> Any:
-        if self._dtype != "float64":
-            return drawing(self, initializer)
-        return self._initialize(lambda: tf.cast(initializer(self._shape, dtype=_DRAWN), tf.float64))
-
-    keras.config.set_floatx("float64")
-    keras.config.set_dtype_policy("float64")
-    keras.Variable._initialize_with_initializer = drawn
-    try:
-        yield
-    finally:
-        keras.Variable._initialize_with_initializer = drawing
-        keras.config.set_dtype_policy(policy)
-        keras.config.set_floatx(floatx)
 
 
 class Doubled(Changed):
@@ -128,7 +103,7 @@ def _are_numbers(value: Value) -> bool:
 def _doubles(numbers: Any) -> Any:
     """The numbers that they are in single precision."""
     try:
-        return tf.constant(np.asarray(numbers, dtype=_DRAWN).astype(np.float64))
+        return tf.constant(np.asarray(numbers, dtype="float32").astype(np.float64))
     except ValueError:
         return numbers
 
