@@ -73,8 +73,12 @@ class Repeats:
         self.seen: Counter[tuple[str, ...]] = Counter()
 
     def enough(self, api: str, verdict: Verdict, outcome: Outcome) -> bool:
-        """Whether as many of its kind have been reported as are wanted; counts it. Another mode is another kind."""
-        texts = (VARIABLE.sub("", text)[: 2 * MAX_CLASS] for text in (verdict.detail, outcome.text))
+        """Whether as many of its kind have been reported as are wanted; counts it.
+
+        What another mode disagrees about is of another kind; an exception is the same one in every mode.
+        """
+        detail = "" if verdict.oracle == "crash" else verdict.detail
+        texts = (VARIABLE.sub("", text)[: 2 * MAX_CLASS] for text in (detail, outcome.text))
         key = (api, verdict.oracle, verdict.kind, *texts)
         self.seen[key] += 1
         return self.seen[key] > REPEATS_REPORTED

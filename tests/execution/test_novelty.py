@@ -75,3 +75,10 @@ def test_findings_that_look_alike_are_reported_a_few_times_those_of_another_mode
     told = [enough("inplace", count) for count in range(REPEATS_REPORTED + 1)]
     assert told == [False] * REPEATS_REPORTED + [True]
     assert not enough("compile", 1)
+
+
+def test_an_exception_is_the_same_one_in_every_mode() -> None:
+    repeats = Repeats()
+    outcome = Outcome("exception", "SystemError", "returned NULL without setting an exception")
+    verdicts = [Verdict("crash", "internal-error", f"{mode}: SystemError") for mode in ("cpu", "compiled", "threaded")]
+    assert [repeats.enough("f", verdict, outcome) for verdict in verdicts] == [False, False, True]
