@@ -136,7 +136,7 @@ class TorchAdapter:
             torch._C._len_torch_dispatch_stack(),
             torch.is_grad_enabled(),
             torch.is_inference_mode_enabled(),
-            torch.is_autocast_enabled("cpu"),
+            _autocast(torch),
             torch.get_num_threads(),
             torch.are_deterministic_algorithms_enabled(),
             torch.is_anomaly_enabled(),
@@ -196,3 +196,11 @@ class TorchAdapter:
         module = Invocation("torch.nn.ReLU", then=Then("__call__", (small,)))
         calls = (Invocation("torch.exp", (small,)), Invocation("torch.exp", (large,)), module)
         return Examples(calls, "torch.rand(3)", "torch.set_default_dtype(torch.float64)")
+
+
+def _autocast(torch: Any) -> bool:
+    """Whether types are narrowed on the CPU; PyTorch before 2.4 has a function of its own for each device."""
+    try:
+        return bool(torch.is_autocast_enabled("cpu"))
+    except TypeError:
+        return bool(torch.is_autocast_cpu_enabled())

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch.testing._comparison import default_tolerances
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_flatten
 
 MAX_TEXT = 500
 _ATTRIBUTE = re.compile(r"attribute '(\w+)'")
@@ -31,7 +31,7 @@ def differences(reference: Any, other: Any, relation: str) -> str:
 
 def tensors(result: Any) -> Iterator[torch.Tensor]:
     """The tensors in a result, in order."""
-    for leaf in tree_leaves(result):
+    for leaf in tree_flatten(result)[0]:
         if isinstance(leaf, torch.Tensor):
             yield leaf
 
@@ -115,7 +115,7 @@ def error(reference: Any, other: Any) -> float:
 
 def _numbers(result: Any) -> list[torch.Tensor]:
     found = []
-    for leaf in tree_leaves(result):
+    for leaf in tree_flatten(result)[0]:
         if isinstance(leaf, torch.Tensor):
             found.append(leaf.detach())
         elif isinstance(leaf, bool | int | float | complex):

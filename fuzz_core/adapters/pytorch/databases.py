@@ -13,7 +13,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 WANTED = {dtypes}
-for op in [o for o in op_db if o.full_name == {name!r}]:
+for op in [o for o in op_db if (o.name, o.variant_test_name) == {key!r}]:
     variants = [op.op, op.method_variant, op.inplace_variant, op.operator_variant, *(a.op for a in op.aliases)]
     supported = op.supported_dtypes("cpu")
     for dtype in [d for d in WANTED if d in supported]:
@@ -62,17 +62,23 @@ def programs() -> list[tuple[str, str]]:
         from torch.testing._internal.common_modules import module_db
     except ImportError:
         return []
-    operators: defaultdict[str, list[Any]] = defaultdict(list)
+    operators: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
     modules: defaultdict[str, list[Any]] = defaultdict(list)
     for op in op_db:
-        operators[op.full_name] += [op.sample_inputs_func, op.error_inputs_func, *sorted(map(str, op.dtypes))]
+        entry = op.name, op.variant_test_name
+        operators[entry] += [op.sample_inputs_func, op.error_inputs_func, *sorted(map(str, op.dtypes))]
     for info in module_db:
         modules[info.name].append(info.module_inputs_func)
     contents = Contents()
     return [
-        (f"OpInfo {name}", _OPINFO.format(name=name, dtypes=_DTYPES) + _CONTENT.format(content=contents.digest(parts)))
-        for name, parts in sorted(operators.items())
+        (_title(key), _OPINFO.format(key=key, dtypes=_DTYPES) + _CONTENT.format(content=contents.digest(parts)))
+        for key, parts in sorted(operators.items())
     ] + [
         (f"ModuleInfo {name}", _MODULEINFO.format(name=name) + _CONTENT.format(content=contents.digest(parts)))
         for name, parts in sorted(modules.items())
     ]
+
+
+def _title(key: tuple[str, str]) -> str:
+    name, variant = key
+    return f"OpInfo {name}.{variant}" if variant else f"OpInfo {name}"

@@ -27,7 +27,7 @@ OUT = (
     "{actual}\n" + close("out", "expected")
 )
 FAKE = (
-    "for fake, real in zip(tree_leaves(actual), tree_leaves({expected})):\n"
+    "for fake, real in zip(tree_flatten(actual)[0], tree_flatten({expected})[0]):\n"
     "    if isinstance(real, torch.Tensor):\n"
     "        assert fake.stride() == real.stride()"
 )
@@ -149,7 +149,7 @@ WAYS: dict[str, Way] = {
         lambda source, tensor, seed: f"mode.from_tensor({source})",
         imports=(
             "from torch._subclasses.fake_tensor import FakeTensorMode",
-            "from torch.utils._pytree import tree_leaves",
+            "from torch.utils._pytree import tree_flatten",
         ),
     ),
     "vmap": Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),

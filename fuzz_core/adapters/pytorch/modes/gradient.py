@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.pytorch.modes.precision import Widened
@@ -89,7 +89,7 @@ def _differentiable(leaf: Any) -> bool:
 
 
 def _projected(result: Any) -> torch.Tensor:
-    parts = [leaf for leaf in tree_leaves(result) if _differentiable(leaf)]
+    parts = [leaf for leaf in tree_flatten(result)[0] if _differentiable(leaf)]
     if not parts:
         raise BuildError("nothing to differentiate")
     return torch.stack([(direction(part, 0.3) * part).sum() for part in parts]).sum()
