@@ -269,9 +269,9 @@ def grown(options: Options, seed: int, count: int) -> list[str]:
 
 class DescribeTrees:
     def test_a_tree_has_all_apis_soon(self) -> None:
-        plain = Options(fresh=1.0, fitted=0.0, times_bc=0)
+        plain = Options(fresh=1.0, fitted=0.0, times_bc=0, times_ev=0)
         few = [len(set(grown(plain, seed, 60))) for seed in range(6)]
-        many = [len(set(grown(Options(times_bc=0), seed, 60))) for seed in range(6)]
+        many = [len(set(grown(Options(times_bc=0, times_ev=0), seed, 60))) for seed in range(6)]
         assert sum(many) > sum(few) and min(many) >= 8
 
     @settings(max_examples=10)

@@ -15,6 +15,7 @@ from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.moco.kinds import kind, written
 from fuzz_core.modelgen.moco.nodes import (
     CHECKED,
+    EXTREME,
     FINDING,
     GENERATED,
     MISFIT,
@@ -122,7 +123,7 @@ def origin(program: Program, node: Node, verdict: Verdict, inside: int | None, c
 
 def done(node: Node) -> str:
     """What was done to the block of a node."""
-    if node.operator in (GENERATED, CHECKED):
+    if node.operator in (GENERATED, CHECKED, EXTREME):
         old = node.old[:MAX_CALL] or "its default"
         return f"{node.operator} changed {node.parameter} of {node.api} from {old} to {node.new[:MAX_CALL]}"
     if node.old:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz_core.ir.outcome import Verdict
-from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, Node
+from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, FINDING, Node
 
 DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
     "inconsistency with documentation",
@@ -20,11 +20,12 @@ def kind(operator: str, verdict: Verdict) -> str:
     """Which of the four a verdict is on a block that this operator made.
 
     A value outside of documented bounds that is taken, or that ends the process, is the check of boundaries that is
-    missing; a legal one that does what documentation rules out is inconsistent with it.
+    missing, and so is an extreme one of which the library dies; a legal one that does what documentation rules out is
+    inconsistent with it.
     """
     if verdict.kind in _COSTS:
         return PERFORMANCE
-    if operator == CHECKED:
+    if operator == CHECKED or (operator == EXTREME and verdict.oracle == "crash"):
         return BOUNDARY
     return DOCUMENTATION if verdict.kind in _WRITTEN else IMPLEMENTATION
 
