@@ -32,7 +32,7 @@ class Options(NamedTuple):
 
     times_mt: int = 4
     times_bc: int = 1
-    times_ev: int = 2
+    times_ev: int = 6
     keep: float = 0.5
     widest: int = 0
     fresh: float = 8.0
