@@ -174,7 +174,7 @@ class DescribeTree:
 
 class DescribeLaziness:
     def test_nodes_are_made_when_they_are_asked_for(self) -> None:
-        tree = Tree(program(), KNOWLEDGE, 1)
+        tree = Tree(program(), KNOWLEDGE, 1, Options(times_ev=0))
         assert len(tree.nodes) == 1
         run(tree, most=20)
         parents = {node.parent for node in tree.nodes if node.parent is not None}
