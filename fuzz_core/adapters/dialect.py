@@ -51,6 +51,9 @@ class Around(NamedTuple):
     after: str = ""
 
 
+# A program that asserts by itself what other libraries make of the same (Gandalf): nothing stands around it.
+LIBRARIES = "libraries"
+BARE = {LIBRARIES: Around("")}
 NEVER = re.compile(r"(?!)")
 
 
@@ -105,7 +108,7 @@ class Eager:
     caught = NEVER
     miscompiled = NEVER
     chatter = NEVER
-    programs: Mapping[str, Around] = {}
+    programs: Mapping[str, Around] = BARE
 
 
 DIALECTS: dict[str, str] = {

@@ -11,11 +11,14 @@ from rich.console import Console
 from fuzz_core.cli.boundary import guarded
 from fuzz_core.cli.config import Settings, load
 
+# Flags that take several words with commas between them.
+LISTED = ("source", "libraries", "domain")
 Work = Callable[[Settings, Console], int]
 
 
 def perform(work: Work, config: Any, **flags: Any) -> None:
     """Runs a command's work behind the error boundary and exits with its code."""
-    if isinstance(flags.get("source"), str):
-        flags["source"] = [name.strip() for name in flags["source"].split(",") if name.strip()]
+    for name in LISTED:
+        if isinstance(given := flags.get(name), str):
+            flags[name] = [each.strip() for each in given.split(",") if each.strip()]
     raise typer.Exit(guarded(lambda: work(load(config, flags), Console())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -84,7 +84,9 @@ class Settings(BaseModel):
     oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "bounds", "leak", "versions"]
     confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
-    engine: str = Field("api", pattern="^(api|moco)$")
+    engine: str = Field("api", pattern="^(api|moco|gandalf)$")
+    libraries: list[str] = ["torch", "tensorflow"]
+    domain: list[Literal["cv", "nlp", "asr"]] = ["cv", "nlp", "asr"]
     models_share: float = Field(0.2, ge=0, lt=1, allow_inf_nan=False)
     knowledge_import: Path | None = None
     llm_endpoint: Annotated[str, AfterValidator(endpoint)] | None = None

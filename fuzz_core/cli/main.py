@@ -141,6 +141,8 @@ def fuzz(
     seed: options.SeedNumber = None,
     api: options.ApiPattern = None,
     engine: options.Engine = None,
+    libraries: options.Libraries = None,
+    domain: options.Domains = None,
     models: options.Models = None,
     no_type: options.NoType = False,
     no_random: options.NoRandom = False,
@@ -152,7 +154,7 @@ def fuzz(
     sandbox: options.Sandbox = None,
     as_json: options.Json = False,
 ) -> None:
-    """Fuzz traced apis, or model programs (--engine moco), in a time-box, then confirm and minimise what was found."""
+    """Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise what was found."""
     work: Work = lambda settings, console: working.fuzz_command(settings, console, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),
@@ -168,6 +170,8 @@ def fuzz(
         seed=seed,
         api=api,
         engine=engine,
+        libraries=libraries,
+        domain=domain,
         models=models,
         disable=options.disabled(no_type, no_random, no_database, disable),
         schedule=schedule,

@@ -38,7 +38,17 @@ SeedTime = Annotated[str | None, typer.Option("--seed-time", help="Time limit pe
 FreeFuzz = Annotated[
     Path | None, typer.Option("--import-freefuzz", help="Directory of the FreeFuzz authors' BSON dump")
 ]
-Engine = Annotated[str | None, typer.Option("--engine", help="api: calls of apis; moco: model programs [default: api]")]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine", help="api: calls of apis; moco: model programs; gandalf: models in several libraries [default: api]"
+    ),
+]
+Libraries = Annotated[
+    str | None,
+    typer.Option("--libraries", help="gandalf: libraries or targets to compare [default: torch,tensorflow]"),
+]
+Domains = Annotated[str | None, typer.Option("--domain", help="gandalf: cv, nlp, asr [default: all]")]
 ModelsShare = Annotated[
     float | None,
     typer.Option("--models-share", help="Share of the fuzzing in which model programs grow, 0 for none [default: 0.2]"),

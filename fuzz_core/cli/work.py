@@ -89,7 +89,7 @@ def save_made(store: Store, made: Target) -> TargetRecord:
 @contextmanager
 def session_of(settings: Settings, console: Console, as_json: bool = False) -> Iterator[Session]:
     """An open session with its progress display (on standard error beside JSON); signals ask it to stop."""
-    _check_names(settings)
+    check_names(settings)
     shown = Console(stderr=True) if as_json else console
     with stopping() as stopped, open_store(state_file(settings)) as store:
         target = target_of(store, settings)
@@ -98,7 +98,7 @@ def session_of(settings: Settings, console: Console, as_json: bool = False) -> I
             yield Session(store, target, settings.state, settings.workers, display, stopped)
 
 
-def _check_names(settings: Settings) -> None:
+def check_names(settings: Settings) -> None:
     """Before anything takes time: a misspelt name found after the tracing would have wasted it."""
     for source in settings.source:
         source_of(source)

@@ -21,6 +21,7 @@ from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
+from fuzz_core.cli.sides import compare_command
 from fuzz_core.cli.work import (
     TRACE_SHARE,
     Worked,
@@ -137,6 +138,8 @@ def _retraced_lines(retraced: Retraced) -> list[str]:
 
 def fuzz_command(settings: Settings, console: Console, as_json: bool) -> int:
     """Fuzzes and examines within the time-box."""
+    if settings.engine == "gandalf":
+        return compare_command(settings, console, as_json)
     with session_of(settings, console, as_json) as session:
         end = None if settings.tests_count is not None else session.clock() + settings.time
         code, told = _work(session, settings, None if as_json else console, end)

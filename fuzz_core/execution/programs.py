@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from math import isfinite
 
-from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.dialect import LIBRARIES, Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.modelgen.gandalf.scripts import SAID
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.nonfinite import REFERENCE
@@ -43,6 +44,8 @@ def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
     if ran.unexplained:
         return {PROGRAM: ran.outcome._replace(frames=tuple(_PACKAGES.sub("", each) for each in ran.frames[:INNERMOST]))}
     found = {}
+    if ran.how == OWN and ran.outcome.name == "AssertionError" and ran.outcome.text.startswith(SAID):
+        found[LIBRARIES] = Outcome("ok", text=f"{SAID}\n{ran.outcome.text}")
     if ran.compiled is not None and ran.compiled.refused:
         name, _, text = ran.compiled.refused.partition(": ")
         found[COMPILED] = Outcome("exception", name, text)

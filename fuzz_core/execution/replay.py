@@ -13,6 +13,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.execution.compiling import Compiling, Excused
 from fuzz_core.execution.deaths import outcome_of
 from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
+from fuzz_core.execution.results import Results, read_results
 from fuzz_core.execution.stacks import Stack, asked, stack_of
 from fuzz_core.execution.zygote import Child, Zygote, kill
 from fuzz_core.ir.codec import decode, encode_test
@@ -88,6 +89,10 @@ class Replayer:
         """
         told = self._asked({"test": encode_test(test), "tell": list(modes), "repeats": repeats}, _telling, fresh)
         return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told
+
+    def results(self, source: str) -> Results | Outcome:
+        """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
+        return self._asked({"results": source}, read_results, False)
 
     def program(
         self,

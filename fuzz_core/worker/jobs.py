@@ -9,6 +9,7 @@ from typing import Any
 
 from fuzz_core.adapters.documented import definitions
 from fuzz_core.tracing.runner import run_seed
+from fuzz_core.worker import results
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.costs import costs
 from fuzz_core.worker.loop import Worker
@@ -53,6 +54,8 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
     for lease in channel.lines():
         if "program" in lease:
             programs.answer(lease)
+        elif "results" in lease:
+            results.answer(programs, lease)
         elif "tell" in lease:
             tell(worker.execution, channel, lease)
         elif "test" in lease:

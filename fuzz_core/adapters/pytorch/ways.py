@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.dialect import BARE, Way
 from fuzz_core.adapters.watching import last_use, twice
 from fuzz_core.ir.values import Invocation, Tensor, prim
 
@@ -64,6 +64,7 @@ def noting(loss, *args, **kwargs):
 torch.autograd.backward = noting
 """
 PROGRAMS = {
+    **BARE,
     "compiled": last_use(_PLAIN, _MODULE, _COMPILED + close("actual", "expected")),
     "training": last_use(_PLAIN, _MODULE, _TRAINED),
     "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))", _NOTING),

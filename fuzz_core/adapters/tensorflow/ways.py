@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.dialect import BARE, Way
 from fuzz_core.adapters.watching import last_use, twice
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Tensor
@@ -73,6 +73,7 @@ def ending(history, epoch, logs=None):
 tf.GradientTape.gradient, tf.keras.callbacks.History.on_epoch_end = noting, ending
 """
 PROGRAMS = {
+    **BARE,
     "compiled": last_use(_PLAIN, "tf.keras.layers.Layer", _COMPILED + close("actual", "expected")),
     "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED),
     "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),

@@ -18,11 +18,15 @@ class _Part(BaseModel):
 
 
 class Input(_Part):
-    """Data of the model. Floats are normal, integers from 0 to 9; seed: of numpy's RandomState, 32 bits."""
+    """Data of the model. Floats are normal, integers from 0 to 9; seed: of numpy's RandomState, 32 bits.
+
+    values: the elements themselves, in order, where they are given and not drawn.
+    """
 
     shape: tuple[int, ...]
     dtype: Literal["float", "int", "bool"] = "float"
     seed: int = 0
+    values: tuple[float, ...] = ()
 
 
 class Node(_Part):

@@ -11,7 +11,7 @@ from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.patterns import DRAWS, GUARDS, pattern
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.shapes import Made
+from fuzz_core.modelgen.gandalf.shapes import Made, Tensor
 from fuzz_core.modelgen.gandalf.table import OUTPUT, Layout, Library, Operator, Spelling
 
 Precision = Literal["float32", "float64"]
@@ -30,17 +30,29 @@ def render(
     through: relations by the number of the node that they transform. Raises Refused where the graph is not valid,
     KeyError where the library has no spelling of an operator, ValueError where a relation does not apply to its node.
     """
+    lines = written(graph, table, library, precision, through)
+    results = ", ".join(f"{place}: n{place}.numpy()" for place in range(len(graph.nodes)))
+    return "\n".join([*lines, "", f"results = {{{results}}}", ""])
+
+
+def written(
+    graph: Graph,
+    table: Mapping[str, Operator],
+    library: Library,
+    precision: Precision = "float32",
+    through: Mapping[int, Relation] = {},
+) -> list[str]:
+    """The lines of the program as far as its last node; raises what `render` does."""
     lines = [WRITINGS[library].start.format(precision=precision)]
     for place, each in enumerate(graph.inputs):
         lines.append(f"x{place} = {_tensor(_drawn(each), library, _dtype(each.dtype, library, precision))}")
-    ranks = {f"x{place}": len(each.shape) for place, each in enumerate(graph.inputs)}
+    tensors = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
     for place, (node, made) in enumerate(zip(graph.nodes, shaped(graph, table), strict=True)):
         operator = table[node.operator]
         spelling = spelled(operator, node, library, through.get(place))
-        lines += _Writer(place, node, operator, made, library, precision).lines(spelling, ranks)
-        ranks[f"n{place}"] = len(made.result.shape)
-    results = ", ".join(f"{place}: n{place}.numpy()" for place in range(len(graph.nodes)))
-    return "\n".join([*lines, "", f"results = {{{results}}}", ""])
+        lines += _Writer(place, node, operator, made, library, precision).lines(spelling, tensors)
+        tensors[f"n{place}"] = made.result
+    return lines
 
 
 def spelled(operator: Operator, node: Node, library: Library, relation: Relation | None) -> Spelling:
@@ -57,10 +69,13 @@ class _Writer:
         self, place: int, node: Node, operator: Operator, made: Made, library: Library, precision: Precision
     ) -> None:
         self.name, self.node, self.operator = f"n{place}", node, operator
-        self.made, self.library, self.precision = made, library, precision
+        self.made, self.library = made, library
+        self.precision: Precision = precision
+        # What a library has in single precision alone is computed so in programs of double precision, too.
+        self.single = precision == "float64" and library in operator.single
 
-    def lines(self, spelling: Spelling, ranks: Mapping[str, int]) -> Iterator[str]:
-        """The lines of the node. ranks: of the tensors that it may take."""
+    def lines(self, spelling: Spelling, tensors: Mapping[str, Tensor]) -> Iterator[str]:
+        """The lines of the node. tensors: those that it may take."""
         meanings = {name: repr(each) for name, each in self.made.words.items()}
         meanings[OUTPUT] = repr(self.made.result.shape)
         needed = templates.free(spelling.setup) | templates.free(spelling.call) - templates.assigned(spelling.setup)
@@ -68,7 +83,7 @@ class _Writer:
             meanings[name] = f"{self.name}_{name}"
             yield f"{meanings[name]} = {self._weight(name)}"
         for name, source in zip(self.operator.takes, self.node.takes, strict=True):
-            text = self._prepared(name, source, ranks[source], spelling.layout)
+            text = self._prepared(name, source, tensors[source], spelling.layout)
             meanings[name] = source if text == source else f"{self.name}_{name}"
             if text != source:
                 yield f"{meanings[name]} = {text}"
@@ -76,17 +91,26 @@ class _Writer:
         if spelling.setup:
             yield templates.filled(spelling.setup, meanings)
         call = templates.filled(spelling.call, meanings)
-        yield f"{self.name} = {_moved(call, len(self.made.result.shape), spelling.layout, self.library, back=True)}"
+        result = _moved(call, len(self.made.result.shape), spelling.layout, self.library, back=True)
+        yield f"{self.name} = {self._cast(result, self.made.result, self.precision)}"
 
     def _weight(self, name: str) -> str:
         kind = "constant" if name in self.node.constants else pattern(self.operator.weights[name]).kind
         generator = f"np.random.RandomState({derive(self.node.seed, name) % 2**32})"
         array = DRAWS[kind].format(self.made.weights[name], rng=generator)
-        return _tensor(f"({array})", self.library, _dtype("float", self.library, self.precision))
+        return _tensor(f"({array})", self.library, "float32" if self.single else self.precision)
 
-    def _prepared(self, name: str, source: str, rank: int, layout: Layout) -> str:
+    def _prepared(self, name: str, source: str, tensor: Tensor, layout: Layout) -> str:
         guard = GUARDS.get(pattern(self.operator.takes[name]).kind, "{0}")
-        return _moved(guard.format(source), rank, layout, self.library)
+        moved = _moved(guard.format(source), len(tensor.shape), layout, self.library)
+        return self._cast(moved, tensor, "float32")
+
+    def _cast(self, text: str, tensor: Tensor, precision: Precision) -> str:
+        """A float tensor on the way into an operator of single precision, or out of it; others stay as they are."""
+        if not self.single or tensor.dtype != "float":
+            return text
+        plain = text if text.isidentifier() or self.library == "tensorflow" else f"({text})"
+        return WRITINGS[self.library].cast.format(tensor=plain, dtype=precision)
 
 
 def _moved(text: str, rank: int, layout: Layout, library: Library, back: bool = False) -> str:
@@ -110,6 +134,8 @@ def _dtype(dtype: str, library: Library, precision: Precision) -> str:
 
 
 def _drawn(each: Input) -> str:
+    if each.values:
+        return f"np.array({list(each.values)}).reshape({each.shape})"
     generator = f"np.random.RandomState({each.seed})"
     if each.dtype == "float":
         return f"{generator}.standard_normal({each.shape})"

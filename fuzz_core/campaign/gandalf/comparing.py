@@ -1,0 +1,78 @@
+"""How far two results of one node are apart, and how far rounding alone may have brought them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from fuzz_core.execution.results import Array
+
+# Beyond these a library may do what it likes: nobody computes there, and everything overflows.
+MOST_MAGNITUDE = 1e4
+# Below this, results are compared by what they differ by alone: sums cancel to anything near zero.
+LEAST_MAGNITUDE = 1e-3
+# A change of the data by so much of itself is a few roundings of single precision, which data is given in.
+NUDGE = 1e-6
+# What is apart by less, relative to the largest element, is rounding: of constants, sums, and approximations.
+BOUNDS = {"float32": 1e-3, "float64": 1e-6}
+# So many times as far as the nudge moves it, a result may be off: every operation inside rounds once.
+TIMES = 64.0
+T = TypeVar("T")
+
+
+def error(one: Array, other: Array) -> float:
+    """The largest difference of two results, relative to the largest of their elements, or to a thousandth.
+
+    Equal infinities and NaN at equal places are no difference; other shapes, or one that is not finite alone, are inf.
+    """
+    if one.shape != other.shape:
+        return float("inf")
+    return float(np.max(_errors(one, other), initial=0.0))
+
+
+def worst(one: Array, other: Array) -> tuple[int, ...]:
+    """The place of the largest difference of two results of one shape."""
+    return tuple(int(each) for each in np.unravel_index(int(np.argmax(_errors(one, other))), one.shape))
+
+
+def _errors(one: Array, other: Array) -> Array:
+    left, right = one.astype(np.float64), other.astype(np.float64)
+    finite = np.isfinite(left) & np.isfinite(right)
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    with np.errstate(invalid="ignore", over="ignore"):
+        largest = float(np.max(np.maximum(np.abs(left), np.abs(right)), initial=0.0, where=finite))
+        return np.where(same, 0.0, np.where(finite, np.abs(left - right) / max(largest, LEAST_MAGNITUDE), np.inf))
+
+
+def moderate(arrays: Sequence[Array]) -> bool:
+    """Whether all elements are finite and of a size that somebody may compute with."""
+    return all(bool(np.all(np.abs(each.astype(np.float64)) <= MOST_MAGNITUDE)) for each in arrays)
+
+
+def nudged(array: Array, seed: int) -> Array:
+    """The same, each element a little more or less; what that moves far is ill-conditioned, or there was a tie."""
+    if array.dtype.kind != "f":
+        return array
+    scale = float(np.max(np.abs(array), initial=0.0)) or 1.0
+    moved: Array = array + np.random.RandomState(seed).uniform(-NUDGE, NUDGE, array.shape) * (np.abs(array) + scale)
+    return moved
+
+
+def bound(precision: str, plain: Array, moved: Array) -> float:
+    """How far a result of this precision may be from another one of the same data."""
+    return max(BOUNDS[precision], TIMES * error(plain, moved))
+
+
+def parties(results: Mapping[T, Array], most: float) -> list[list[T]]:
+    """Those whose results agree, the largest party first; each agrees with the first of its party."""
+    found: list[list[T]] = []
+    for name, result in results.items():
+        for party in found:
+            if error(results[party[0]], result) <= most:
+                party.append(name)
+                break
+        else:
+            found.append([name])
+    return sorted(found, key=len, reverse=True)

@@ -1,0 +1,73 @@
+"""From a graph about which libraries disagree to the operator that does it, in as small a graph as shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from fuzz_core.campaign.gandalf.comparing import moderate
+from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, disagreements, drawn
+from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.execution.results import Array
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, shaped
+from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.surgery import above, apart
+
+# So many draws of data are tried on an operator alone.
+DRAWS = 3
+
+
+class Culprit(NamedTuple):
+    """The last node of a graph, and what is wrong with it. place: which node of the whole graph that was."""
+
+    graph: Graph
+    told: Disagreement
+    place: int
+
+
+def culprit(sides: Sides, graph: Graph, runs: Runs) -> Culprit | None:
+    """The first operator that is off by itself, on what it took in the graph; None where none is.
+
+    Then it is the sum of many roundings that brings results apart, or a result that a nudge of the data moves as far.
+    """
+    tensors = taken(sides, graph, runs)
+    places = [
+        place
+        for place, node in enumerate(graph.nodes)
+        if moderate([tensors[name][1] for name in node.takes]) and all(tensors[name][1].size for name in node.takes)
+    ]
+    if not places:
+        return None
+    given = {name: (tensor, array.ravel().tolist()) for name, (tensor, array) in tensors.items()}
+    found = disagreements(sides, apart(graph, places, given))
+    if not found:
+        return None
+    first = min(found)
+    place, told = places[first], found[first]
+    for smaller in _smaller(graph, place, tensors):
+        seen = disagreements(sides, smaller).get(len(smaller.nodes) - 1)
+        if seen is not None and (seen.wrong, seen.precision) == (told.wrong, told.precision):
+            return Culprit(smaller, seen, place)
+    return Culprit(apart(graph, [place], given), told, place)
+
+
+def taken(sides: Sides, graph: Graph, runs: Runs) -> dict[str, tuple[Tensor, Array]]:
+    """Every tensor of the graph, as the first library has it in double precision."""
+    results = next(iter(runs.double.values()))
+    found = {f"x{place}": (Tensor(each.shape, each.dtype), drawn(each)) for place, each in enumerate(graph.inputs)}
+    for place, made in enumerate(shaped(graph, sides.table)):
+        found[f"n{place}"] = (made.result, results[place])
+    return found
+
+
+def _smaller(graph: Graph, place: int, tensors: Mapping[str, tuple[Tensor, Array]]) -> Iterator[Graph]:
+    """Graphs whose data is drawn, which makes short scripts: the operator alone, and all that it depends on."""
+    node = graph.nodes[place]
+    alone = node.model_copy(update={"takes": tuple(f"x{role}" for role in range(len(node.takes)))})
+    for seed in range(DRAWS):
+        inputs = [
+            Input.model_validate({**tensors[name][0]._asdict(), "seed": seed * len(node.takes) + role})
+            for role, name in enumerate(node.takes)
+        ]
+        yield Graph(inputs=tuple(inputs), nodes=(alone,))
+    yield above(graph, place)

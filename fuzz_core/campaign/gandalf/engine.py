@@ -1,0 +1,185 @@
+"""The fuzz of whole models by several libraries at once (Gandalf 2023, section 4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from fuzz_core.campaign.gandalf.culprits import culprit
+from fuzz_core.campaign.gandalf.findings import Found, crashed, disagreed
+from fuzz_core.campaign.gandalf.looking import precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.campaign.keeping import Keeping
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.scratch import scratch, sweep
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.gandalf.diversity import diversity, operators_of
+from fuzz_core.modelgen.gandalf.generation import Grammar, Options, generate, grammar
+from fuzz_core.modelgen.gandalf.graph import Graph, canonical
+from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
+
+# Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
+COMPARED = 300
+
+
+@dataclass
+class GandalfOptions:
+    """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made."""
+
+    seconds: float | None = 60.0
+    graphs: int | None = None
+    seed: int = 0
+    domains: Sequence[Domain] = ("cv", "nlp", "asr")
+    growth: Options = Options()  # noqa: RUF009 - immutable
+
+    def as_json(self) -> dict[str, Any]:
+        """What the runs' records keep of them."""
+        return {"engine": "gandalf", **vars(self), "domains": list(self.domains), "growth": self.growth._asdict()}
+
+
+@dataclass
+class GandalfReport:
+    """Figures of one run. graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by
+    domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. rounded: that
+    were apart by no operator's doing.
+    """
+
+    graphs: Counter[str] = field(default_factory=Counter)
+    effective: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    operators: set[str] = field(default_factory=set)
+    models: list[tuple[str, ...]] = field(default_factory=list)
+    repeated: int = 0
+    rounded: int = 0
+    findings: int = 0
+    kept: int = 0
+    seconds: float = 0.0
+
+    @property
+    def told(self) -> str:
+        """All of it in a line."""
+        rate = self.graphs.total() / self.seconds if self.seconds else 0.0
+        made = f"{self.graphs.total():,} graphs of {len(self.operators)} operators"
+        found = f"{self.effective.total():,} effective, mean edit distance {diversity(self.models):.2f}"
+        return f"{made} in {self.seconds:.0f} s ({rate:.1f} per second), {found}"
+
+    def summary(self) -> dict[str, Any]:
+        """What the runs' records keep of it."""
+        plain = {name: dict(each) if isinstance(each, Counter) else each for name, each in vars(self).items()}
+        return {
+            **plain,
+            "tests": self.graphs.total(),
+            "operators": sorted(self.operators),
+            "models": diversity(self.models),
+        }
+
+
+def fuzz_graphs(
+    sessions: Mapping[Library, Session], table: Mapping[str, Operator], options: GandalfOptions
+) -> GandalfReport:
+    """Generates graphs and compares what the libraries make of them; findings are pending in the store, by target.
+
+    Raises UserError for fewer than two libraries, and domains without operators that all of them have.
+    """
+    if len(sessions) < 2:
+        raise UserError("one library alone has nothing to be compared with", "name two or three with --libraries")
+    grammars = {domain: _grammar(table, sessions, domain) for domain in options.domains}
+    session, report = next(iter(sessions.values())), GandalfReport()
+    began = session.clock()
+    runs = {
+        library: each.store.start_run(each.target.key, options.seed, options.as_json())
+        for library, each in sessions.items()
+    }
+    keeping = {library: Keeping(each.store, each.target.key, runs[library]) for library, each in sessions.items()}
+    session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
+    with _sides(sessions, table, options.seed) as sides:
+        for domain, graph in _graphs(grammars, options, report):
+            report.seconds = session.clock() - began
+            _show(session, report, options)
+            if session.stopped() or _enough(report, options):
+                break
+            for library, found in judged(sides, graph, domain, report):
+                report.findings += 1
+                report.kept += keeping[library].keep(*found).added
+    report.seconds = session.clock() - began
+    for library, each in sessions.items():
+        each.store.finish_run(runs[library], "interrupted" if session.stopped() else "done", report.summary())
+    return report
+
+
+def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> list[tuple[Library, Found]]:
+    """Executes a graph everywhere; what is wrong with it in which library."""
+    report.graphs[domain] += 1
+    report.operators.update(node.operator for node in graph.nodes)
+    came = ran(sides, graph)
+    if isinstance(came, dict):
+        found = list(crashed(sides, graph, came, report.refused))
+    elif suspicious(came, precisions(sides, graph)):
+        guilty = culprit(sides, graph, came)
+        report.rounded += guilty is None
+        found = [] if guilty is None else [disagreed(sides, graph, guilty)]
+    else:
+        found = []
+    if found:
+        report.effective[domain] += 1
+        report.kinds.update(each.verdict.kind for _, each in found)
+        report.models += [operators_of(graph)] if len(report.models) < COMPARED else []
+    return found
+
+
+def _grammar(table: Mapping[str, Operator], sessions: Mapping[Library, Session], domain: Domain) -> Grammar:
+    found = grammar(table, tuple(sessions), domain)
+    if not (found.starts and found.inner and found.ends):
+        names = ", ".join(sessions)
+        raise UserError(f"no operators for {domain} that {names} all have", "name fewer libraries, or other domains")
+    return found
+
+
+def _graphs(
+    grammars: Mapping[Domain, Grammar], options: GandalfOptions, report: GandalfReport
+) -> Iterator[tuple[Domain, Graph]]:
+    """A stream of graphs, the domains in turn; none twice."""
+    seen: set[int] = set()
+    for number in count():
+        domain = options.domains[number % len(options.domains)]
+        graph = generate(grammars[domain], derive(options.seed, domain, number), None, options.growth)
+        identity = derive(canonical(graph).model_dump_json())
+        report.repeated += identity in seen
+        if identity not in seen:
+            seen.add(identity)
+            yield domain, graph
+
+
+@contextmanager
+def _sides(sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int) -> Iterator[Sides]:
+    sweep()
+    with scratch() as folder:
+        plans = {library: folder / f"{library}.jsonl" for library in sessions}
+        for library, each in sessions.items():
+            make_plan(each, plans[library], (), seed=seed, mutating=False)
+        with Sides(sessions, table, plans) as sides:
+            yield sides
+
+
+def _enough(report: GandalfReport, options: GandalfOptions) -> bool:
+    if options.graphs is not None:
+        return report.graphs.total() >= options.graphs
+    return options.seconds is not None and report.seconds >= options.seconds
+
+
+def _show(session: Session, report: GandalfReport, options: GandalfOptions) -> None:
+    graphs = report.graphs.total()
+    session.watch.advance(
+        report.seconds if options.graphs is None else graphs,
+        graphs=graphs,
+        rate=f"{graphs / report.seconds if report.seconds else 0:.1f}/s",
+        effective=report.effective.total(),
+        findings=report.kept,
+    )

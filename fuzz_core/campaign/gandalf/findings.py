@@ -1,0 +1,90 @@
+"""Findings about graphs, as the fuzz of single apis has them: a program of one library, and a verdict on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from fuzz_core.adapters.dialect import LIBRARIES
+from fuzz_core.campaign.gandalf.culprits import Culprit
+from fuzz_core.campaign.gandalf.looking import Disagreement
+from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.naming import api_of
+from fuzz_core.modelgen.gandalf.rendering import render
+from fuzz_core.modelgen.gandalf.scripts import SAID, Expected, asserting
+from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.oracles.contract import oracle_of
+
+
+class Found(NamedTuple):
+    """A finding. origin: see `store.records.FindingRow`."""
+
+    test: TestCase
+    verdict: Verdict
+    outcome: Outcome
+    origin: str = ""
+
+
+def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Found]:
+    """A library's result of an operator that others, or its own double precision, contradict."""
+    told = guilty.told
+    expected = Expected(told.at, told.value, told.bound, witnesses(sides, told))
+    program = asserting(guilty.graph, sides.table, told.wrong, told.precision, expected)
+    place = len(guilty.graph.nodes) - 1
+    outcome = Outcome("ok", text=f"{SAID}\n{expected.witnesses}")
+    verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[told.wrong].session.dialect)
+    test = TestCase(Invocation(_api(sides, guilty.graph, place, told.wrong)), 0, program=program)
+    return told.wrong, Found(test, verdict, outcome, _origin(whole, guilty.place, told))
+
+
+def witnesses(sides: Sides, told: Disagreement) -> str:
+    """Who says so, in words."""
+    names = " and ".join(sides.sides[each].name for each in told.witnesses)
+    if told.precision == "float32":
+        return f"this library in double precision, and {names} in single"
+    return names if told.decided else f"{names}; which of the two is right is not decided"
+
+
+def crashed(
+    sides: Sides, graph: Graph, came: Mapping[Library, Outcome], refused: Counter[str]
+) -> Iterator[tuple[Library, Found]]:
+    """What died or failed internally; what was only refused is counted, by library and operator."""
+    for library, outcome in came.items():
+        side = sides.sides[library]
+        place = _first_failing(sides, graph, library)
+        verdict = oracle_of("crash").judge({"cpu": outcome}, side.session.dialect)
+        if verdict.clean or outcome.kind == "timeout":
+            refused[f"{library} {graph.nodes[place].operator}"] += 1
+            continue
+        begun = graph.model_copy(update={"nodes": graph.nodes[: place + 1]})
+        program = render(begun, sides.table, library)
+        test = TestCase(Invocation(_api(sides, graph, place, library)), 0, program=program)
+        yield library, Found(test, verdict, outcome, _origin(graph, place, None))
+
+
+def _first_failing(sides: Sides, graph: Graph, library: Library) -> int:
+    """The node with which a library fails: of a graph's beginnings, which are graphs, the first that fails."""
+    low, high = 0, len(graph.nodes) - 1
+    while low < high:
+        middle = (low + high) // 2
+        begun = graph.model_copy(update={"nodes": graph.nodes[: middle + 1]})
+        came = [sides.run(begun, precision, [library])[library] for precision in ("float32", "float64")]
+        if any(isinstance(each, Outcome) for each in came):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _api(sides: Sides, graph: Graph, place: int, library: Library) -> str:
+    return api_of(sides.table[graph.nodes[place].operator].spelled[library], library)
+
+
+def _origin(graph: Graph, place: int, told: Disagreement | None) -> str:
+    operators = " -> ".join(node.operator for node in graph.nodes)
+    said = "" if told is None else f" in {told.precision}{'' if told.decided else ', undecided'}"
+    return f"graph {operators}: node {place}, {graph.nodes[place].operator}{said}"

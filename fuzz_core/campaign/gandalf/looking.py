@@ -1,0 +1,168 @@
+"""What libraries disagree about in a graph, node by node, and which of them is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fuzz_core.campaign.gandalf.comparing import BOUNDS, LEAST_MAGNITUDE, bound, error, moderate, nudged, parties, worst
+from fuzz_core.campaign.gandalf.sides import Came, Sides
+from fuzz_core.execution.results import Array, Results
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.modelgen.gandalf.graph import Graph, Input
+from fuzz_core.modelgen.gandalf.rendering import Precision
+from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.surgery import given
+from fuzz_core.modelgen.gandalf.table import Library
+
+DOUBLE: Precision = "float64"
+SINGLE: Precision = "float32"
+
+
+class Disagreement(NamedTuple):
+    """One node: who is wrong, in which precision, and what its worst element has to be, give or take `bound`.
+
+    witnesses: the libraries that agree on it. decided: whether they are more than those who say otherwise, or it is
+    a library's own double precision that says so.
+    """
+
+    wrong: Library
+    precision: Precision
+    witnesses: tuple[Library, ...]
+    decided: bool
+    at: tuple[int, ...]
+    value: float
+    bound: float
+
+
+class Runs(NamedTuple):
+    """What a graph came to in both precisions, where all libraries gave results in both."""
+
+    double: Mapping[Library, Results]
+    single: Mapping[Library, Results]
+
+
+def drawn(each: Input) -> Array:
+    """The data of an input, as programs make it."""
+    if each.values:
+        found = np.array(each.values).reshape(each.shape)
+    elif each.dtype == "float":
+        found = np.random.RandomState(each.seed).standard_normal(each.shape)
+    else:
+        found = np.random.RandomState(each.seed).randint(0, 10 if each.dtype == "int" else 2, each.shape)
+    return found.astype({"float": np.float32, "int": np.int64, "bool": np.bool_}[each.dtype])
+
+
+def ran(sides: Sides, graph: Graph, libraries: Sequence[Library] = ()) -> Runs | dict[Library, Outcome]:
+    """Both precisions; how those ended that did not give results, where there are any."""
+    double = sides.run(graph, DOUBLE, libraries)
+    if failed := _failed(double):
+        return failed
+    single = sides.run(graph, SINGLE, libraries)
+    return _failed(single) or Runs(_results(double), _results(single))
+
+
+def _failed(came: Mapping[Library, Came]) -> dict[Library, Outcome]:
+    return {library: each for library, each in came.items() if isinstance(each, Outcome)}
+
+
+def _results(came: Mapping[Library, Came]) -> dict[Library, Results]:
+    return {library: each for library, each in came.items() if not isinstance(each, Outcome)}
+
+
+def precisions(sides: Sides, graph: Graph) -> list[Precision]:
+    """For each node the precision in which all libraries have it at the most."""
+    single = [set(sides.table[node.operator].single) & set(sides.sides) for node in graph.nodes]
+    return [SINGLE if each else DOUBLE for each in single]
+
+
+def suspicious(runs: Runs, best: Sequence[Precision]) -> bool:
+    """Whether anything is further apart than rounding brings single operators; sums of many may be, too."""
+    first, *others = runs.double.values()
+    # What follows an operator of single precision is no better.
+    most = max((BOUNDS[each] for each in best), default=0.0)
+    for place in range(len(best)):
+        if any(error(first[place], other[place]) > most for other in others):
+            return True
+        if any(error(runs.double[each][place], runs.single[each][place]) > BOUNDS[SINGLE] for each in runs.double):
+            return True
+    return False
+
+
+def disagreements(sides: Sides, graph: Graph) -> dict[int, Disagreement]:
+    """By node, what is further apart than a nudge of the data explains; empty where some library does not take it."""
+    runs = ran(sides, graph)
+    moved = sides.run(shaken(graph), DOUBLE)
+    if isinstance(runs, dict) or _failed(moved):
+        return {}
+    return found_in(runs, _results(moved), precisions(sides, graph))
+
+
+def found_in(runs: Runs, moved: Mapping[Library, Results], best: Sequence[Precision]) -> dict[int, Disagreement]:
+    """The same of results. moved: in double precision, after a nudge of the data. best: see `precisions`."""
+    found: dict[int, Disagreement] = {}
+    for place, precision in enumerate(best):
+        double = {library: each[place] for library, each in runs.double.items()}
+        single = {library: each[place] for library, each in runs.single.items()}
+        nudge = {library: each[place] for library, each in moved.items()}
+        if (told := _meant(double, nudge, precision) or _rounded(double, single, nudge)) is not None:
+            found[place] = told
+    return found
+
+
+def _meant(
+    double: Mapping[Library, Array], nudge: Mapping[Library, Array], precision: Precision
+) -> Disagreement | None:
+    """What is not rounding at all: libraries mean other things."""
+    if not moderate(list(double.values())):
+        return None
+    most = max(bound(precision, double[each], nudge[each]) for each in double)
+    sorted_ = parties(double, most)
+    if len(sorted_) == 1:
+        return None
+    largest, next_ = sorted_[:2]
+    right, wrong = double[largest[0]], double[next_[0]]
+    decided = len(largest) > len(next_)
+    return _told(next_[0], DOUBLE, tuple(largest), decided, wrong, right, most)
+
+
+def _rounded(
+    double: Mapping[Library, Array], single: Mapping[Library, Array], nudge: Mapping[Library, Array]
+) -> Disagreement | None:
+    """A library's single precision that is far from its double, where that of others is not."""
+    if not moderate(list(double.values())):
+        return None
+    most = {each: bound(SINGLE, double[each], nudge[each]) for each in double}
+    wrong = [each for each in double if error(double[each], single[each]) > most[each]]
+    if not wrong or len(wrong) == len(double):
+        return None
+    first = wrong[0]
+    witnesses = tuple(each for each in double if each not in wrong)
+    return _told(first, SINGLE, witnesses, True, single[first], double[first], most[first])
+
+
+def _told(
+    wrong: Library,
+    precision: Precision,
+    witnesses: tuple[Library, ...],
+    decided: bool,
+    seen: Array,
+    right: Array,
+    most: float,
+) -> Disagreement | None:
+    if seen.shape != right.shape:
+        return None
+    at = worst(seen, right)
+    scale = float(np.max(np.abs(right.astype(np.float64)), initial=0.0))
+    return Disagreement(wrong, precision, witnesses, decided, at, float(right[at]), most * max(scale, LEAST_MAGNITUDE))
+
+
+def shaken(graph: Graph) -> Graph:
+    """The graph on data that is nudged."""
+    inputs = []
+    for place, each in enumerate(graph.inputs):
+        moved = nudged(drawn(each).astype(np.float64) if each.dtype == "float" else drawn(each), place)
+        inputs.append(given(Tensor(each.shape, each.dtype), moved.ravel().tolist()))
+    return graph.model_copy(update={"inputs": tuple(inputs)})

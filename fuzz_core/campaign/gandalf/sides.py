@@ -1,0 +1,81 @@
+"""The libraries that are compared, each with a build in an environment of its own and a process that runs programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.execution.replay import Replayer
+from fuzz_core.execution.results import Results
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.rendering import Precision, render
+from fuzz_core.modelgen.gandalf.table import Library, Operator
+
+# A graph computes with a few thousand numbers; what takes longer compiles them.
+TIMEOUT = 60.0
+Came = Results | Outcome
+
+
+class Side(NamedTuple):
+    """A library at work: the session on its build, and the process."""
+
+    library: Library
+    session: Session
+    replayer: Replayer
+
+    @property
+    def name(self) -> str:
+        """The build, as people call it."""
+        return f"{self.library} {self.session.target.version}"
+
+
+class Sides:
+    """All of them; programs run side by side. To be used as a context."""
+
+    def __init__(
+        self, sessions: Mapping[Library, Session], table: Mapping[str, Operator], plans: Mapping[Library, Path]
+    ):
+        self.table = table
+        self.zygotes = [
+            Zygote(each.target.python, library, "fuzz", plans[library], each.stopped)
+            for library, each in sessions.items()
+        ]
+        replayers = [Replayer(zygote, TIMEOUT, MEMORY_BYTES) for zygote in self.zygotes]
+        pairs = zip(sessions.items(), replayers, strict=True)
+        self.sides = {library: Side(library, session, replayer) for (library, session), replayer in pairs}
+        self.threads = ThreadPoolExecutor(len(self.sides), "gandalf")
+
+    def run(self, graph: Graph, precision: Precision, libraries: Sequence[Library] = ()) -> dict[Library, Came]:
+        """What the graph comes to in each of these libraries, or in all."""
+        return self.run_each(dict.fromkeys(libraries or self.sides, graph), precision)
+
+    def run_each(self, graphs: Mapping[Library, Graph], precision: Precision) -> dict[Library, Came]:
+        """What each library makes of a graph of its own."""
+        programs = {library: render(graph, self.table, library, precision) for library, graph in graphs.items()}
+        futures = {
+            library: self.threads.submit(self.sides[library].replayer.results, program)
+            for library, program in programs.items()
+        }
+        return {library: future.result() for library, future in futures.items()}
+
+    def close(self) -> None:
+        """Ends all processes."""
+        self.threads.shutdown()
+        for side in self.sides.values():
+            side.replayer.close()
+        for zygote in self.zygotes:
+            zygote.close()
+
+    def __enter__(self) -> Sides:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,130 @@
+"""What `nightfuzz fuzz --engine gandalf` does: several libraries at work on the same models."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast, get_args
+
+from rich.console import Console
+
+from fuzz_core.campaign.cases import keep_environment
+from fuzz_core.campaign.examining import TriageReport
+from fuzz_core.campaign.gandalf.engine import GandalfOptions, GandalfReport, fuzz_graphs
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import watch
+from fuzz_core.cli.work import TRIAGE_SHARE, check_names, save_made, state_file, target_of, triage_phase
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.gandalf.table import Library, load
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.store import Store
+from fuzz_core.targets.compiled import make_ready
+from fuzz_core.targets.record import list_targets
+from reports.markdown import write_report
+
+LIBRARIES: tuple[Library, ...] = get_args(Library)
+
+
+def compare_command(settings: Settings, console: Console, as_json: bool) -> int:
+    """Fuzzes for the larger share of the time-box and examines, library by library, in the rest."""
+    with sessions_of(settings, console, as_json) as sessions:
+        first = next(iter(sessions.values()))
+        end = None if settings.tests_count is not None else first.clock() + settings.time
+        fuzzed = fuzz_graphs(sessions, load(), _options(settings))
+        triaged = _examined(sessions, settings, end)
+        paths = {library: _reported(each) for library, each in sessions.items()}
+        stopped = first.stopped()
+    if as_json:
+        told = {library: {**vars(each), "settled": dict(each.settled)} for library, each in triaged.items()}
+        reports = {library: str(path) for library, path in paths.items()}
+        console.print_json(json.dumps({"fuzz": fuzzed.summary(), "triage": told, "reports": reports}))
+    else:
+        _print(console, fuzzed, triaged, paths)
+    if stopped:
+        return INTERRUPTED
+    return BUGS if settings.fail_on_bugs and any(each.bugs for each in triaged.values()) else 0
+
+
+@contextmanager
+def sessions_of(settings: Settings, console: Console, as_json: bool) -> Iterator[dict[Library, Session]]:
+    """Open sessions on a build of each library, in one store. Raises UserError where a build is missing."""
+    check_names(settings)
+    if settings.sandbox != "none":
+        raise UserError("libraries are not compared in a container yet", "leave out --sandbox")
+    shown = Console(stderr=True) if as_json else console
+    with stopping() as stopped, open_store(state_file(settings)) as store:
+        records = {record.library: record for record in (_record(store, settings, each) for each in settings.libraries)}
+        if len(records) < len(settings.libraries):
+            raise UserError("a library is named twice", "one build of each is compared: see `versions` for two builds")
+        for record in records.values():
+            make_ready(record.library, Path(record.python), int(settings.compile_cache * 1e9))
+        with watch(shown) as display:
+            yield {
+                cast(Library, library): Session(store, record, settings.state, settings.workers, display, stopped)
+                for library, record in records.items()
+            }
+
+
+def _record(store: Store, settings: Settings, name: str) -> TargetRecord:
+    """The build that a name stands for: of a library, the one on record that was used last, or else one made before."""
+    if name not in LIBRARIES:
+        record = target_of(store, settings.model_copy(update={"target": name}))
+        if record.library not in LIBRARIES:
+            raise UserError(f"nothing is known of models of {record.library}", f"libraries: {', '.join(LIBRARIES)}")
+        return record
+    if known := [record for record in store.targets() if record.library == name]:
+        return max(known, key=lambda record: record.made_at)
+    made = [target for target in list_targets() if target.library == name]
+    if not made:
+        raise UserError(f"there is no build of {name} here", "name one in its place, torch==2.13.0 for instance")
+    return save_made(store, made[-1])
+
+
+def _options(settings: Settings) -> GandalfOptions:
+    return GandalfOptions(
+        seconds=None if settings.tests_count is not None else max(settings.time * (1 - TRIAGE_SHARE), 1.0),
+        graphs=settings.tests_count,
+        seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
+        domains=settings.domain,
+    )
+
+
+def _examined(
+    sessions: Mapping[Library, Session], settings: Settings, end: float | None
+) -> dict[Library, TriageReport]:
+    """What is pending of each, those with the fewest first: what one leaves of its time is the others'."""
+    left = {each: len(session.store.pending_findings(session.target.key)) for each, session in sessions.items()}
+    found = dict[Library, TriageReport]()
+    for number, library in enumerate(sorted(left, key=left.__getitem__)):
+        session = sessions[library]
+        if session.stopped():
+            found[library] = TriageReport(left=left[library])
+            continue
+        now = session.clock()
+        deadline = None if end is None else now + max(end - now, 1.0) / (len(left) - number)
+        found[library] = triage_phase(session, settings, deadline)
+    return found
+
+
+def _reported(session: Session) -> Path:
+    keep_environment(session.store, session.target)
+    path = session.state_dir / f"report-{session.target.library}.md"
+    return write_report(path, session.store, session.target)
+
+
+def _print(
+    console: Console, fuzzed: GandalfReport, triaged: Mapping[Library, TriageReport], paths: Mapping[Library, Path]
+) -> None:
+    lines = [fuzzed.told, f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; {fuzzed.rounded} graphs only rounded"]
+    for library, each in triaged.items():
+        settled = ", ".join(f"{count} {name}" for name, count in sorted(each.settled.items())) or "none"
+        lines.append(f"{library}: examined: {settled}; {each.left} wait; new bugs: {len(each.bugs)}; {paths[library]}")
+    refused = ", ".join(f"{name} ({times})" for name, times in fuzzed.refused.most_common(10))
+    lines += [f"not taken, most often: {refused}"] if refused else []
+    console.print("\n".join(lines), markup=False, soft_wrap=True)

@@ -1,0 +1,37 @@
+"""Which public api of a library an operator's spelling is about."""
+
+from __future__ import annotations
+
+import ast
+
+from fuzz_core.modelgen.gandalf.table import Library, Spelling
+from fuzz_core.modelgen.gandalf.templates import parsed
+
+# What the names in programs stand for, see `libraries`.
+ROOTS: dict[Library, dict[str, str]] = {
+    "torch": {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"},
+    "tensorflow": {"tf": "tf", "keras": "tf.keras"},
+    "jittor": {"jt": "jittor", "nn": "jittor.nn"},
+}
+
+# The class whose methods everything else is that is called.
+INSTANCES: dict[Library, str] = {"torch": "torch.Tensor", "jittor": "jittor.Var", "tensorflow": "tf.Tensor"}
+
+
+def api_of(spelling: Spelling, library: Library) -> str:
+    """The outermost api that is called, in the expression or else where it is prepared; the library where none is."""
+    for text in (spelling.call, spelling.setup):
+        for node in ast.walk(parsed(text)):
+            if isinstance(node, ast.Call) and (name := _public(node.func, library)):
+                return name
+    return next(iter(ROOTS[library].values()))
+
+
+def _public(function: ast.expr, library: Library) -> str:
+    parts: list[str] = []
+    while isinstance(function, ast.Attribute):
+        parts.append(function.attr)
+        function = function.value
+    if isinstance(function, ast.Name) and function.id in ROOTS[library]:
+        return ".".join([ROOTS[library][function.id], *reversed(parts)])
+    return f"{INSTANCES[library]}.{parts[0]}" if parts else ""

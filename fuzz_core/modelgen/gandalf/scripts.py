@@ -1,0 +1,43 @@
+"""A graph as a script that ends with an assertion: one element of its last node is not what it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.rendering import Precision, written
+from fuzz_core.modelgen.gandalf.table import Library, Operator
+
+# The first words of its assertion, by which those who run it know that it is one of these.
+SAID = "other libraries agree on another result"
+
+
+class Expected(NamedTuple):
+    """at: the index of the element. value: what it has to be, bound: give or take. witnesses: who says so."""
+
+    at: tuple[int, ...]
+    value: float
+    bound: float
+    witnesses: str
+
+
+def asserting(
+    graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, expected: Expected
+) -> str:
+    """The script. Raises what `rendering.render` does."""
+    last = len(graph.nodes) - 1
+    value = repr(expected.value) if abs(expected.value) < float("inf") else f"float('{expected.value}')"
+    place = f"[{', '.join(map(str, expected.at))}]" if expected.at else ""
+    return "\n".join(
+        [
+            *written(graph, table, library, precision),
+            "",
+            f"found = float(n{last}.numpy(){place})",
+            f"# {expected.witnesses}",
+            f"expected = {value}",
+            f"assert found == expected or abs(found - expected) <= {expected.bound!r}, "
+            f'f"{SAID}: {{expected!r}}, here {{found!r}}"',
+            "",
+        ]
+    )

@@ -1,0 +1,49 @@
+"""Parts of graphs: what a node depends on, and every node on data of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.shapes import Tensor
+
+Values = Sequence[float]
+
+
+def above(graph: Graph, place: int) -> Graph:
+    """The graph of a node and all that it depends on; the node is its last one."""
+    wanted, waiting = {f"n{place}"}, [place]
+    while waiting:
+        new = set(graph.nodes[waiting.pop()].takes) - wanted
+        wanted |= new
+        waiting += [int(name[1:]) for name in new if name[0] == "n"]
+    inputs = [number for number in range(len(graph.inputs)) if f"x{number}" in wanted]
+    nodes = [number for number in range(len(graph.nodes)) if f"n{number}" in wanted]
+    names = {f"x{old}": f"x{new}" for new, old in enumerate(inputs)}
+    names |= {f"n{old}": f"n{new}" for new, old in enumerate(nodes)}
+    return Graph(
+        inputs=tuple(graph.inputs[number] for number in inputs),
+        nodes=tuple(
+            _taking(graph.nodes[number], [names[name] for name in graph.nodes[number].takes]) for number in nodes
+        ),
+    )
+
+
+def apart(graph: Graph, places: Sequence[int], tensors: Mapping[str, tuple[Tensor, Values]]) -> Graph:
+    """These nodes alone, each on data of its own: what it took when it was executed, by the name of where that was."""
+    inputs: list[Input] = []
+    nodes: list[Node] = []
+    for place in places:
+        taken = [tensors[name] for name in graph.nodes[place].takes]
+        nodes.append(_taking(graph.nodes[place], [f"x{len(inputs) + role}" for role in range(len(taken))]))
+        inputs += [given(tensor, values) for tensor, values in taken]
+    return Graph(inputs=tuple(inputs), nodes=tuple(nodes))
+
+
+def given(tensor: Tensor, values: Values) -> Input:
+    """Data with these elements."""
+    return Input.model_validate({**tensor._asdict(), "values": tuple(map(float, values))})
+
+
+def _taking(node: Node, names: Sequence[str]) -> Node:
+    return node.model_copy(update={"takes": tuple(names)})

@@ -1,0 +1,127 @@
+"""Who is wrong, by results alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from fuzz_core.campaign.gandalf.comparing import BOUNDS, NUDGE, bound, error, moderate, nudged, parties, worst
+from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Disagreement, Runs, found_in, shaken, suspicious
+from fuzz_core.execution.results import Array
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.table import Library
+
+VALUES = np.linspace(-2.0, 2.0, 12).reshape(3, 4)
+finite = arrays.arrays("float64", (3, 4), elements=st.floats(-1e4, 1e4))
+
+
+def single(array: Array) -> Array:
+    return array.astype(np.float32).astype(np.float64)
+
+
+def judged(
+    double: dict[Library, Array], narrow: dict[Library, Array] | None = None, moved: dict[Library, Array] | None = None
+) -> Disagreement | None:
+    narrow = {**{each: single(array) for each, array in double.items()}, **(narrow or {})}
+    runs = Runs(*({name: {0: array} for name, array in each.items()} for each in (double, narrow)))
+    nudges = {name: {0: array} for name, array in (moved or double).items()}
+    return found_in(runs, nudges, [DOUBLE]).get(0)
+
+
+class DescribeErrors:
+    @given(finite)
+    def test_a_result_is_no_way_from_itself(self, array: Array) -> None:
+        assert error(array, array) == 0.0
+        assert error(array, single(array)) <= 1e-6
+
+    def test_by_the_largest_element(self) -> None:
+        assert error(np.array([0.0, 100.0]), np.array([1.0, 100.0])) == pytest.approx(0.01)
+        assert worst(np.array([[0.0, 100.0]]), np.array([[1.0, 100.0]])) == (0, 0)
+
+    @pytest.mark.parametrize(
+        ("one", "other", "far"),
+        [
+            ([np.nan], [np.nan], 0.0),
+            ([np.inf], [np.inf], 0.0),
+            ([np.inf], [-np.inf], np.inf),
+            ([np.nan], [1.0], np.inf),
+            ([[1.0]], [1.0], np.inf),
+            ([], [], 0.0),
+            ([True], [False], 1.0),
+            ([0.0], [0.0], 0.0),
+        ],
+    )
+    def test_what_is_not_finite_and_other_shapes(self, one: list[float], other: list[float], far: float) -> None:
+        assert error(np.array(one), np.array(other)) == far
+
+    @given(finite)
+    def test_a_nudge_is_a_few_roundings_and_breaks_ties(self, array: Array) -> None:
+        moved = nudged(array, 1)
+        assert error(array, moved) <= 1e3 * NUDGE and error(array + 9.0, nudged(array + 9.0, 1)) <= 3 * NUDGE
+        assert (moved == nudged(array, 1)).all() and len(np.unique(nudged(np.zeros(9), 1))) == 9
+        assert nudged(np.arange(3), 1).tolist() == [0, 1, 2]
+        assert bound(DOUBLE, array, array) == BOUNDS[DOUBLE] <= bound(SINGLE, array, moved)
+
+    def test_nobody_computes_with_what_is_huge(self) -> None:
+        assert moderate([VALUES]) and not moderate([VALUES, np.array([1e9])]) and not moderate([np.array([np.nan])])
+
+    def test_those_that_agree_are_one_party(self) -> None:
+        results = {"a": VALUES, "b": VALUES + 1.0, "c": VALUES + 1e-9, "d": VALUES}
+        assert parties(results, 1e-6) == [["a", "c", "d"], ["b"]]
+
+
+class DescribeJudgement:
+    def test_the_one_that_two_contradict_is_wrong(self) -> None:
+        off = VALUES.copy()
+        off[1, 2] += 0.5
+        told = judged({"torch": VALUES, "tensorflow": off, "jittor": VALUES})
+        assert told is not None and (told.wrong, told.precision, told.decided) == ("tensorflow", DOUBLE, True)
+        assert told.witnesses == ("torch", "jittor") and told.at == (1, 2)
+        assert told.value == VALUES[1, 2] and told.bound < 0.01
+
+    def test_of_two_nobody_knows(self) -> None:
+        told = judged({"torch": VALUES, "jittor": VALUES + 1.0})
+        assert told is not None and not told.decided and told.witnesses == ("torch",)
+
+    def test_what_a_nudge_moves_as_far_is_no_disagreement(self) -> None:
+        off = VALUES.copy()
+        off[0, 0] += 0.01
+        moved = dict.fromkeys(("torch", "tensorflow"), VALUES + 0.001)
+        assert judged({"torch": VALUES, "tensorflow": off}, moved=moved) is None
+        assert judged({"torch": VALUES, "tensorflow": off}) is not None
+
+    def test_single_precision_far_from_its_own_double(self) -> None:
+        off = single(VALUES)
+        off[2, 3] = np.inf
+        told = judged({"torch": VALUES, "tensorflow": VALUES}, {"torch": off})
+        assert told is not None and (told.wrong, told.precision, told.at) == ("torch", SINGLE, (2, 3))
+        assert told.witnesses == ("tensorflow",) and told.decided
+        both = dict.fromkeys(("torch", "tensorflow"), off)
+        assert judged({"torch": VALUES, "tensorflow": VALUES}, both) is None
+
+    def test_what_agrees_is_no_finding_nor_is_what_overflows_everywhere(self) -> None:
+        assert judged({"torch": VALUES, "tensorflow": VALUES + 1e-9}) is None
+        huge = VALUES * 1e12
+        assert judged({"torch": huge, "tensorflow": huge + 1e11}) is None
+
+    def test_a_graph_is_looked_at_where_anything_is_apart(self) -> None:
+        def runs(other: Array) -> Runs:
+            results: dict[Library, dict[int, Array]] = {"torch": {0: VALUES}, "tensorflow": {0: other}}
+            return Runs(results, results)
+
+        assert not suspicious(runs(VALUES + 1e-9), [DOUBLE]) and suspicious(runs(VALUES + 1e-4), [DOUBLE])
+        assert not suspicious(runs(VALUES + 1e-4), [SINGLE]) and suspicious(runs(VALUES + 0.1), [SINGLE])
+
+    def test_a_shaken_graph_has_other_data_of_the_same_shape(self) -> None:
+        graph = Graph(
+            inputs=(Input(shape=(2, 2), seed=3), Input(shape=(2,), dtype="int")),
+            nodes=(Node(operator="relu", takes=("x0",)),),
+        )
+        moved = shaken(graph)
+        assert [each.shape for each in moved.inputs] == [(2, 2), (2,)] and moved.nodes == graph.nodes
+        plain = np.random.RandomState(3).standard_normal((2, 2)).astype("float32")
+        assert np.allclose(np.array(moved.inputs[0].values).reshape(2, 2), plain, atol=1e-5)
+        assert moved.inputs[0].values != tuple(plain.ravel().tolist())

@@ -1,0 +1,75 @@
+"""Real libraries side by side: what is sown is found, told of the right one, and shown by a script; nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.gandalf.engine import GandalfOptions, fuzz_graphs
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.gandalf.generation import Options
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+pytestmark = pytest.mark.real
+TABLE = load()
+# What is wrong, in which library, and the api that has to be named. One is wrong in single precision alone.
+SOWN: dict[str, tuple[Library, str, str]] = {
+    "relu": ("tensorflow", "tf.nn.relu(x) + 0.01", "tf.nn.relu"),
+    "tanh": ("torch", "torch.tanh(x) * (1.5 if x.dtype == torch.float32 else 1)", "torch.tanh"),
+}
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Iterator[dict[Library, Session]]:
+    interpreters: dict[Library, Path] = {"torch": torch_python, "tensorflow": tensorflow_python}
+    with open_store(tmp_path / "state" / "state.db") as store:
+        found: dict[Library, Session] = {}
+        for library, python in interpreters.items():
+            target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
+            store.save_target(target)
+            found[library] = Session(store, target, tmp_path / "state", workers=1)
+        yield found
+
+
+def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
+    """A table of simple operators, of which these are spelled wrongly in one library."""
+    table = {name: each for name, each in TABLE.items() if each.pointwise and not each.single and not each.also}
+    for name, (library, call, _) in names.items():
+        spelled = {**TABLE[name].spelled, library: Spelling(call=call)}
+        table[name] = TABLE[name].model_copy(update={"spelled": spelled})
+    starts = {name: each for name, each in TABLE.items() if name in ("linear", "conv2d", "flatten", "softmax")}
+    return {**starts, **table}
+
+
+def test_what_is_sown_is_found_in_its_library_and_shown_by_a_script(sessions: dict[Library, Session]) -> None:
+    options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=Options(most=5))
+    report = fuzz_graphs(sessions, sown(SOWN), options)
+    assert report.effective.total() and report.graphs == {"cv": 40} and not report.refused
+    bugs = {}
+    for library, session in sessions.items():
+        examine(session, TriageOptions(runs=1))
+        bugs |= {bug.api: (library, bug) for bug in session.store.bugs() if bug.target == session.target.key}
+    assert {api: library for api, (library, _) in bugs.items()} == {api: library for library, _, api in SOWN.values()}
+    for _, bug in bugs.values():
+        assert (bug.oracle, bug.kind) == ("differential", "wrong-result") and "assert found == expected" in bug.script
+        assert bug.origin.startswith("graph ")
+    assert "this library in double precision" in bugs["torch.tanh"][1].script
+
+
+def test_libraries_that_agree_have_no_findings(sessions: dict[Library, Session]) -> None:
+    report = fuzz_graphs(sessions, TABLE, GandalfOptions(graphs=30, seconds=None, seed=8))
+    assert report.graphs == {"cv": 10, "nlp": 10, "asr": 10} and len(report.operators) > 100
+    assert (report.findings, report.refused.total()) == (0, 0)
+    again = fuzz_graphs(sessions, TABLE, GandalfOptions(graphs=3, seconds=None, seed=8))
+    assert again.operators <= report.operators
+
+
+def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Session]) -> None:
+    with pytest.raises(UserError, match="--libraries"):
+        fuzz_graphs({"torch": sessions["torch"]}, TABLE, GandalfOptions())

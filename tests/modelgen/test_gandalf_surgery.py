@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz_core.modelgen.gandalf.diversity import diversity, edit_distance, operators_of
+from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
+from fuzz_core.modelgen.gandalf.naming import api_of
+from fuzz_core.modelgen.gandalf.rendering import render
+from fuzz_core.modelgen.gandalf.scripts import SAID, Expected, asserting
+from fuzz_core.modelgen.gandalf.shapes import Tensor
+from fuzz_core.modelgen.gandalf.surgery import above, apart
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Spelling, load
+
+TABLE = load()
+GRAMMAR = grammar(TABLE, ("torch", "tensorflow"), "cv")
+seeds = st.integers(0, 2**32)
+
+
+def drawn(seed: int) -> Graph:
+    return generate(GRAMMAR, seed, None, Options(most=6))
+
+
+class DescribeParts:
+    @given(seeds, st.data())
+    def test_a_node_with_all_that_it_depends_on_makes_the_same(self, seed: int, data: st.DataObject) -> None:
+        graph = drawn(seed)
+        place = data.draw(st.integers(0, len(graph.nodes) - 1))
+        part = above(graph, place)
+        assert shaped(part, TABLE)[-1].result == shaped(graph, TABLE)[place].result
+        assert part.nodes[-1].operator == graph.nodes[place].operator
+        assert part.leaves == [len(part.nodes) - 1]
+        taken = {name for node in part.nodes for name in node.takes}
+        assert {f"x{number}" for number in range(len(part.inputs))} <= taken
+
+    @given(seeds)
+    def test_nodes_on_data_of_their_own_make_the_same_shapes(self, seed: int) -> None:
+        graph = drawn(seed)
+        made = [each.result for each in shaped(graph, TABLE)]
+        tensors = {f"x{n}": Tensor(each.shape, each.dtype) for n, each in enumerate(graph.inputs)}
+        tensors |= {f"n{n}": each for n, each in enumerate(made)}
+        places = list(range(0, len(graph.nodes), 2))
+        given_ = {name: (each, [1.0] * _size(each)) for name, each in tensors.items()}
+        parts = apart(graph, places, given_)
+        assert [each.result for each in shaped(parts, TABLE)] == [made[place] for place in places]
+        assert all(name.startswith("x") for node in parts.nodes for name in node.takes)
+        assert len(parts.inputs) == sum(len(node.takes) for node in parts.nodes)
+
+
+def _size(tensor: Tensor) -> int:
+    size = 1
+    for each in tensor.shape:
+        size *= each
+    return size
+
+
+def test_given_elements_stand_in_the_program() -> None:
+    each = Input(shape=(2, 2), values=(1.0, 2.5, -3.0, 4.0))
+    graph = Graph(inputs=(each,), nodes=(Node(operator="relu", takes=("x0",)),))
+    assert "np.array([1.0, 2.5, -3.0, 4.0]).reshape((2, 2))" in render(graph, TABLE, "torch")
+
+
+class DescribePrograms:
+    def test_what_a_library_has_in_single_precision_alone_is_computed_so(self) -> None:
+        operator = next(
+            each for each in TABLE.values() if "tensorflow" in each.single and each.name == "resize_bilinear"
+        )
+        node = Node(operator=operator.name, parameters=dict.fromkeys(operator.parameters, 8), takes=("x0",))
+        graph = Graph(inputs=(Input(shape=(1, 2, 4, 4)),), nodes=(node,))
+        program = render(graph, TABLE, "tensorflow", "float64")
+        assert "tf.float32)" in program and "tf.float64)" in program
+        assert "tf.cast" not in render(graph, TABLE, "tensorflow", "float32")
+        assert "float32)" not in render(graph, TABLE, "torch", "float64").replace("'float32')", "")
+
+    @pytest.mark.parametrize("value", [1.5, float("inf"), float("-inf"), -0.0])
+    def test_a_script_asserts_one_element(self, value: float) -> None:
+        graph = Graph(inputs=(Input(shape=(2, 3)),), nodes=(Node(operator="relu", takes=("x0",)),))
+        script = asserting(graph, TABLE, "torch", "float32", Expected((1, 2), value, 0.25, "jittor 1"))
+        *_, found, comment, expected, check, _ = script.split("\n")
+        assert found == "found = float(n0.numpy()[1, 2])" and comment == "# jittor 1" and SAID in check
+        scope = {"found": value}
+        exec(f"{expected}\n{check}", scope)
+        with pytest.raises(AssertionError, match=SAID):
+            exec(f"found = 7.0\n{expected}\n{check}", {})
+        with pytest.raises(AssertionError, match="nan"):
+            exec(f"found = float('nan')\n{expected}\n{check}", {})
+
+    @pytest.mark.parametrize(
+        ("call", "setup", "library", "api"),
+        [
+            ("F.relu(x)", "", "torch", "torch.nn.functional.relu"),
+            ("tf.nn.relu(tf.abs(x))", "", "tensorflow", "tf.nn.relu"),
+            ("layer(x)", "layer = keras.layers.Dense(2)", "tensorflow", "tf.keras.layers.Dense"),
+            ("x.clamp(0)", "", "torch", "torch.Tensor.clamp"),
+            ("x + y", "", "jittor", "jittor"),
+        ],
+    )
+    def test_a_spelling_is_about_the_api_that_it_calls(self, call: str, setup: str, library: str, api: str) -> None:
+        assert api_of(Spelling(call=call, setup=setup), next(each for each in LIBRARIES if each == library)) == api
+
+
+class DescribeDiversity:
+    @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
+    def test_the_distance_is_that_of_equation_2(self, one: list[str], other: list[str]) -> None:
+        assert edit_distance(one, other) == _recursive(tuple(one), tuple(other), {})
+
+    def test_the_mean_over_all_pairs(self) -> None:
+        assert diversity([("a",), ("a", "b"), ("c", "b")]) == pytest.approx((1 + 2 + 1) / 3)
+        assert diversity([("a",)]) == 0.0
+        assert operators_of(drawn(1)) == tuple(node.operator for node in drawn(1).nodes)
+
+
+def _recursive(one: tuple[str, ...], other: tuple[str, ...], known: dict[tuple[int, int], int]) -> int:
+    key = len(one), len(other)
+    if key not in known:
+        if not one or not other:
+            known[key] = max(key)
+        else:
+            changed = _recursive(one[:-1], other[:-1], known) + (one[-1] != other[-1])
+            shorter = min(_recursive(one[:-1], other, known), _recursive(one, other[:-1], known)) + 1
+            known[key] = min(changed, shorter)
+    return known[key]
