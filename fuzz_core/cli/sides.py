@@ -59,9 +59,13 @@ def sessions_of(settings: Settings, console: Console, as_json: bool) -> Iterator
         raise UserError("libraries are not compared in a container yet", "leave out --sandbox")
     shown = Console(stderr=True) if as_json else console
     with stopping() as stopped, open_store(state_file(settings)) as store:
-        records = {record.library: record for record in (_record(store, settings, each) for each in settings.libraries)}
-        if len(records) < len(settings.libraries):
+        found = [_record(store, settings, each) for each in settings.libraries]
+        records = {record.library: record for record in found}
+        if len(records) < len(found):
             raise UserError("a library is named twice", "one build of each is compared: see `versions` for two builds")
+        if settings.target is not None:
+            named = target_of(store, settings)
+            records[named.library] = named
         for record in records.values():
             make_ready(record.library, Path(record.python), int(settings.compile_cache * 1e9))
         with watch(shown) as display:

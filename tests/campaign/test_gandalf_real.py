@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from fuzz_core.campaign.examining import TriageOptions, examine
-from fuzz_core.campaign.gandalf.engine import GandalfOptions, fuzz_graphs
+from fuzz_core.campaign.gandalf import relating
+from fuzz_core.campaign.gandalf.engine import GandalfOptions, fuzz_graphs, sides_of
+from fuzz_core.campaign.gandalf.looking import ran
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.gandalf.generation import Options
+from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.gandalf.generation import Options, alone
+from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.relations import RELATIONS
+from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 
 pytestmark = pytest.mark.real
 TABLE = load()
+LIBRARIES: tuple[Library, ...] = ("torch", "tensorflow")
 # What is wrong, in which library, and the api that has to be named. One is wrong in single precision alone.
 SOWN: dict[str, tuple[Library, str, str]] = {
     "relu": ("tensorflow", "tf.nn.relu(x) + 0.01", "tf.nn.relu"),
@@ -73,3 +81,54 @@ def test_libraries_that_agree_have_no_findings(sessions: dict[Library, Session])
 def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Session]) -> None:
     with pytest.raises(UserError, match="--libraries"):
         fuzz_graphs({"torch": sessions["torch"]}, TABLE, GandalfOptions())
+
+
+class Broken(Relation):
+    """A relation as it is, but that what it writes gives something else."""
+
+    def __init__(self, real: Relation) -> None:
+        self.real = real
+
+    def applies_to(self, operator: Operator, library: Library) -> bool:
+        return operator.gives.startswith("same") and self.real.applies_to(operator, library)
+
+    def transform(self, operator: Operator, library: Library) -> Spelling:
+        spelling = self.real.transform(operator, library)
+        return spelling.model_copy(update={"call": f"({spelling.call}) * 1.5 + 0.5"})
+
+    def constants(self, operator: Operator) -> tuple[str, ...]:
+        return self.real.constants(operator)
+
+
+def broken(real: Relation) -> Relation:
+    """See Broken; with the number, statement and precisions of the real one."""
+    told = {"number": real.number, "statement": real.statement, "precisions": real.precisions}
+    made: Relation = type("Sown", (Broken,), told)(real)
+    return made
+
+
+def graph_for(relation: Relation) -> Graph:
+    """A graph of one operator that the relation applies to."""
+    fitting = [each for each in TABLE.values() if any(relation.applies_to(each, library) for library in LIBRARIES)]
+    operator = next(each for each in fitting if not each.single)
+    return alone(operator, 1, Options(constant=float(bool(relation.constants(operator)))))
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_a_violation_of_each_relation_is_caught(
+    sessions: dict[Library, Session], monkeypatch: pytest.MonkeyPatch, sound: bool
+) -> None:
+    caught, asked = set(), Counter[str]()
+    with sides_of(sessions, TABLE, 1) as sides:
+        for number, real in RELATIONS.items():
+            relation = real if sound else broken(real)
+            monkeypatch.setattr(relating, "RELATIONS", {number: relation})
+            graph = graph_for(relation)
+            runs = ran(sides, graph)
+            assert not isinstance(runs, dict), runs
+            # Which precision is looked at is drawn.
+            for seed in range(3):
+                found = list(relating.violations(sides, graph, runs, Rng(seed), asked, Counter()))
+                caught |= {each.relation.number for each in found}
+    assert set(asked) == {f"relation {number}" for number in RELATIONS}
+    assert caught == (set() if sound else set(RELATIONS))

@@ -195,3 +195,22 @@ def test_texts_that_are_no_times(text: str) -> None:
 
 def test_defaults_are_valid() -> None:
     assert Settings(**Settings().model_dump()) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (("--libraries", "torch"), ("no build of torch here", "torch==2.13.0")),
+        (("--libraries", "torhc==1"), ("did you mean torch?",)),
+        (("--domain", "cv,video"), ("domain.1 on the command line", "'video'")),
+        (("--engine", "gandolf"), ("engine on the command line",)),
+        (("--sandbox", "docker"), ()),
+    ],
+)
+def test_models_of_libraries_that_are_not_there(cli: Cli, flags: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    refused(cli("fuzz", "--engine", "gandalf", *flags), *parts)
+
+
+def test_what_has_no_operators_cannot_be_compared(cli: Cli, traced: Path) -> None:
+    done = cli("fuzz", "--engine", "gandalf", "--libraries", "fakelib-1", "--state", traced)
+    refused(done, "nothing is known of models of fakelib", "torch, tensorflow, jittor")

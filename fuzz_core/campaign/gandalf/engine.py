@@ -10,15 +10,16 @@ from itertools import count
 from typing import Any
 
 from fuzz_core.campaign.gandalf.culprits import culprit
-from fuzz_core.campaign.gandalf.findings import Found, crashed, disagreed
+from fuzz_core.campaign.gandalf.findings import Found, crashed, disagreed, violated
 from fuzz_core.campaign.gandalf.looking import precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.relating import violations
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.keeping import Keeping
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.rng import derive
+from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import diversity, operators_of
 from fuzz_core.modelgen.gandalf.generation import Grammar, Options, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, canonical
@@ -46,14 +47,15 @@ class GandalfOptions:
 @dataclass
 class GandalfReport:
     """Figures of one run. graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by
-    domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. rounded: that
-    were apart by no operator's doing.
+    domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. relations:
+    how often each was asked. rounded: graphs that were apart by no operator's doing.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
     effective: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
+    relations: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
     models: list[tuple[str, ...]] = field(default_factory=list)
     repeated: int = 0
@@ -99,7 +101,7 @@ def fuzz_graphs(
     }
     keeping = {library: Keeping(each.store, each.target.key, runs[library]) for library, each in sessions.items()}
     session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
-    with _sides(sessions, table, options.seed) as sides:
+    with sides_of(sessions, table, options.seed) as sides:
         for domain, graph in _graphs(grammars, options, report):
             report.seconds = session.clock() - began
             _show(session, report, options)
@@ -126,7 +128,9 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> li
         report.rounded += guilty is None
         found = [] if guilty is None else [disagreed(sides, graph, guilty)]
     else:
-        found = []
+        rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
+        every = violations(sides, graph, came, rng, report.relations, report.refused)
+        found = [violated(sides, graph, each) for each in every]
     if found:
         report.effective[domain] += 1
         report.kinds.update(each.verdict.kind for _, each in found)
@@ -158,7 +162,8 @@ def _graphs(
 
 
 @contextmanager
-def _sides(sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int) -> Iterator[Sides]:
+def sides_of(sessions: Mapping[Library, Session], table: Mapping[str, Operator], seed: int) -> Iterator[Sides]:
+    """Processes of all libraries, for as long as the context lasts."""
     sweep()
     with scratch() as folder:
         plans = {library: folder / f"{library}.jsonl" for library in sessions}

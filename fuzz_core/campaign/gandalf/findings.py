@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.gandalf.culprits import Culprit
 from fuzz_core.campaign.gandalf.looking import Disagreement
+from fuzz_core.campaign.gandalf.relating import Violation
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
@@ -39,6 +40,17 @@ def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Fou
     verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[told.wrong].session.dialect)
     test = TestCase(Invocation(_api(sides, guilty.graph, place, told.wrong)), 0, program=program)
     return told.wrong, Found(test, verdict, outcome, _origin(whole, guilty.place, told))
+
+
+def violated(sides: Sides, whole: Graph, found: Violation) -> tuple[Library, Found]:
+    """A library's result of the same operator in another spelling, which has to be the same."""
+    program = asserting(found.graph, sides.table, found.library, found.precision, found.expected, found.relation)
+    outcome = Outcome("ok", text=f"{SAID}\n{found.expected.witnesses}")
+    verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[found.library].session.dialect)
+    api = _api(sides, found.graph, len(found.graph.nodes) - 1, found.library)
+    test = TestCase(Invocation(api), 0, program=program)
+    origin = f"{_origin(whole, found.place, None)} by relation {found.relation.number}"
+    return found.library, Found(test, verdict, outcome, origin)
 
 
 def witnesses(sides: Sides, told: Disagreement) -> str:

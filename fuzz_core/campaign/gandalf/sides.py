@@ -14,6 +14,7 @@ from fuzz_core.execution.results import Results
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.rendering import Precision, render
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
@@ -51,16 +52,20 @@ class Sides:
         self.sides = {library: Side(library, session, replayer) for (library, session), replayer in pairs}
         self.threads = ThreadPoolExecutor(len(self.sides), "gandalf")
 
-    def run(self, graph: Graph, precision: Precision, libraries: Sequence[Library] = ()) -> dict[Library, Came]:
-        """What the graph comes to in each of these libraries, or in all."""
-        return self.run_each(dict.fromkeys(libraries or self.sides, graph), precision)
-
-    def run_each(self, graphs: Mapping[Library, Graph], precision: Precision) -> dict[Library, Came]:
-        """What each library makes of a graph of its own."""
-        programs = {library: render(graph, self.table, library, precision) for library, graph in graphs.items()}
+    def run(
+        self,
+        graph: Graph,
+        precision: Precision,
+        libraries: Sequence[Library] = (),
+        through: Mapping[Library, Mapping[int, Relation]] = {},
+    ) -> dict[Library, Came]:
+        """What the graph comes to in each of these libraries, or in all. through: by library, see `render`."""
         futures = {
-            library: self.threads.submit(self.sides[library].replayer.results, program)
-            for library, program in programs.items()
+            library: self.threads.submit(
+                self.sides[library].replayer.results,
+                render(graph, self.table, library, precision, through.get(library, {})),
+            )
+            for library in libraries or self.sides
         }
         return {library: future.result() for library, future in futures.items()}
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.rendering import Precision, written
 from fuzz_core.modelgen.gandalf.table import Library, Operator
 
@@ -23,15 +24,21 @@ class Expected(NamedTuple):
 
 
 def asserting(
-    graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, expected: Expected
+    graph: Graph,
+    table: Mapping[str, Operator],
+    library: Library,
+    precision: Precision,
+    expected: Expected,
+    relation: Relation | None = None,
 ) -> str:
-    """The script. Raises what `rendering.render` does."""
+    """The script; its last node is written as a relation says, where one is given. Raises what `render` does."""
     last = len(graph.nodes) - 1
+    through = {} if relation is None else {last: relation}
     value = repr(expected.value) if abs(expected.value) < float("inf") else f"float('{expected.value}')"
     place = f"[{', '.join(map(str, expected.at))}]" if expected.at else ""
     return "\n".join(
         [
-            *written(graph, table, library, precision),
+            *written(graph, table, library, precision, through),
             "",
             f"found = float(n{last}.numpy(){place})",
             f"# {expected.witnesses}",
