@@ -10,14 +10,26 @@ from moco_branches import grown, workshop_of
 from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.keeping import Keeping
 from fuzz_core.campaign.moco.growing import Found
-from fuzz_core.campaign.moco.judging import arrived, is_drawn, origin
+from fuzz_core.campaign.moco.judging import arrived, held, is_drawn, origin, state_alone
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.kinds import BOUNDARY, DOCUMENTATION, IMPLEMENTATION, PERFORMANCE, kind, kind_of, written
-from fuzz_core.modelgen.moco.nodes import CHECKED, FINDING, GENERATED, MISFIT, OK, REPLACED, TRAINING, Arrival, Node
+from fuzz_core.modelgen.moco.nodes import (
+    CHECKED,
+    EXTREME,
+    FINDING,
+    GENERATED,
+    MISFIT,
+    OK,
+    REPLACED,
+    RESOURCES,
+    TRAINING,
+    Arrival,
+    Node,
+)
 from fuzz_core.modelgen.moco.program import Call
 from fuzz_core.worker.programs_ran import Kind, Ran, Saw
 
@@ -172,3 +184,23 @@ def test_one_node_in_many_is_looked_at_more_closely_and_always_the_same_ones() -
     drawn = [node.number for node in nodes if is_drawn(5, node)]
     assert drawn == [node.number for node in nodes if is_drawn(5, node)]
     assert 50 < len(drawn) < 200 and drawn != [node.number for node in nodes if is_drawn(6, node)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "new", "stands"),
+    [
+        (EXTREME, "2**31", False),
+        (EXTREME, "(3, -2**31 - 1)", False),
+        (EXTREME, "0", True),
+        (EXTREME, "1e+38", True),
+        (EXTREME, "None", True),
+        (GENERATED, "2**31", True),
+    ],
+)
+def test_who_asks_for_billions_may_wait_for_them(operator: str, new: str, stands: bool) -> None:
+    node, outcome = NODE._replace(operator=operator, new=new, positive=False), Outcome("timeout", "3 s")
+    hang, death = Verdict("crash", "hang", "cpu: timeout"), Verdict("crash", "crash", "cpu: SIGSEGV")
+    told = [verdict for verdict, _ in held(node, [(hang, outcome), (death, outcome)])]
+    assert told == ([hang, death] if stands else [death])
+    assert state_alone(node, outcome, told) == FINDING
+    assert state_alone(node, outcome, []) == RESOURCES

@@ -12,6 +12,7 @@ from fuzz_core.campaign.moco.judging import (
     arrived,
     closed,
     gave,
+    held,
     is_drawn,
     origin,
     state_alone,
@@ -168,6 +169,7 @@ class Growth:
             return self._whole(workshop, node, calls) if node.positive else Grown(Result(SYNTAX, "nothing to test"))
         known = self.alone.get(test.invocation)
         outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
+        verdicts = held(node, verdicts)
         # What is known has been told.
         found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])

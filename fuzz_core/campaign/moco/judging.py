@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.moco.extremes import is_endless
 from fuzz_core.modelgen.moco.kinds import kind, written
 from fuzz_core.modelgen.moco.nodes import (
     CHECKED,
@@ -66,6 +67,12 @@ def gave(ran: Ran, numbers: tuple[int, ...]) -> Gave:
     return {number: ran.saw[number].gave for number in numbers if number in ran.saw}
 
 
+def held(node: Node, verdicts: Verdicts) -> Verdicts:
+    """Those verdicts on a block that stand: who asks for billions of layers may wait for them."""
+    endless = node.operator == EXTREME and is_endless(node.new)
+    return [each for each in verdicts if not (endless and each[0].kind == "hang")]
+
+
 def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | None:
     """The state of a node whose block alone decides it; None where its program does.
 
@@ -73,7 +80,7 @@ def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | 
     """
     if any(verdict.oracle in ("crash", "bounds") for verdict in verdicts):
         return FINDING
-    if is_starved(outcome):
+    if is_starved(outcome) or outcome.kind == "timeout":
         return RESOURCES
     if outcome.kind == "ok":
         return None if node.positive else OK

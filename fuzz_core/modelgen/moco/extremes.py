@@ -33,6 +33,11 @@ def extremes(call: Call, facts: Facts) -> Iterator[tuple[str, Call]]:
                 yield parameter.name, with_value(call, facts, parameter.name, written(extreme))
 
 
+def is_endless(source: str) -> bool:
+    """Whether a value asks for so much that nobody can say how long that may take."""
+    return any(abs(number) >= 1 << 31 for number in numbers(meaning(source)) if isinstance(number, int))
+
+
 def _values(parameter: Parameter, current: object) -> Iterator[Any]:
     """Of numbers the ends, of sequences one without items and an end for each item, of text none; None of them all."""
     if isinstance(current, bool) or parameter.dtype == "bool":
