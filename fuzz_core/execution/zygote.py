@@ -32,6 +32,8 @@ from fuzz_core.worker.journal import Journal
 START_SECONDS = 180.0
 ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
+# The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
+MESSAGE_BYTES = 100_000
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
 
 
@@ -215,6 +217,16 @@ class Zygote:
         self.deliver()
         return child
 
+    def _carried(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What a request says, or the file that says it: a message of the kernel's holds no long seed."""
+        text = json.dumps(request).encode()
+        if len(text) <= MESSAGE_BYTES:
+            return request
+        path = self.root / f"request-{self.children}.json"
+        with explained(self.root):
+            path.write_bytes(text)
+        return {"whole": str(path)}
+
     def order(self, job: str, memory: int, **request: Any) -> Child:
         """Asks for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
         self.children += 1
@@ -225,7 +237,7 @@ class Zygote:
         child_reads, we_write = os.pipe()
         we_read, child_writes = os.pipe()
         journal_fd = journal.make()
-        message = {"fork": job, "memory": memory, "directory": str(directory), **request}
+        message = {"fork": job, "memory": memory, "directory": str(directory), **self._carried(request)}
         theirs = [child_reads, child_writes, output.descriptor, journal_fd]
         os.set_blocking(we_read, False)
         child = Child(we_write, we_read, Journal(journal_fd, reading=True), output, directory, self.generation)

@@ -116,6 +116,7 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         os.setsid()
         incoming, outgoing, output, journal = limits.raise_descriptors(descriptors)
         limits.redirect(output)
+        request = _whole(request)
         _settle(request["directory"])
         limits.limit(int(request["memory"]), FUZZ_FILE_BYTES if request["fork"] == "fuzz" else limits.FILE_BYTES)
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
@@ -128,6 +129,16 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
             sys.stdout.flush()
             sys.stderr.flush()
         _exit(code)
+
+
+def _whole(request: dict[str, Any]) -> dict[str, Any]:
+    """A request with what lies in a file of its own because it was too long for a message."""
+    if "whole" not in request:
+        return request
+    path = Path(request["whole"])
+    text = path.read_bytes()
+    path.unlink()
+    return {**request, **json.loads(text)}
 
 
 def _settle(directory: str) -> None:

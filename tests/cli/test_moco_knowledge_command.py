@@ -15,6 +15,7 @@ from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.knowledge import llm
 from fuzz_core.modelgen.moco.knowledge.file import read
 from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
 
 WINDOW = "fakelib.nn.Window"
 TYPED = [
@@ -209,3 +210,10 @@ def test_a_file_that_is_none_of_theirs_is_named_at_once(cli: Cli, traced: Path) 
     done = learnt(cli, traced, "--import", "theirs")
     assert done.code == 2 and f"theirs/{WINDOW}.yaml: Parameters is no mapping" in done.err
     assert not (traced / "knowledge").exists()
+
+
+def test_nothing_is_known_of_a_build_that_nobody_has_traced(cli: Cli, tmp_path: Path, fakelib_python: str) -> None:
+    with open_store(tmp_path / "untraced" / "state.db") as store:
+        store.save_target(TargetRecord("fakelib-1", "fakelib==1", "fakelib", "1", fakelib_python, {}))
+    done = learnt(cli, tmp_path / "untraced")
+    assert done.code == 2 and "no apis of fakelib-1 are on record" in done.err and "nightfuzz trace" in done.err

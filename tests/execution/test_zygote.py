@@ -162,3 +162,9 @@ def test_what_is_left_of_the_jobs_is_dropped_when_asked_to_stop(tracer: Zygote) 
     assert tracer.process is not None
     (zygote,) = children(tracer.process.pid)
     assert children(zygote) == []
+
+
+def test_a_seed_may_be_longer_than_a_message_of_the_kernels(tracer: Zygote) -> None:
+    long = f"import os\nassert os.listdir() == []\ntext = {'x' * (3 << 20)!r}\nassert len(text) == {3 << 20}"
+    assert snippet(tracer, long).messages[-1]["failed"] == 0
+    assert not list(tracer.root.glob("request-*"))

@@ -67,9 +67,12 @@ def learn(
     seconds: for the experiments, None for what they take as a rule; what is left then keeps to what is recorded.
     deadline: clock time after which no experiment begins; what it leaves out is `unfinished`. taken: facts of apis that
     stand as they are. keep: is given what is known before the extractors are asked, which may take long. Raises
-    ZygoteError where the target does not start.
+    ZygoteError where the target does not start, UserError where nothing of it has been traced.
     """
     evidence = _chosen(session, apis)
+    if not evidence and not apis:
+        key = session.target.key
+        raise UserError(f"no apis of {key} are on record that models are made of", "trace it: `nightfuzz trace`")
     limit = usual_seconds(session) if seconds is None else seconds
     end = session.clock() + limit
     course = Course(limit, end if deadline is None else min(end, deadline), deadline is not None, taken)
