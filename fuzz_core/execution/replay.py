@@ -92,7 +92,12 @@ class Replayer:
 
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
-        return self._asked({"results": source}, read_results, False)
+        answer = self._asked({"results": source}, read_results, False)
+        if isinstance(answer, Outcome):
+            return answer
+        if answer.spoilt:
+            self.close()
+        return answer.came
 
     def program(
         self,

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Mapping
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,23 @@ DTYPES = ("<f8", "<i8", "|b1")
 MOST_NODES, MOST_RANK, MOST_BYTES = 1000, 32, 1 << 26
 
 
-def read_results(line: bytes, number: int) -> Results | Outcome | None:
-    """The answer to request `number`: arrays by node, or how the program ended instead; None for anything else."""
+class Answer(NamedTuple):
+    """Arrays by node, or how the program ended instead. spoilt: the process is not to be used again."""
+
+    came: Results | Outcome
+    spoilt: bool = False
+
+
+def read_results(line: bytes, number: int) -> Answer | None:
+    """The answer to request `number`; None for anything else on the pipe."""
     try:
         message: Any = json.loads(line)
         if not isinstance(message, dict) or message.get("replayed") != number:
             return None
         outcome = Outcome.from_json(message["came"])
-        if outcome.kind != "ok":
-            return outcome
-        return dict(_entry(node, told) for node, told in list(message["results"].items())[:MOST_NODES])
+        told = list(message["results"].items())[:MOST_NODES]
+        came = dict(_entry(*each) for each in told) if outcome.kind == "ok" else outcome
+        return Answer(came, message["spoilt"] is True)
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError, CodecError):
         return None
 

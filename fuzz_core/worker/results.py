@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.worker.programs import Programs
+from fuzz_core.worker.memory import resident
+from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
 from fuzz_core.worker.programs_raised import PROGRAM
 
 # What elements of each kind are told as: exact for all that programs compute with.
@@ -19,6 +20,7 @@ TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
 
 def answer(programs: Programs, request: dict[str, Any]) -> None:
     """Executes the program of a request and sends what it leaves in `results`: arrays, by the number of their node."""
+    programs.first = programs.first or resident()
     programs.journal.begin(request["lease"], 0)
     began = programs.clock()
     try:
@@ -27,7 +29,9 @@ def answer(programs: Programs, request: dict[str, Any]) -> None:
         outcome, told = programs.failure(error, programs.clock() - began), {}
     programs.models.forget()
     programs.journal.end()
-    programs.channel.send({"replayed": request["lease"], "came": outcome.to_json(), "results": told})
+    grown = resident() - programs.first > MOST_GROWN_BYTES
+    came = {"came": outcome.to_json(), "results": told, "spoilt": grown}
+    programs.channel.send({"replayed": request["lease"], **came})
 
 
 def _executed(source: str) -> dict[str, Any]:

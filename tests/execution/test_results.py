@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fuzz_core.execution.results import read_results
+from fuzz_core.execution.results import Answer, read_results
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.results import _told
 
@@ -17,20 +17,20 @@ DTYPES = st.sampled_from(["float16", "float32", "float64", "int8", "int64", "uin
 
 
 def line(results: Any, number: int = 3, came: Outcome = Outcome("ok")) -> bytes:  # noqa: B008 - immutable
-    return json.dumps({"replayed": number, "came": came.to_json(), "results": results}).encode()
+    return json.dumps({"replayed": number, "came": came.to_json(), "results": results, "spoilt": True}).encode()
 
 
 @given(arrays.arrays(DTYPES, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)))
 def test_arrays_arrive_as_they_were(array: np.ndarray) -> None:
     found = read_results(line({"0": _told(array)}), 3)
-    assert isinstance(found, dict)
-    np.testing.assert_array_equal(found[0], array)
-    assert found[0].dtype.kind == {"u": "i"}.get(array.dtype.kind, array.dtype.kind)
+    assert found is not None and isinstance(found.came, dict) and found.spoilt
+    np.testing.assert_array_equal(found.came[0], array)
+    assert found.came[0].dtype.kind == {"u": "i"}.get(array.dtype.kind, array.dtype.kind)
 
 
 def test_how_a_program_ended_is_told_instead() -> None:
     outcome = Outcome("exception", "ValueError", "no")
-    assert read_results(line({}, came=outcome), 3) == outcome
+    assert read_results(line({}, came=outcome), 3) == Answer(outcome, True)
 
 
 @pytest.mark.parametrize(
