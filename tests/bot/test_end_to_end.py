@@ -107,6 +107,7 @@ api = ["torch.ones", "torch.nn.FeatureAlphaDropout", "torch.nn.AlphaDropout", "t
 
 
 @pytest.mark.real
+@pytest.mark.timeout(1200)
 def test_nights_of_real_torch(tmp_path: Path, github_repo: Repository, torch_python: Path) -> None:
     """Through all of the action's own steps, its installation too."""
     project = Project(tmp_path, github_repo, "", {"look": {"python": sys.executable}})
