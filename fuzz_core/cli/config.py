@@ -87,6 +87,7 @@ class Settings(BaseModel):
     engine: str = Field("api", pattern="^(api|moco|gandalf)$")
     libraries: list[str] = ["torch", "tensorflow"]
     domain: list[Literal["cv", "nlp", "asr"]] = ["cv", "nlp", "asr"]
+    guidance: str = "random"
     models_share: float = Field(0.2, ge=0, lt=1, allow_inf_nan=False)
     knowledge_import: Path | None = None
     llm_endpoint: Annotated[str, AfterValidator(endpoint)] | None = None

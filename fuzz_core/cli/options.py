@@ -48,6 +48,12 @@ Libraries = Annotated[
     str | None,
     typer.Option("--libraries", help="gandalf: libraries or targets to compare [default: torch,tensorflow]"),
 ]
+GuidanceName = Annotated[
+    str | None,
+    typer.Option(
+        "--guidance", help="gandalf: random, mcmc, genetic, q, double-q or bandit choose operators [default: random]"
+    ),
+]
 Domains = Annotated[str | None, typer.Option("--domain", help="gandalf: cv, nlp, asr [default: all]")]
 ModelsShare = Annotated[
     float | None,

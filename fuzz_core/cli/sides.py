@@ -20,6 +20,7 @@ from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
 from fuzz_core.cli.work import TRIAGE_SHARE, check_names, save_made, state_file, target_of, triage_phase
 from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.gandalf.guidance import check_guidance
 from fuzz_core.modelgen.gandalf.table import Library, load
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
@@ -55,6 +56,7 @@ def compare_command(settings: Settings, console: Console, as_json: bool) -> int:
 def sessions_of(settings: Settings, console: Console, as_json: bool) -> Iterator[dict[Library, Session]]:
     """Open sessions on a build of each library, in one store. Raises UserError where a build is missing."""
     check_names(settings)
+    check_guidance(settings.guidance)
     if settings.sandbox != "none":
         raise UserError("libraries are not compared in a container yet", "leave out --sandbox")
     shown = Console(stderr=True) if as_json else console
@@ -96,6 +98,7 @@ def _options(settings: Settings) -> GandalfOptions:
         graphs=settings.tests_count,
         seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
         domains=settings.domain,
+        guidance=settings.guidance,
     )
 
 

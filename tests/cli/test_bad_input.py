@@ -204,6 +204,7 @@ def test_defaults_are_valid() -> None:
         (("--libraries", "torhc==1"), ("did you mean torch?",)),
         (("--domain", "cv,video"), ("domain.1 on the command line", "'video'")),
         (("--engine", "gandolf"), ("engine on the command line",)),
+        (("--guidance", "dice"), ("no guidance 'dice'", "random, mcmc, genetic")),
         (("--sandbox", "docker"), ()),
     ],
 )

@@ -23,21 +23,32 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import diversity, operators_of
 from fuzz_core.modelgen.gandalf.generation import Grammar, Options, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, canonical
+from fuzz_core.modelgen.gandalf.guidance import GUIDANCE, Noting
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
 # Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
 COMPARED = 300
+# The data are all alike here, and with them the means that equation 3 weighs crashes by.
+WORTH = {"wrong-result": 1.0, "crash": 1.0, "internal-error": 1.0, "nonfinite": 1.0, "apart": 0.1}
+# What a graph is worth that has been there already (trick 2).
+TRAP = -1.0
 
 
 @dataclass
 class GandalfOptions:
-    """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made."""
+    """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made.
+
+    guidance: who chooses operators, a name of `guidance.GUIDANCE`. worth: equation 3's beta, gamma and delta, by kind
+    of finding; `apart` is that of graphs whose results are apart by no operator's doing.
+    """
 
     seconds: float | None = 60.0
     graphs: int | None = None
     seed: int = 0
     domains: Sequence[Domain] = ("cv", "nlp", "asr")
     growth: Options = Options()  # noqa: RUF009 - immutable
+    guidance: str = "random"
+    worth: Mapping[str, float] = field(default_factory=lambda: dict(WORTH))
 
     def as_json(self) -> dict[str, Any]:
         """What the runs' records keep of them."""
@@ -102,14 +113,19 @@ def fuzz_graphs(
     keeping = {library: Keeping(each.store, each.target.key, runs[library]) for library, each in sessions.items()}
     session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
     with sides_of(sessions, table, options.seed) as sides:
-        for domain, graph in _graphs(grammars, options, report):
+        guide = Noting(GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance"))))
+        for domain, graph in _graphs(grammars, options, report, guide):
             report.seconds = session.clock() - began
             _show(session, report, options)
             if session.stopped() or _enough(report, options):
                 break
-            for library, found in judged(sides, graph, domain, report):
+            rounded = report.rounded
+            every = judged(sides, graph, domain, report)
+            for library, found in every:
                 report.findings += 1
                 report.kept += keeping[library].keep(*found).added
+            kinds = [found.verdict.kind for _, found in every] + ["apart"] * (report.rounded - rounded)
+            guide.told(max((options.worth.get(kind, 0.0) for kind in kinds), default=0.0))
     report.seconds = session.clock() - began
     for library, each in sessions.items():
         each.store.finish_run(runs[library], "interrupted" if session.stopped() else "done", report.summary())
@@ -147,18 +163,20 @@ def _grammar(table: Mapping[str, Operator], sessions: Mapping[Library, Session],
 
 
 def _graphs(
-    grammars: Mapping[Domain, Grammar], options: GandalfOptions, report: GandalfReport
+    grammars: Mapping[Domain, Grammar], options: GandalfOptions, report: GandalfReport, guide: Noting
 ) -> Iterator[tuple[Domain, Graph]]:
     """A stream of graphs, the domains in turn; none twice."""
     seen: set[int] = set()
     for number in count():
         domain = options.domains[number % len(options.domains)]
-        graph = generate(grammars[domain], derive(options.seed, domain, number), None, options.growth)
+        graph = generate(grammars[domain], derive(options.seed, domain, number), guide, options.growth)
         identity = derive(canonical(graph).model_dump_json())
-        report.repeated += identity in seen
-        if identity not in seen:
-            seen.add(identity)
-            yield domain, graph
+        if identity in seen:
+            report.repeated += 1
+            guide.told(TRAP)
+            continue
+        seen.add(identity)
+        yield domain, graph
 
 
 @contextmanager

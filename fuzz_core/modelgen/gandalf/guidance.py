@@ -1,0 +1,214 @@
+"""Who chooses the next operator of a graph: the paper's baselines, tabular learners, and a bandit (section 4.1.2)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from math import log, sqrt
+from typing import Protocol
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.rng import Rng
+
+# An operator after another one; the first operator of a path comes after "".
+Pair = tuple[str, str]
+
+
+class Guidance(Protocol):
+    """Chooses operator by operator, and is told what the graph that came of it was worth."""
+
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """One of the operators that may follow another, which is empty at the beginning of a path."""
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """What a graph with these choices, in order, was worth (equation 3); less than nothing for a repeated one."""
+
+
+class Alike:
+    """All choices are alike: the random guidance of CRADLE and MUFFIN."""
+
+    def __init__(self, rng: Rng) -> None:
+        self.rng = rng
+
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """Any of them."""
+        return self.rng.choice(names)
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Learns nothing."""
+
+
+class Epsilon:
+    """SelectAction of algorithm 1: random by `epsilon`, else the best by half, and else one of the `top` best."""
+
+    def __init__(self, rng: Rng, epsilon: float = 0.2, top: int = 5) -> None:
+        self.rng, self.epsilon, self.top = rng, epsilon, top
+
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """See the class; of equals any."""
+        if self.rng.chance(self.epsilon):
+            return self.rng.choice(names)
+        shuffled = _shuffled(names, self.rng)
+        ranked = sorted(shuffled, key=lambda name: -self.value(before, name))
+        return ranked[0] if self.rng.chance(0.5) else self.rng.choice(ranked[: self.top])
+
+    def value(self, before: str, name: str) -> float:
+        """What is expected of an operator after another."""
+        raise NotImplementedError
+
+
+class QLearning(Epsilon):
+    """A table of values, learnt from a graph's end to its beginning. rate: of learning; discount: of what follows."""
+
+    def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
+        super().__init__(rng)
+        self.rate, self.discount = rate, discount
+        self.values: defaultdict[str, dict[str, float]] = defaultdict(dict)
+
+    def value(self, before: str, name: str) -> float:
+        """What is on record."""
+        return self.values[before].get(name, 0.0)
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Every choice is worth the graph's reward and the best that may follow it."""
+        for before, name in reversed(chosen):
+            self.learn(self.values, before, name, reward + self.discount * max(self.values[name].values(), default=0.0))
+
+    def learn(self, values: defaultdict[str, dict[str, float]], before: str, name: str, target: float) -> None:
+        """Moves a value towards its target."""
+        known = values[before].get(name, 0.0)
+        values[before][name] = known + self.rate * (target - known)
+
+
+class DoubleQ(QLearning):
+    """Two tables: one says which successor is best, the other what that is worth (DDQN's idea, without a network)."""
+
+    def __init__(self, rng: Rng, rate: float = 0.3, discount: float = 0.9) -> None:
+        super().__init__(rng, rate, discount)
+        self.others: defaultdict[str, dict[str, float]] = defaultdict(dict)
+
+    def value(self, before: str, name: str) -> float:
+        """The mean of both."""
+        return (self.values[before].get(name, 0.0) + self.others[before].get(name, 0.0)) / 2
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """One of the tables learns, by chance."""
+        own, other = (self.values, self.others) if self.rng.chance(0.5) else (self.others, self.values)
+        for before, name in reversed(chosen):
+            best = max(own[name], key=own[name].__getitem__, default="")
+            self.learn(own, before, name, reward + self.discount * other[name].get(best, 0.0))
+
+
+class Mcmc:
+    """LEMON's: operators take over from each other by Metropolis and Hastings, by the rank of what each has brought.
+
+    The lowest of n ranks is accepted by (1 - 3/n)^n, about a twentieth (Chen et al., Classfuzz, PLDI 2016).
+    """
+
+    def __init__(self, rng: Rng) -> None:
+        self.rng = rng
+        self.worth: defaultdict[str, float] = defaultdict(float)
+        self.times: Counter[str] = Counter()
+        self.last = ""
+
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """Proposals until one is accepted: always one that ranks no lower than the last that was."""
+        ranked = sorted({*names, self.last}, key=lambda name: (-self.worth[name] / (1 + self.times[name]), name))
+        place = {name: number for number, name in enumerate(ranked)}
+        kept = max(0.1, 1 - 3 / len(ranked))
+        proposed = self.rng.choice(names)
+        while not self.rng.chance(min(1.0, kept ** (place[proposed] - place[self.last]))):
+            proposed = self.rng.choice(names)
+        self.last = proposed
+        return proposed
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Each operator has its part in what the graph was worth."""
+        for _, name in chosen:
+            self.times[name] += 1
+            self.worth[name] += max(0.0, reward)
+
+
+class Genetic:
+    """AUDEE's: graphs follow children of the best ones so far. kept: of these; mutated: how often a gene is."""
+
+    def __init__(self, rng: Rng, kept: int = 32, mutated: float = 0.2) -> None:
+        self.rng, self.kept, self.mutated = rng, kept, mutated
+        self.population: list[tuple[float, list[str]]] = []
+        self.plan: list[str] = []
+
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """The next gene of the child, where it fits here and does not mutate."""
+        gene = self.plan.pop(0) if self.plan else ""
+        return gene if gene in names and not self.rng.chance(self.mutated) else self.rng.choice(names)
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """The graph joins the population; the next one is a child of two of it, crossed over at one point."""
+        self.population.append((reward, [name for _, name in chosen]))
+        self.population = sorted(self.population, key=lambda each: -each[0])[: self.kept]
+        one, other = (self.rng.choice(self.population)[1] for _ in range(2))
+        self.plan = one[: self.rng.between(0, len(one))] + other[self.rng.between(0, len(other)) :]
+
+
+class Bandit:
+    """An upper confidence bound for each pair of operators: what it has brought, and more the less it was tried."""
+
+    def __init__(self, rng: Rng, width: float = 1.0) -> None:
+        self.rng, self.width = rng, width
+        self.worth: defaultdict[Pair, float] = defaultdict(float)
+        self.times: Counter[Pair] = Counter()
+        self.total = 0
+
+    def choose(self, before: str, names: Sequence[str]) -> str:
+        """The highest bound; of equals any."""
+        return max(_shuffled(names, self.rng), key=lambda name: self._bound((before, name)))
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Each pair had its part in it."""
+        for pair in chosen:
+            self.total += 1
+            self.times[pair] += 1
+            self.worth[pair] += (max(0.0, reward) - self.worth[pair]) / self.times[pair]
+
+    def _bound(self, pair: Pair) -> float:
+        return self.worth[pair] + self.width * sqrt(log(2 + self.total) / (1 + self.times[pair]))
+
+
+class Noting:
+    """A guidance whose choices for the graph in the making are noted."""
+
+    def __init__(self, guidance: Guidance) -> None:
+        self.guidance = guidance
+        self.chosen: list[Pair] = []
+
+    def __call__(self, before: str, names: Sequence[str]) -> str:
+        """See `generation.Guide`."""
+        name = self.guidance.choose(before, names)
+        self.chosen.append((before, name))
+        return name
+
+    def told(self, reward: float) -> None:
+        """The graph has been executed; the next one begins."""
+        self.guidance.told(self.chosen, reward)
+        self.chosen = []
+
+
+GUIDANCE: dict[str, Callable[[Rng], Guidance]] = {
+    "random": Alike,
+    "mcmc": Mcmc,
+    "genetic": Genetic,
+    "q": QLearning,
+    "double-q": DoubleQ,
+    "bandit": Bandit,
+}
+
+
+def check_guidance(name: str) -> None:
+    """Raises UserError for a name that is none."""
+    if name not in GUIDANCE:
+        raise UserError(f"no guidance {name!r}", f"there are {', '.join(GUIDANCE)}")
+
+
+def _shuffled(names: Sequence[str], rng: Rng) -> list[str]:
+    left = list(names)
+    return [left.pop(rng.below(len(left))) for _ in range(len(left))]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.gandalf.guidance import GUIDANCE, Guidance, Noting
+
+NAMES = tuple("abcdef")
+seeds = st.integers(0, 1000)
+
+
+def grown(guidance: Guidance, length: int = 4) -> list[tuple[str, str]]:
+    """The choices for a chain of operators, each of which may follow any other."""
+    guide, before = Noting(guidance), ""
+    for _ in range(length):
+        before = guide(before, NAMES)
+    return guide.chosen
+
+
+@pytest.mark.parametrize("name", GUIDANCE)
+class DescribeEveryGuidance:
+    @given(seeds)
+    def test_it_chooses_what_may_follow_the_same_each_time(self, name: str, seed: int) -> None:
+        one, other = (GUIDANCE[name](Rng(seed)) for _ in range(2))
+        for round_ in range(6):
+            chosen = grown(one)
+            assert chosen == grown(other) and all(each in NAMES for _, each in chosen)
+            assert [before for before, _ in chosen] == ["", *(each for _, each in chosen[:-1])]
+            for guidance in (one, other):
+                guidance.told(chosen, float(round_ % 3) - 1.0)
+
+    def test_nothing_is_out_of_reach(self, name: str) -> None:
+        guidance, seen = GUIDANCE[name](Rng(1)), Counter[str]()
+        for _ in range(200):
+            chosen = grown(guidance)
+            seen.update(each for _, each in chosen)
+            guidance.told(chosen, 0.0)
+        assert set(seen) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", set(GUIDANCE) - {"random"})
+def test_what_was_worth_something_is_chosen_more_often(name: str) -> None:
+    guidance = GUIDANCE[name](Rng(5))
+    counts = []
+    for _ in range(2):
+        seen = Counter[str]()
+        for _ in range(300):
+            chosen = grown(guidance)
+            seen.update(each for _, each in chosen)
+            guidance.told(chosen, float(any(each == "d" for _, each in chosen)))
+        counts.append(seen["d"] / seen.total())
+    assert counts[1] > 1.2 / len(NAMES)
+
+
+@pytest.mark.parametrize("name", ["q", "double-q"])
+def test_a_trap_is_left(name: str) -> None:
+    guidance = GUIDANCE[name](Rng(2))
+    for _ in range(40):
+        guidance.told([("", "a"), ("a", "a")], 1.0)
+    liked = sum(guidance.choose("", NAMES) == "a" for _ in range(300))
+    for _ in range(40):
+        guidance.told([("", "a"), ("a", "a")], -1.0)
+    assert sum(guidance.choose("", NAMES) == "a" for _ in range(300)) < liked / 2
+
+
+def test_a_value_comes_from_what_follows() -> None:
+    guidance = GUIDANCE["q"](Rng(3))
+    for _ in range(60):
+        guidance.told([("", "a"), ("a", "b")], 1.0)
+        guidance.told([("", "c"), ("c", "d")], 0.0)
+    assert sum(guidance.choose("", NAMES) == "a" for _ in range(200)) > 80
