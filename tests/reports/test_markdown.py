@@ -147,3 +147,13 @@ def test_messages_are_bounded() -> None:
     assert len(headline("x" * 999)) == 120
     assert tail("a" + "b" * 3000) == "b" * 1500
     assert len(escaped("x" * 9999)) == 1500
+
+
+def test_a_run_that_was_killed_stands_in_the_report(tmp_path: Path) -> None:
+    with open_store(tmp_path / "state.db", clock=lambda: datetime(2026, 1, 2, tzinfo=UTC)) as store:
+        store.save_target(TARGET)
+        store.start_run(TARGET.key, 7, {})
+        store.finish_run(store.start_run(TARGET.key, 8, {}), "done", {"tests": 10, "seconds": 1.5})
+        lines = write_report(tmp_path / "report.md", store, TARGET).read_text().splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[3:6]] for line in lines if line.startswith(("| 1 |", "| 2 |"))]
+    assert rows == [["0", "0.0", "running"], ["10", "1.5", "done"]]
