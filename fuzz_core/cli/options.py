@@ -51,7 +51,8 @@ Libraries = Annotated[
 GuidanceName = Annotated[
     str | None,
     typer.Option(
-        "--guidance", help="gandalf: random, mcmc, genetic, q, double-q or bandit choose operators [default: random]"
+        "--guidance",
+        help="gandalf: random, mcmc, genetic, q, double-q, dqn, ddqn or bandit choose operators [default: random]",
     ),
 ]
 Domains = Annotated[str | None, typer.Option("--domain", help="gandalf: cv, nlp, asr [default: all]")]

@@ -20,7 +20,7 @@ from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
 from fuzz_core.cli.work import TRIAGE_SHARE, check_names, save_made, state_file, target_of, triage_phase
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.gandalf.guidance import check_guidance
+from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import Library, load
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord

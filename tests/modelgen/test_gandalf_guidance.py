@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.rng import Rng
-from fuzz_core.modelgen.gandalf.guidance import GUIDANCE, Guidance, Noting
+from fuzz_core.modelgen.gandalf.guidance import Guidance, Noting
+from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 
 NAMES = tuple("abcdef")
 seeds = st.integers(0, 1000)
@@ -25,7 +26,7 @@ def grown(guidance: Guidance, length: int = 4) -> list[tuple[str, str]]:
 class DescribeEveryGuidance:
     @given(seeds)
     def test_it_chooses_what_may_follow_the_same_each_time(self, name: str, seed: int) -> None:
-        one, other = (GUIDANCE[name](Rng(seed)) for _ in range(2))
+        one, other = (GUIDANCE[name](Rng(seed), NAMES) for _ in range(2))
         for round_ in range(6):
             chosen = grown(one)
             assert chosen == grown(other) and all(each in NAMES for _, each in chosen)
@@ -34,7 +35,7 @@ class DescribeEveryGuidance:
                 guidance.told(chosen, float(round_ % 3) - 1.0)
 
     def test_nothing_is_out_of_reach(self, name: str) -> None:
-        guidance, seen = GUIDANCE[name](Rng(1)), Counter[str]()
+        guidance, seen = GUIDANCE[name](Rng(1), NAMES), Counter[str]()
         for _ in range(200):
             chosen = grown(guidance)
             seen.update(each for _, each in chosen)
@@ -44,7 +45,7 @@ class DescribeEveryGuidance:
 
 @pytest.mark.parametrize("name", set(GUIDANCE) - {"random"})
 def test_what_was_worth_something_is_chosen_more_often(name: str) -> None:
-    guidance = GUIDANCE[name](Rng(5))
+    guidance = GUIDANCE[name](Rng(5), NAMES)
     counts = []
     for _ in range(2):
         seen = Counter[str]()
@@ -58,7 +59,7 @@ def test_what_was_worth_something_is_chosen_more_often(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["q", "double-q"])
 def test_a_trap_is_left(name: str) -> None:
-    guidance = GUIDANCE[name](Rng(2))
+    guidance = GUIDANCE[name](Rng(2), NAMES)
     for _ in range(40):
         guidance.told([("", "a"), ("a", "a")], 1.0)
     liked = sum(guidance.choose("", NAMES) == "a" for _ in range(300))
@@ -68,7 +69,7 @@ def test_a_trap_is_left(name: str) -> None:
 
 
 def test_a_value_comes_from_what_follows() -> None:
-    guidance = GUIDANCE["q"](Rng(3))
+    guidance = GUIDANCE["q"](Rng(3), NAMES)
     for _ in range(60):
         guidance.told([("", "a"), ("a", "b")], 1.0)
         guidance.told([("", "c"), ("c", "d")], 0.0)

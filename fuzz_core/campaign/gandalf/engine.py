@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -11,6 +11,7 @@ from typing import Any
 
 from fuzz_core.campaign.gandalf.culprits import culprit
 from fuzz_core.campaign.gandalf.findings import Found, crashed, disagreed, violated
+from fuzz_core.campaign.gandalf.learnt import keep, recall
 from fuzz_core.campaign.gandalf.looking import precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.relating import violations
 from fuzz_core.campaign.gandalf.sides import Sides
@@ -23,7 +24,8 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import diversity, operators_of
 from fuzz_core.modelgen.gandalf.generation import Grammar, Options, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, canonical
-from fuzz_core.modelgen.gandalf.guidance import GUIDANCE, Noting
+from fuzz_core.modelgen.gandalf.guidance import Noting
+from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
 # Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
@@ -38,7 +40,7 @@ TRAP = -1.0
 class GandalfOptions:
     """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made.
 
-    guidance: who chooses operators, a name of `guidance.GUIDANCE`. worth: equation 3's beta, gamma and delta, by kind
+    guidance: who chooses operators, a name of `guides.GUIDANCE`. worth: equation 3's beta, gamma and delta, by kind
     of finding; `apart` is that of graphs whose results are apart by no operator's doing.
     """
 
@@ -113,7 +115,9 @@ def fuzz_graphs(
     keeping = {library: Keeping(each.store, each.target.key, runs[library]) for library, each in sessions.items()}
     session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
     with sides_of(sessions, table, options.seed) as sides:
-        guide = Noting(GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance"))))
+        guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), _names(grammars.values()))
+        recall(session, options.guidance, guidance)
+        guide = Noting(guidance)
         for domain, graph in _graphs(grammars, options, report, guide):
             report.seconds = session.clock() - began
             _show(session, report, options)
@@ -126,6 +130,7 @@ def fuzz_graphs(
                 report.kept += keeping[library].keep(*found).added
             kinds = [found.verdict.kind for _, found in every] + ["apart"] * (report.rounded - rounded)
             guide.told(max((options.worth.get(kind, 0.0) for kind in kinds), default=0.0))
+        keep(session, options.guidance, guidance)
     report.seconds = session.clock() - began
     for library, each in sessions.items():
         each.store.finish_run(runs[library], "interrupted" if session.stopped() else "done", report.summary())
@@ -160,6 +165,10 @@ def _grammar(table: Mapping[str, Operator], sessions: Mapping[Library, Session],
         names = ", ".join(sessions)
         raise UserError(f"no operators for {domain} that {names} all have", "name fewer libraries, or other domains")
     return found
+
+
+def _names(grammars: Iterable[Grammar]) -> list[str]:
+    return sorted({each.name for grammar_ in grammars for symbols in grammar_ for each in symbols})
 
 
 def _graphs(

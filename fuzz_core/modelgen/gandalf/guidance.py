@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log, sqrt
 from typing import Protocol
 
-from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng
 
 # An operator after another one; the first operator of a path comes after "".
@@ -191,22 +190,6 @@ class Noting:
         """The graph has been executed; the next one begins."""
         self.guidance.told(self.chosen, reward)
         self.chosen = []
-
-
-GUIDANCE: dict[str, Callable[[Rng], Guidance]] = {
-    "random": Alike,
-    "mcmc": Mcmc,
-    "genetic": Genetic,
-    "q": QLearning,
-    "double-q": DoubleQ,
-    "bandit": Bandit,
-}
-
-
-def check_guidance(name: str) -> None:
-    """Raises UserError for a name that is none."""
-    if name not in GUIDANCE:
-        raise UserError(f"no guidance {name!r}", f"there are {', '.join(GUIDANCE)}")
 
 
 def _shuffled(names: Sequence[str], rng: Rng) -> list[str]:

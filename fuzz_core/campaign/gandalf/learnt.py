@@ -1,0 +1,42 @@
+"""What a guidance has learnt, kept in the state directory from night to night."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.modelgen.gandalf.dqn import Dqn
+from fuzz_core.modelgen.gandalf.guidance import Guidance
+
+
+def path_of(session: Session, name: str) -> Path:
+    """Where a guidance of this name is kept."""
+    return session.state_dir / "guidance" / f"{name}.npz"
+
+
+def recall(session: Session, name: str, guidance: Guidance) -> bool:
+    """Goes on with what was learnt before, where there is anything, and about the same operators."""
+    path = path_of(session, name)
+    if not isinstance(guidance, Dqn) or not path.exists():
+        return False
+    try:
+        with np.load(path, allow_pickle=False) as saved:
+            return guidance.restore(dict(saved))
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile):
+        session.watch.note(f"{path} cannot be read: what was learnt before is left out")
+        return False
+
+
+def keep(session: Session, name: str, guidance: Guidance) -> None:
+    """Keeps what was learnt: all of it, or what was there before."""
+    if not isinstance(guidance, Dqn):
+        return
+    path = path_of(session, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole = path.with_name(f"{path.name}.new")
+    with whole.open("wb") as file:
+        np.savez(file, **guidance.saved())  # type: ignore[arg-type]
+    whole.replace(path)

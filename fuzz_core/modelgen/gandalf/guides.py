@@ -1,0 +1,28 @@
+"""All guidances, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.rng import Rng
+from fuzz_core.modelgen.gandalf.dqn import DoubleDqn, Dqn
+from fuzz_core.modelgen.gandalf.guidance import Alike, Bandit, DoubleQ, Genetic, Guidance, Mcmc, QLearning
+
+# Each is made for a stream of random numbers and the operators that there are.
+GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
+    "random": lambda rng, _: Alike(rng),
+    "mcmc": lambda rng, _: Mcmc(rng),
+    "genetic": lambda rng, _: Genetic(rng),
+    "q": lambda rng, _: QLearning(rng),
+    "double-q": lambda rng, _: DoubleQ(rng),
+    "dqn": Dqn,
+    "ddqn": DoubleDqn,
+    "bandit": lambda rng, _: Bandit(rng),
+}
+
+
+def check_guidance(name: str) -> None:
+    """Raises UserError for a name that is none."""
+    if name not in GUIDANCE:
+        raise UserError(f"no guidance {name!r}", f"there are {', '.join(GUIDANCE)}")
