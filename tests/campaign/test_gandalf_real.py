@@ -46,8 +46,9 @@ def sessions(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Ite
 
 
 def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
-    """A table of simple operators, of which these are spelled wrongly in one library."""
-    table = {name: each for name, each in TABLE.items() if each.pointwise and not each.single and not each.also}
+    """A table of a few simple operators, of which these are spelled wrongly in one library: all are drawn often."""
+    simple = [name for name, each in TABLE.items() if each.pointwise and not each.single and not each.also]
+    table = {name: TABLE[name] for name in simple[::12]}
     for name, (library, call, _) in names.items():
         spelled = {**TABLE[name].spelled, library: Spelling(call=call)}
         table[name] = TABLE[name].model_copy(update={"spelled": spelled})
@@ -74,8 +75,6 @@ def test_libraries_that_agree_have_no_findings(sessions: dict[Library, Session])
     report = fuzz_graphs(sessions, TABLE, GandalfOptions(graphs=30, seconds=None, seed=8))
     assert report.graphs == {"cv": 10, "nlp": 10, "asr": 10} and len(report.operators) > 100
     assert (report.findings, report.refused.total()) == (0, 0)
-    again = fuzz_graphs(sessions, TABLE, GandalfOptions(graphs=3, seconds=None, seed=8))
-    assert again.operators <= report.operators
 
 
 def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Session]) -> None:
@@ -114,21 +113,21 @@ def graph_for(relation: Relation) -> Graph:
     return alone(operator, 1, Options(constant=float(bool(relation.constants(operator)))))
 
 
-@pytest.mark.parametrize("sound", [True, False])
-def test_a_violation_of_each_relation_is_caught(
-    sessions: dict[Library, Session], monkeypatch: pytest.MonkeyPatch, sound: bool
+def test_a_violation_of_each_relation_is_caught_and_nothing_else(
+    sessions: dict[Library, Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caught, asked = set(), Counter[str]()
     with sides_of(sessions, TABLE, 1) as sides:
-        for number, real in RELATIONS.items():
-            relation = real if sound else broken(real)
-            monkeypatch.setattr(relating, "RELATIONS", {number: relation})
-            graph = graph_for(relation)
+
+        def caught(relation: Relation) -> bool:
+            monkeypatch.setattr(relating, "RELATIONS", {relation.number: relation})
+            graph, asked = graph_for(relation), Counter[str]()
             runs = ran(sides, graph)
             assert not isinstance(runs, dict), runs
             # Which precision is looked at is drawn.
-            for seed in range(3):
-                found = list(relating.violations(sides, graph, runs, Rng(seed), asked, Counter()))
-                caught |= {each.relation.number for each in found}
-    assert set(asked) == {f"relation {number}" for number in RELATIONS}
-    assert caught == (set() if sound else set(RELATIONS))
+            seeds = [Rng(seed) for seed in range(3)]
+            found = [list(relating.violations(sides, graph, runs, rng, asked, Counter())) for rng in seeds]
+            assert set(asked) == {f"relation {relation.number}"}
+            return any(found)
+
+        assert [number for number, real in RELATIONS.items() if caught(real)] == []
+        assert [number for number, real in RELATIONS.items() if caught(broken(real))] == list(RELATIONS)
