@@ -168,7 +168,7 @@ def test_the_run_survives_the_death_of_the_zygote(generation: str, plan: Path) -
 
         listening = Listening(("fakelib.vanish", 0, 3), ("fakelib.row_sum", 0, 3), on_message=shoot)
         # Nothing hangs here: a busy machine may take longer over a death than a test that hangs is given.
-        Pool(zygote, 2, LIMITS._replace(timeout=30.0)).run(listening, lambda: False, lambda: None)
+        Pool(zygote, 2, replace(LIMITS, timeout=30.0)).run(listening, lambda: False, lambda: None)
     # The zygote takes its workers with it: what they were at is run once more.
     assert set(listening.deaths) == {("fakelib.vanish", 1), ("fakelib.row_sum", 1)}
     assert {outcome.name for outcome in listening.deaths.values()} == {"3", "SIGSEGV"}
