@@ -142,6 +142,8 @@ def test_an_origin_names_program_line_block_operator_and_parameter_with_both_val
     ("operator", "oracle", "found", "which"),
     [
         (CHECKED, "bounds", "bounds", BOUNDARY),
+        (EXTREME, "bounds", "bounds", BOUNDARY),
+        (EXTREME, "crash", "crash", BOUNDARY),
         (CHECKED, "crash", "crash", BOUNDARY),
         (GENERATED, "bounds", "bounds", DOCUMENTATION),
         (GENERATED, "differential", "wrong-metadata", DOCUMENTATION),

@@ -20,12 +20,12 @@ def kind(operator: str, verdict: Verdict) -> str:
     """Which of the four a verdict is on a block that this operator made.
 
     A value outside of documented bounds that is taken, or that ends the process, is the check of boundaries that is
-    missing, and so is an extreme one of which the library dies; a legal one that does what documentation rules out is
+    missing, and so is an extreme one of either kind; a legal one that does what documentation rules out is
     inconsistent with it.
     """
     if verdict.kind in _COSTS:
         return PERFORMANCE
-    if operator == CHECKED or (operator == EXTREME and verdict.oracle == "crash"):
+    if operator == CHECKED or (operator == EXTREME and verdict.oracle in ("crash", "bounds")):
         return BOUNDARY
     return DOCUMENTATION if verdict.kind in _WRITTEN else IMPLEMENTATION
 
