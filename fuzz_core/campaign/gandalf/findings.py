@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.gandalf.culprits import Culprit
 from fuzz_core.campaign.gandalf.looking import Disagreement
-from fuzz_core.campaign.gandalf.relating import Violation
+from fuzz_core.campaign.gandalf.relating import PRECISIONS, Violation
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
@@ -73,7 +73,8 @@ def crashed(
             refused[f"{library} {graph.nodes[place].operator}"] += 1
             continue
         begun = graph.model_copy(update={"nodes": graph.nodes[: place + 1]})
-        program = render(begun, sides.table, library)
+        failing = [each for each in PRECISIONS if isinstance(sides.run(begun, each, [library])[library], Outcome)]
+        program = render(begun, sides.table, library, failing[0] if failing else PRECISIONS[0])
         test = TestCase(Invocation(_api(sides, graph, place, library)), 0, program=program)
         yield library, Found(test, verdict, outcome, _origin(graph, place, None))
 
