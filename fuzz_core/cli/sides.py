@@ -98,6 +98,7 @@ def _options(settings: Settings) -> GandalfOptions:
         graphs=settings.tests_count,
         seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
         domains=settings.domain,
+        models=settings.models,
         guidance=settings.guidance,
     )
 

@@ -86,6 +86,10 @@ class DescribeJudgement:
         told = judged({"torch": VALUES, "jittor": VALUES + 1.0})
         assert told is not None and not told.decided and told.witnesses == ("torch",)
 
+    def test_another_shape_is_a_disagreement_about_the_shape(self) -> None:
+        told = judged({"torch": VALUES, "tensorflow": VALUES, "jittor": VALUES.T})
+        assert told is not None and (told.wrong, told.shape, told.decided) == ("jittor", (3, 4), True)
+
     def test_what_a_nudge_moves_as_far_is_no_disagreement(self) -> None:
         off = VALUES.copy()
         off[0, 0] += 0.01

@@ -26,10 +26,12 @@ from fuzz_core.store.records import TargetRecord
 pytestmark = pytest.mark.real
 TABLE = load()
 LIBRARIES: tuple[Library, ...] = ("torch", "tensorflow")
-# What is wrong, in which library, and the api that has to be named. One is wrong in single precision alone.
+# What is wrong, in which library, and the api that has to be named. One is wrong in single precision alone, one gives
+# another shape, which what follows may not take.
 SOWN: dict[str, tuple[Library, str, str]] = {
     "relu": ("tensorflow", "tf.nn.relu(x) + 0.01", "tf.nn.relu"),
     "tanh": ("torch", "torch.tanh(x) * (1.5 if x.dtype == torch.float32 else 1)", "torch.tanh"),
+    "elu": ("tensorflow", "keras.ops.elu(x, alpha)[:1]", "tf.keras.ops.elu"),
 }
 
 

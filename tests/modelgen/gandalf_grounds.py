@@ -15,6 +15,7 @@ from fuzz_core.adapters.surroundings import all_surroundings
 from fuzz_core.modelgen.gandalf.table import Operator, read
 
 RUNNER = Path(__file__).with_name("gandalf_runner.py")
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = "family: tried\noperators:\n"
 SPELLED = "    spelled: {torch: 'F.relu(x)', tensorflow: 'tf.nn.relu(x)', jittor: 'nn.relu(x)'}\n"
 
@@ -24,12 +25,13 @@ def operator(fields: str, spelled: str = SPELLED) -> Operator:
     return read(f"{HEAD}  tried:\n{fields}{spelled}", "tried.yaml")[0]
 
 
-def results_of(python: Path, programs: Mapping[str, str], folder: Path) -> dict[str, Any]:
+def results_of(python: Path, library: str, programs: Mapping[str, str], folder: Path) -> dict[str, Any]:
     """What each program gives in one process of a library: node -> array, or the text of its error."""
     given, made = folder / "programs.json", folder / "results.json"
     given.write_text(json.dumps(programs))
-    around = {**os.environ, **all_surroundings(python), "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run([python, RUNNER, given, made], env=around, capture_output=True, text=True, timeout=1100)
+    around = {**os.environ, **all_surroundings(python), "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)}
+    command = [python, RUNNER, library, given, made]
+    done = subprocess.run(command, env=around, capture_output=True, text=True, timeout=1100)
     assert made.exists(), done.stderr[-3000:]
     found = json.loads(made.read_text())
     return {name: each if isinstance(each, str) else _arrays(each) for name, each in found.items()}

@@ -87,6 +87,15 @@ class DescribePrograms:
         with pytest.raises(AssertionError, match="nan"):
             exec(f"found = float('nan')\n{expected}\n{check}", {})
 
+    def test_or_a_shape(self) -> None:
+        graph = Graph(inputs=(Input(shape=(2, 3)),), nodes=(Node(operator="relu", takes=("x0",)),))
+        script = asserting(graph, TABLE, "torch", "float32", Expected((), 0.0, 0.0, "jittor 1", shape=(3, 2)))
+        *_, found, _, expected, check, _ = script.split("\n")
+        assert found == "found = n0.numpy().shape"
+        exec(f"found = (3, 2)\n{expected}\n{check}", {})
+        with pytest.raises(AssertionError, match=SAID):
+            exec(f"found = (2, 3)\n{expected}\n{check}", {})
+
     @pytest.mark.parametrize(
         ("call", "setup", "library", "api"),
         [

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.gandalf.culprits import culprit
-from fuzz_core.campaign.gandalf.findings import Found, crashed, disagreed, violated
+from fuzz_core.campaign.gandalf.findings import Found, crashed, disagreed, first_failing, violated
 from fuzz_core.campaign.gandalf.learnt import keep, recall
-from fuzz_core.campaign.gandalf.looking import precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.looking import Runs, precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.ordering import order_of
 from fuzz_core.campaign.gandalf.relating import violations
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.keeping import Keeping
@@ -26,6 +28,7 @@ from fuzz_core.modelgen.gandalf.generation import Grammar, Options, generate, gr
 from fuzz_core.modelgen.gandalf.graph import Graph, canonical
 from fuzz_core.modelgen.gandalf.guidance import Noting
 from fuzz_core.modelgen.gandalf.guides import GUIDANCE
+from fuzz_core.modelgen.gandalf.order import Order
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
 # Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
@@ -40,7 +43,8 @@ TRAP = -1.0
 class GandalfOptions:
     """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made.
 
-    guidance: who chooses operators, a name of `guides.GUIDANCE`. worth: equation 3's beta, gamma and delta, by kind
+    models: directories of programs that tell of the order of operators, besides those that are shipped. guidance: who
+    chooses operators, a name of `guides.GUIDANCE`. worth: equation 3's beta, gamma and delta, by kind
     of finding; `apart` is that of graphs whose results are apart by no operator's doing.
     """
 
@@ -49,12 +53,14 @@ class GandalfOptions:
     seed: int = 0
     domains: Sequence[Domain] = ("cv", "nlp", "asr")
     growth: Options = Options()  # noqa: RUF009 - immutable
+    models: Sequence[Path] = ()
     guidance: str = "random"
     worth: Mapping[str, float] = field(default_factory=lambda: dict(WORTH))
 
     def as_json(self) -> dict[str, Any]:
         """What the runs' records keep of them."""
-        return {"engine": "gandalf", **vars(self), "domains": list(self.domains), "growth": self.growth._asdict()}
+        plain = {"domains": list(self.domains), "growth": self.growth._asdict(), "models": list(map(str, self.models))}
+        return {"engine": "gandalf", **vars(self), **plain}
 
 
 @dataclass
@@ -105,7 +111,8 @@ def fuzz_graphs(
     """
     if len(sessions) < 2:
         raise UserError("one library alone has nothing to be compared with", "name two or three with --libraries")
-    grammars = {domain: _grammar(table, sessions, domain) for domain in options.domains}
+    order = order_of(table, sessions, options.models)
+    grammars = {domain: _grammar(table, sessions, domain, order) for domain in options.domains}
     session, report = next(iter(sessions.values())), GandalfReport()
     began = session.clock()
     runs = {
@@ -141,17 +148,7 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> li
     """Executes a graph everywhere; what is wrong with it in which library."""
     report.graphs[domain] += 1
     report.operators.update(node.operator for node in graph.nodes)
-    came = ran(sides, graph)
-    if isinstance(came, dict):
-        found = list(crashed(sides, graph, came, report.refused))
-    elif suspicious(came, precisions(sides, graph)):
-        guilty = culprit(sides, graph, came)
-        report.rounded += guilty is None
-        found = [] if guilty is None else [disagreed(sides, graph, guilty)]
-    else:
-        rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
-        every = violations(sides, graph, came, rng, report.relations, report.refused)
-        found = [violated(sides, graph, each) for each in every]
+    found = _found(sides, graph, report)
     if found:
         report.effective[domain] += 1
         report.kinds.update(each.verdict.kind for _, each in found)
@@ -159,8 +156,33 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> li
     return found
 
 
-def _grammar(table: Mapping[str, Operator], sessions: Mapping[Library, Session], domain: Domain) -> Grammar:
-    found = grammar(table, tuple(sessions), domain)
+def _found(sides: Sides, graph: Graph, report: GandalfReport) -> list[tuple[Library, Found]]:
+    came = ran(sides, graph)
+    if isinstance(came, Runs):
+        return _compared(sides, graph, came, report)
+    places = {library: first_failing(sides, graph, library) for library in came}
+    if found := list(crashed(sides, graph, came, places, report.refused)):
+        return found
+    # What a library did wrong before may be what it does not take here.
+    begun = graph.model_copy(update={"nodes": graph.nodes[: min(places.values())]})
+    came = ran(sides, begun) if begun.nodes else {}
+    return _compared(sides, begun, came, report) if isinstance(came, Runs) else []
+
+
+def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> list[tuple[Library, Found]]:
+    if suspicious(runs, precisions(sides, graph)):
+        guilty = culprit(sides, graph, runs)
+        report.rounded += guilty is None
+        return [] if guilty is None else [disagreed(sides, graph, guilty)]
+    rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
+    every = violations(sides, graph, runs, rng, report.relations, report.refused)
+    return [violated(sides, graph, each) for each in every]
+
+
+def _grammar(
+    table: Mapping[str, Operator], sessions: Mapping[Library, Session], domain: Domain, order: Order
+) -> Grammar:
+    found = grammar(table, tuple(sessions), domain, order)
     if not (found.starts and found.inner and found.ends):
         names = ", ".join(sessions)
         raise UserError(f"no operators for {domain} that {names} all have", "name fewer libraries, or other domains")
@@ -168,7 +190,7 @@ def _grammar(table: Mapping[str, Operator], sessions: Mapping[Library, Session],
 
 
 def _names(grammars: Iterable[Grammar]) -> list[str]:
-    return sorted({each.name for grammar_ in grammars for symbols in grammar_ for each in symbols})
+    return sorted(set[str]().union(*(each.names for each in grammars)))
 
 
 def _graphs(

@@ -33,7 +33,7 @@ class Found(NamedTuple):
 def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Found]:
     """A library's result of an operator that others, or its own double precision, contradict."""
     told = guilty.told
-    expected = Expected(told.at, told.value, told.bound, witnesses(sides, told))
+    expected = Expected(told.at, told.value, told.bound, witnesses(sides, told), told.shape)
     program = asserting(guilty.graph, sides.table, told.wrong, told.precision, expected)
     place = len(guilty.graph.nodes) - 1
     outcome = Outcome("ok", text=f"{SAID}\n{expected.witnesses}")
@@ -62,12 +62,14 @@ def witnesses(sides: Sides, told: Disagreement) -> str:
 
 
 def crashed(
-    sides: Sides, graph: Graph, came: Mapping[Library, Outcome], refused: Counter[str]
+    sides: Sides, graph: Graph, came: Mapping[Library, Outcome], places: Mapping[Library, int], refused: Counter[str]
 ) -> Iterator[tuple[Library, Found]]:
-    """What died or failed internally; what was only refused is counted, by library and operator."""
+    """What died or failed internally; what was only refused is counted, by library and operator.
+
+    places: the nodes with which they fail, see `first_failing`.
+    """
     for library, outcome in came.items():
-        side = sides.sides[library]
-        place = _first_failing(sides, graph, library)
+        side, place = sides.sides[library], places[library]
         verdict = oracle_of("crash").judge({"cpu": outcome}, side.session.dialect)
         if verdict.clean or outcome.kind == "timeout":
             refused[f"{library} {graph.nodes[place].operator}"] += 1
@@ -79,7 +81,7 @@ def crashed(
         yield library, Found(test, verdict, outcome, _origin(graph, place, None))
 
 
-def _first_failing(sides: Sides, graph: Graph, library: Library) -> int:
+def first_failing(sides: Sides, graph: Graph, library: Library) -> int:
     """The node with which a library fails: of a graph's beginnings, which are graphs, the first that fails."""
     low, high = 0, len(graph.nodes) - 1
     while low < high:

@@ -25,7 +25,7 @@ class Disagreement(NamedTuple):
     """One node: who is wrong, in which precision, and what its worst element has to be, give or take `bound`.
 
     witnesses: the libraries that agree on it. decided: whether they are more than those who say otherwise, or it is
-    a library's own double precision that says so.
+    a library's own double precision that says so. shape: what it has to be, where it is another.
     """
 
     wrong: Library
@@ -35,6 +35,7 @@ class Disagreement(NamedTuple):
     at: tuple[int, ...]
     value: float
     bound: float
+    shape: tuple[int, ...] | None = None
 
 
 class Runs(NamedTuple):
@@ -151,9 +152,9 @@ def _told(
     seen: Array,
     right: Array,
     most: float,
-) -> Disagreement | None:
+) -> Disagreement:
     if seen.shape != right.shape:
-        return None
+        return Disagreement(wrong, precision, witnesses, decided, (), 0.0, 0.0, right.shape)
     at = worst(seen, right)
     scale = float(np.max(np.abs(right.astype(np.float64)), initial=0.0))
     return Disagreement(wrong, precision, witnesses, decided, at, float(right[at]), most * max(scale, LEAST_MAGNITUDE))

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+from fuzz_core.modelgen.gandalf.order import Order
 from fuzz_core.modelgen.gandalf.parameters import Value, drawn
-from fuzz_core.modelgen.gandalf.patterns import ANY, GUARDS, Pattern
+from fuzz_core.modelgen.gandalf.patterns import ANY, GUARDS, Pattern, pattern
 from fuzz_core.modelgen.gandalf.shapes import REST, Made, Refused, Tensor, bind, concluded, words_of
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 
@@ -28,7 +29,8 @@ class Options(NamedTuple):
     """least, most: inner operators of a graph. branch: how often an operator follows an earlier one than the last.
 
     start: how often another input operator begins a path of its own. merge: how often a further operand is a tensor
-    of the graph, where one fits, and no new data. constant: how often a kernel or bias is one constant.
+    of the graph, where one fits, and no new data. constant: how often a kernel or bias is one constant. ordered: how
+    often an operator follows another as the grammar's order has it, and not merely as shapes allow.
     """
 
     least: int = 2
@@ -37,24 +39,41 @@ class Options(NamedTuple):
     start: float = 0.1
     merge: float = 0.8
     constant: float = 0.1
+    ordered: float = 0.5
 
 
 class Grammar(NamedTuple):
-    """The operators by symbol: S, V and Σ of definition 2."""
+    """The operators by symbol, and their partially ordered relations: S, V, Σ and R of definition 2."""
 
     starts: tuple[Operator, ...]
     inner: tuple[Operator, ...]
     ends: tuple[Operator, ...]
+    order: Order = Order()
+
+    @property
+    def names(self) -> set[str]:
+        """All operators."""
+        return {each.name for symbols in (self.starts, self.inner, self.ends) for each in symbols}
 
 
-def grammar(table: Mapping[str, Operator], libraries: Collection[Library], domain: Domain) -> Grammar:
-    """The operators of a domain that all of the libraries have."""
+def grammar(
+    table: Mapping[str, Operator],
+    libraries: Collection[Library],
+    domain: Domain,
+    order: Order = Order(),  # noqa: B008 - immutable
+) -> Grammar:
+    """The operators of a domain that all of the libraries have.
+
+    What one of them is known to do wrong ends a path, whatever its symbols: what follows would be wrong as well.
+    """
     fit = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
+    sound = [each for each in fit if not set(libraries) & set(each.wrong)]
 
     def of(symbol: str) -> tuple[Operator, ...]:
-        return tuple(each for each in fit if symbol in each.symbols)
+        return tuple(each for each in sound if symbol in each.symbols)
 
-    return Grammar(of("input"), of("inner"), of("output"))
+    wrong = tuple(each for each in fit if each not in sound)
+    return Grammar(of("input"), of("inner"), of("output") + wrong, order)
 
 
 def generate(operators: Grammar, seed: int, guide: Guide | None = None, options: Options = Options()) -> Graph:  # noqa: B008
@@ -63,7 +82,7 @@ def generate(operators: Grammar, seed: int, guide: Guide | None = None, options:
     The same for the same grammar, seed and choices of the guide; without one, all choices are alike.
     """
     rng = Rng(derive(seed, "graph"))
-    growing = _Growing(rng, options)
+    growing = _Growing(rng, options, operators.order)
     growing.follow("", operators.starts, guide)
     for _ in range(rng.between(options.least, options.most)):
         if rng.chance(options.start):
@@ -76,7 +95,7 @@ def generate(operators: Grammar, seed: int, guide: Guide | None = None, options:
 
 def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0)) -> Graph:  # noqa: B008
     """A graph of this operator alone, on new data. Raises Refused where no parameters were found that it takes."""
-    growing = _Growing(Rng(derive(seed, operator.name)), options)
+    growing = _Growing(Rng(derive(seed, operator.name)), options, Order())
     if not growing.put(operator, ""):
         raise Refused(f"{operator.name}: no inputs and parameters that hold in {TRIES} tries")
     return growing.graph()
@@ -85,8 +104,8 @@ def alone(operator: Operator, seed: int, options: Options = Options(constant=0.0
 class _Growing:
     """A graph in the making: what is in it is valid at any time."""
 
-    def __init__(self, rng: Rng, options: Options) -> None:
-        self.rng, self.options = rng, options
+    def __init__(self, rng: Rng, options: Options, order: Order) -> None:
+        self.rng, self.options, self.order = rng, options, order
         self.inputs: list[Input] = []
         self.nodes: list[tuple[Node, Operator]] = []
         self.tensors: dict[str, Tensor] = {}
@@ -101,9 +120,15 @@ class _Growing:
 
     def follow(self, source: str, operators: Sequence[Operator], guide: Guide | None) -> bool:
         """Puts an operator behind a tensor, or on new data where there is none; says whether any could be."""
-        fitting = {
-            each.name: each for each in operators if not source or _binds(each.inputs[0], self.tensors[source], {})
-        }
+        every = _behind(self.tensors[source], operators) if source else operators
+        before = self.nodes[int(source[1:])][1] if source else None
+        if before is not None and self.rng.chance(self.options.ordered):
+            ordered = self.order.among(before, every)
+            return self._one_of(ordered, source, guide) or self._one_of(every, source, guide)
+        return self._one_of(every, source, guide)
+
+    def _one_of(self, operators: Sequence[Operator], source: str, guide: Guide | None) -> bool:
+        fitting = {each.name: each for each in operators}
         before = self.nodes[int(source[1:])][1].name if source else ""
         while fitting:
             names = sorted(fitting)
@@ -114,9 +139,15 @@ class _Growing:
 
     def close(self, operators: Sequence[Operator], guide: Guide | None) -> None:
         """Every node that nothing follows and that is no end gets one."""
+        names = {each.name for each in operators}
         for place in self.graph().leaves:
-            if "output" not in self.nodes[place][1].symbols:
-                self.follow(f"n{place}", operators, guide)
+            if self.nodes[place][1].name not in names and self.follow(f"n{place}", operators, guide):
+                self._forget_wrong()
+
+    def _forget_wrong(self) -> None:
+        """Nothing takes the result of what ends a path for being wrong alone."""
+        if "output" not in self.nodes[-1][1].symbols:
+            del self.tensors[f"n{len(self.nodes) - 1}"]
 
     def put(self, operator: Operator, source: str) -> bool:
         """Puts this operator behind a tensor, if inputs and parameters for it are found."""
@@ -166,6 +197,13 @@ class _Growing:
         self.inputs.append(Input.model_validate({**tensor._asdict(), "seed": self.rng.below(2**32)}))
         self.tensors[name] = tensor
         return name
+
+
+def _behind(tensor: Tensor, operators: Sequence[Operator]) -> list[Operator]:
+    """Those whose first input it may be. Many have one pattern."""
+    firsts = [next(iter(each.takes.values())) for each in operators]
+    fitting = {text: _binds(pattern(text), tensor, {}) for text in set(firsts)}
+    return [each for each, text in zip(operators, firsts, strict=True) if fitting[text]]
 
 
 def _binds(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> bool:

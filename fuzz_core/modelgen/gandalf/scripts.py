@@ -15,12 +15,16 @@ SAID = "other libraries agree on another result"
 
 
 class Expected(NamedTuple):
-    """at: the index of the element. value: what it has to be, bound: give or take. witnesses: who says so."""
+    """at: the index of the element. value: what it has to be, bound: give or take. witnesses: who says so.
+
+    shape: what the shape has to be, where that is wrong and no element.
+    """
 
     at: tuple[int, ...]
     value: float
     bound: float
     witnesses: str
+    shape: tuple[int, ...] | None = None
 
 
 def asserting(
@@ -34,17 +38,17 @@ def asserting(
     """The script; its last node is written as a relation says, where one is given. Raises what `render` does."""
     last = len(graph.nodes) - 1
     through = {} if relation is None else {last: relation}
-    value = repr(expected.value) if abs(expected.value) < float("inf") else f"float('{expected.value}')"
-    place = f"[{', '.join(map(str, expected.at))}]" if expected.at else ""
-    return "\n".join(
-        [
-            *written(graph, table, library, precision, through),
-            "",
-            f"found = float(n{last}.numpy(){place})",
-            f"# {expected.witnesses}",
-            f"expected = {value}",
-            f"assert found == expected or abs(found - expected) <= {expected.bound!r}, "
-            f'f"{SAID}: {{expected!r}}, here {{found!r}}"',
-            "",
-        ]
-    )
+    program = written(graph, table, library, precision, through)
+    return "\n".join([*program, "", *_asserted(f"n{last}.numpy()", expected), ""])
+
+
+def _asserted(array: str, expected: Expected) -> list[str]:
+    if expected.shape is not None:
+        found, value, holds = f"{array}.shape", repr(expected.shape), "found == expected"
+    else:
+        place = f"[{', '.join(map(str, expected.at))}]" if expected.at else ""
+        found = f"float({array}{place})"
+        value = repr(expected.value) if abs(expected.value) < float("inf") else f"float('{expected.value}')"
+        holds = f"found == expected or abs(found - expected) <= {expected.bound!r}"
+    said = f'f"{SAID}: {{expected!r}}, here {{found!r}}"'
+    return [f"found = {found}", f"# {expected.witnesses}", f"expected = {value}", f"assert {holds}, {said}"]

@@ -60,8 +60,9 @@ class Operator(_Entry):
     patterns of its inputs, by name; a dimension's name stands for the same size in all of them. parameters: what they
     may be. requires: expressions that must hold. weights: patterns whose kind says how they are drawn; the names of
     kernels begin with w, those of biases with b. gives: the pattern of the result. excluded: why a library has no
-    spelling. single: why a library computes it in float32 alone. also: other spellings of the same, by the number of
-    the relation that makes them (table 4).
+    spelling. single: why a library computes it in float32 alone. wrong: what a library did with its spelling, other
+    than documented, when it was verified: a bug, which later builds may not have. also: other spellings of the same,
+    by the number of the relation that makes them (table 4).
     """
 
     name: str
@@ -76,6 +77,7 @@ class Operator(_Entry):
     spelled: dict[Library, Spelled]
     excluded: dict[Library, str] = {}
     single: dict[Library, str] = {}
+    wrong: dict[Library, str] = {}
     also: dict[Library, dict[int, Spelled]] = {}
 
     @property
@@ -139,7 +141,7 @@ def _check_libraries(operator: Operator) -> None:
     for library in LIBRARIES:
         if (library in operator.spelled) == (library in operator.excluded):
             raise ValueError(f"{library} must stand in one of spelled and excluded")
-    for field in (operator.single, operator.also):
+    for field in (operator.single, operator.wrong, operator.also):
         if strangers := set(field) - set(operator.spelled):
             raise ValueError(f"{sorted(strangers)[0]} has no spelling")
 

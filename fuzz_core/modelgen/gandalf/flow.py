@@ -1,0 +1,151 @@
+"""What follows what in the text of model programs: data that flows from one call into another, read and never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+# What the operators of Python are called by those who write them as calls.
+_WRITTEN: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+}
+_IN_ORDER = ("Sequential", "ModuleList")
+Kinds = frozenset[str]
+NONE: Kinds = frozenset()
+
+
+class Passage(NamedTuple):
+    """What data meets first in a layer, and what it comes out of: of a sequence of layers these differ."""
+
+    entry: str
+    exit: str
+
+
+def plain(name: str) -> str:
+    """A name in any library's writing: `batch_norm` and `BatchNorm` are one."""
+    return name.rpartition(".")[2].replace("_", "").lower()
+
+
+def followings(source: str) -> Iterator[tuple[str, str]]:
+    """Pairs of calls of a program, by their plain names: what the first returns is an argument of the second.
+
+    Layers are followed from where they are made to where they are called; what a function of the program itself does
+    is not looked into from outside. Raises SyntaxError.
+    """
+    tree = ast.parse(source)
+    program = _Program(dict(_layers(tree)))
+    for body in [tree.body, *(node.body for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))]:
+        program.values = {}
+        program.run(body)
+    yield from program.pairs
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _path(node.func).rpartition(".")[2] in _IN_ORDER:
+            passages = [each for part in _listed(node) if (each := _made(part)) is not None]
+            yield from ((one.exit, next_.entry) for one, next_ in pairwise(passages))
+
+
+def _layers(tree: ast.AST) -> Iterator[tuple[str, Passage]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            yield from _bound(node.targets[0], node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield from _bound(node.target, node.value)
+
+
+def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, Passage]]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for one, other in zip(target.elts, value.elts, strict=True):
+            yield from _bound(one, other)
+    elif (passage := _made(value)) is not None and (path := _path(target)):
+        yield path, passage
+
+
+def _made(value: ast.expr) -> Passage | None:
+    """The layer that an expression makes: a call of what is named like a class."""
+    if not isinstance(value, ast.Call):
+        return None
+    name = _path(value.func).rpartition(".")[2]
+    if name in _IN_ORDER:
+        parts = [each for part in _listed(value) if (each := _made(part)) is not None]
+        return Passage(parts[0].entry, parts[-1].exit) if parts else None
+    return Passage(plain(name), plain(name)) if name[:1].isupper() else None
+
+
+def _listed(call: ast.Call) -> Sequence[ast.expr]:
+    first = call.args[0] if len(call.args) == 1 else None
+    return first.elts if isinstance(first, (ast.List, ast.Tuple)) else call.args
+
+
+def _path(node: ast.expr) -> str:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+class _Program:
+    """values: what the names of one body were made by, as it is read from top to bottom."""
+
+    def __init__(self, layers: dict[str, Passage]) -> None:
+        self.layers = layers
+        self.values: dict[str, Kinds] = {}
+        self.pairs: list[tuple[str, str]] = []
+
+    def run(self, body: Iterable[ast.stmt]) -> None:
+        for statement in body:
+            match statement:
+                case ast.Assign(targets=[target], value=value):
+                    self._set(target, self.kinds(value))
+                case ast.AugAssign(target=target, op=op, value=value):
+                    self._set(target, self._into(_WRITTEN.get(type(op)), [target, value]))
+                case ast.Return(value=ast.expr() as value) | ast.Expr(value=value):
+                    self.kinds(value)
+                case ast.FunctionDef() | ast.ClassDef():
+                    pass
+                case _:
+                    self.run(each for name in ("body", "orelse") for each in getattr(statement, name, ()))
+
+    def kinds(self, node: ast.expr) -> Kinds:
+        """What made the value of an expression; the pairs of what is called on the way are kept."""
+        match node:
+            case ast.Call():
+                return self._called(node)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._into(_WRITTEN.get(type(op)), [left, right])
+            case ast.Name() | ast.Attribute() if _path(node) in self.values:
+                return self.values[_path(node)]
+            case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
+                return self.kinds(value)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                return NONE.union(*map(self.kinds, parts))
+        return NONE
+
+    def _called(self, node: ast.Call) -> Kinds:
+        given = [*node.args, *(each.value for each in node.keywords)]
+        passage = _made(node.func) or self.layers.get(_path(node.func))
+        if passage is not None:
+            self._into(passage.entry, given)
+            return frozenset([passage.exit])
+        if not isinstance(node.func, ast.Attribute) or node.func.attr[:1].isupper():
+            return NONE.union(*map(self.kinds, given))
+        return self._into(plain(node.func.attr), [node.func.value, *given])
+
+    def _into(self, kind: str | None, given: Sequence[ast.expr]) -> Kinds:
+        sources = NONE.union(*map(self.kinds, given))
+        if kind is None:
+            return sources
+        self.pairs += [(source, kind) for source in sorted(sources)]
+        return frozenset([kind])
+
+    def _set(self, target: ast.expr, kinds: Kinds) -> None:
+        for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+            if path := _path(each):
+                self.values[path] = kinds

@@ -1,0 +1,97 @@
+"""Partially ordered relations of operators (definition 2): which follow which in programs, and which may by review."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.gandalf import templates
+from fuzz_core.modelgen.gandalf.flow import followings, plain
+from fuzz_core.modelgen.gandalf.naming import api_of
+from fuzz_core.modelgen.gandalf.table import Operator, Spelling
+from fuzz_core.modelgen.moco.knowledge.file import parsed
+
+REVIEWED = Path(__file__).with_name("reviewed.yaml")
+
+
+class Seen(NamedTuple):
+    """times: how often a pair stands in programs. programs: in which, in order."""
+
+    times: int
+    programs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """mined: what follows an operator in programs. families: which families follow one, by review."""
+
+    mined: Mapping[str, Mapping[str, Seen]] = field(default_factory=dict)
+    families: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def among(self, before: Operator, candidates: Sequence[Operator]) -> Sequence[Operator]:
+        """Those of the candidates that follow this operator in programs, else those that do by review, else all."""
+        seen, reviewed = self.mined.get(before.name, {}), self.families.get(before.family, ())
+        return (
+            [each for each in candidates if each.name in seen]
+            or [each for each in candidates if each.family in reviewed]
+            or candidates
+        )
+
+
+def mined(programs: Iterable[tuple[str, str]], table: Mapping[str, Operator]) -> dict[str, dict[str, Seen]]:
+    """What programs, given by name and text, show of the operators of a table; those that are no Python show nothing.
+
+    A call stands for every operator that it is all of: `conv2d` for one with and one without a bias.
+    """
+    meant: dict[str, list[str]] = {}
+    for operator in table.values():
+        for name in names_of(operator):
+            meant.setdefault(name, []).append(operator.name)
+    found: dict[str, dict[str, Seen]] = {}
+    for program, source in programs:
+        for one, next_ in _pairs(source):
+            for before in meant.get(one, ()):
+                for after in meant.get(next_, ()):
+                    times, where = found.setdefault(before, {}).get(after, Seen(0, ()))
+                    found[before][after] = Seen(times + 1, where if program in where else (*where, program))
+    return found
+
+
+def names_of(operator: Operator) -> set[str]:
+    """What calls of this operator are named in programs, in any library: its own name, and apis that are all of it."""
+    spelled = operator.spelled.items()
+    apis = {plain(api_of(each, library)) for library, each in spelled if _is_all(each)}
+    return {plain(operator.name), *apis}
+
+
+def reviewed(path: Path = REVIEWED) -> dict[str, frozenset[str]]:
+    """Which families follow which. Raises UserError where the file is not of that form."""
+    data = parsed(path.read_text(encoding="utf-8"), path.name)
+    if not isinstance(data, dict) or not all(isinstance(each, list) for each in data.values()):
+        raise UserError(f"{path.name}: lists of families, by family", "name those that may follow it")
+    return {family: frozenset(each) for family, each in data.items()}
+
+
+@cache
+def _pairs(source: str) -> tuple[tuple[str, str], ...]:
+    try:
+        return tuple(followings(source))
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+
+
+def _is_all(spelling: Spelling) -> bool:
+    """Whether its expression is one call of an api, or of a layer that was made before, and an element of that."""
+    (statement,) = templates.parsed(spelling.call).body
+    node = statement.value if isinstance(statement, ast.Expr) else None
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if not isinstance(node, ast.Call):
+        return False
+    calls = [each for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]
+    return len(calls) == (0 if isinstance(node.func, ast.Name) else 1)
