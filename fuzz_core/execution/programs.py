@@ -44,8 +44,9 @@ def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
     if ran.unexplained:
         return {PROGRAM: ran.outcome._replace(frames=tuple(_PACKAGES.sub("", each) for each in ran.frames[:INNERMOST]))}
     found = {}
-    if ran.how == OWN and ran.outcome.name == "AssertionError" and ran.outcome.text.startswith(SAID):
-        found[LIBRARIES] = Outcome("ok", text=f"{SAID}\n{ran.outcome.text}")
+    said = ran.outcome.text.partition(":")[0]
+    if ran.how == OWN and ran.outcome.name == "AssertionError" and said in SAID:
+        found[LIBRARIES] = Outcome("ok", text=f"{said}\n{ran.outcome.text}")
     if ran.compiled is not None and ran.compiled.refused:
         name, _, text = ran.compiled.refused.partition(": ")
         found[COMPILED] = Outcome("exception", name, text)

@@ -28,7 +28,7 @@ def judged(
     narrow = {**{each: single(array) for each, array in double.items()}, **(narrow or {})}
     runs = Runs(*({name: {0: array} for name, array in each.items()} for each in (double, narrow)))
     nudges = {name: {0: array} for name, array in (moved or double).items()}
-    return found_in(runs, nudges, [DOUBLE]).get(0)
+    return found_in(runs, nudges, {0: DOUBLE}).get(0)
 
 
 class DescribeErrors:
@@ -116,8 +116,8 @@ class DescribeJudgement:
             results: dict[Library, dict[int, Array]] = {"torch": {0: VALUES}, "tensorflow": {0: other}}
             return Runs(results, results)
 
-        assert not suspicious(runs(VALUES + 1e-9), [DOUBLE]) and suspicious(runs(VALUES + 1e-4), [DOUBLE])
-        assert not suspicious(runs(VALUES + 1e-4), [SINGLE]) and suspicious(runs(VALUES + 0.1), [SINGLE])
+        assert not suspicious(runs(VALUES + 1e-9), {0: DOUBLE}) and suspicious(runs(VALUES + 1e-4), {0: DOUBLE})
+        assert not suspicious(runs(VALUES + 1e-4), {0: SINGLE}) and suspicious(runs(VALUES + 0.1), {0: SINGLE})
 
     def test_a_shaken_graph_has_other_data_of_the_same_shape(self) -> None:
         graph = Graph(

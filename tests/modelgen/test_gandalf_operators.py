@@ -45,7 +45,7 @@ class Case(NamedTuple):
     relation: int = 0
 
     def graph(self) -> Graph:
-        return alone(load()[self.name], self.seed, Options(constant=float(self.constant)))
+        return alone(load()[self.name].limited(LIBRARIES), self.seed, Options(constant=float(self.constant)))
 
 
 def plain(library: Library) -> Iterator[Case]:

@@ -8,8 +8,8 @@ from fuzz_core.modelgen.gandalf.diversity import diversity, edit_distance, opera
 from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
 from fuzz_core.modelgen.gandalf.naming import api_of
-from fuzz_core.modelgen.gandalf.rendering import render
-from fuzz_core.modelgen.gandalf.scripts import SAID, Expected, asserting
+from fuzz_core.modelgen.gandalf.rendering import render, written
+from fuzz_core.modelgen.gandalf.scripts import RESULT, Expected, asserting
 from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Spelling, load
@@ -77,23 +77,27 @@ class DescribePrograms:
     @pytest.mark.parametrize("value", [1.5, float("inf"), float("-inf"), -0.0])
     def test_a_script_asserts_one_element(self, value: float) -> None:
         graph = Graph(inputs=(Input(shape=(2, 3)),), nodes=(Node(operator="relu", takes=("x0",)),))
-        script = asserting(graph, TABLE, "torch", "float32", Expected((1, 2), value, 0.25, "jittor 1"))
+        script = asserting(
+            written(graph, TABLE, "torch"), "n0.numpy()", RESULT, Expected((1, 2), value, 0.25, "jittor 1")
+        )
         *_, found, comment, expected, check, _ = script.split("\n")
-        assert found == "found = float(n0.numpy()[1, 2])" and comment == "# jittor 1" and SAID in check
+        assert found == "found = float(n0.numpy()[1, 2])" and comment == "# jittor 1" and RESULT in check
         scope = {"found": value}
         exec(f"{expected}\n{check}", scope)
-        with pytest.raises(AssertionError, match=SAID):
+        with pytest.raises(AssertionError, match=RESULT):
             exec(f"found = 7.0\n{expected}\n{check}", {})
         with pytest.raises(AssertionError, match="nan"):
             exec(f"found = float('nan')\n{expected}\n{check}", {})
 
     def test_or_a_shape(self) -> None:
         graph = Graph(inputs=(Input(shape=(2, 3)),), nodes=(Node(operator="relu", takes=("x0",)),))
-        script = asserting(graph, TABLE, "torch", "float32", Expected((), 0.0, 0.0, "jittor 1", shape=(3, 2)))
+        script = asserting(
+            written(graph, TABLE, "torch"), "n0.numpy()", RESULT, Expected((), 0.0, 0.0, "jittor 1", shape=(3, 2))
+        )
         *_, found, _, expected, check, _ = script.split("\n")
         assert found == "found = n0.numpy().shape"
         exec(f"found = (3, 2)\n{expected}\n{check}", {})
-        with pytest.raises(AssertionError, match=SAID):
+        with pytest.raises(AssertionError, match=RESULT):
             exec(f"found = (2, 3)\n{expected}\n{check}", {})
 
     @pytest.mark.parametrize(

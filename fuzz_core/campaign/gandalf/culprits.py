@@ -15,14 +15,20 @@ from fuzz_core.modelgen.gandalf.surgery import above, apart
 
 # So many draws of data are tried on an operator alone.
 DRAWS = 3
+# What there is in a graph, by name.
+Tensors = Mapping[str, tuple[Tensor, Array]]
 
 
 class Culprit(NamedTuple):
-    """The last node of a graph, and what is wrong with it. place: which node of the whole graph that was."""
+    """The last node of a graph, and what is wrong with it. place: which node of the whole graph that was.
+
+    of: the variable whose gradient is wrong, where it is no result; see `again.training`.
+    """
 
     graph: Graph
     told: Disagreement
     place: int
+    of: str = ""
 
 
 def culprit(sides: Sides, graph: Graph, runs: Runs) -> Culprit | None:
@@ -31,27 +37,33 @@ def culprit(sides: Sides, graph: Graph, runs: Runs) -> Culprit | None:
     Then it is the sum of many roundings that brings results apart, or a result that a nudge of the data moves as far.
     """
     tensors = taken(sides, graph, runs)
-    places = [
-        place
-        for place, node in enumerate(graph.nodes)
-        if moderate([tensors[name][1] for name in node.takes]) and all(tensors[name][1].size for name in node.takes)
-    ]
+    places = sensible(graph, tensors)
     if not places:
         return None
-    given = {name: (tensor, array.ravel().tolist()) for name, (tensor, array) in tensors.items()}
-    found = disagreements(sides, apart(graph, places, given))
+    found = disagreements(sides, apart(graph, places, values_of(tensors)))
     if not found:
         return None
     first = min(found)
     place, told = places[first], found[first]
-    for smaller in _smaller(graph, place, tensors):
-        seen = disagreements(sides, smaller).get(len(smaller.nodes) - 1)
+    for small in smaller(graph, place, tensors):
+        seen = disagreements(sides, small).get(len(small.nodes) - 1)
         if seen is not None and (seen.wrong, seen.precision) == (told.wrong, told.precision):
-            return Culprit(smaller, seen, place)
-    return Culprit(apart(graph, [place], given), told, place)
+            return Culprit(small, seen, place)
+    return Culprit(apart(graph, [place], values_of(tensors)), told, place)
 
 
-def taken(sides: Sides, graph: Graph, runs: Runs) -> dict[str, tuple[Tensor, Array]]:
+def sensible(graph: Graph, tensors: Tensors) -> list[int]:
+    """The nodes that take elements, all of a size that somebody may compute with."""
+    taken = [[tensors[name][1] for name in node.takes] for node in graph.nodes]
+    return [place for place, each in enumerate(taken) if moderate(each) and all(array.size for array in each)]
+
+
+def values_of(tensors: Tensors) -> dict[str, tuple[Tensor, list[float]]]:
+    """The same with their elements in order."""
+    return {name: (tensor, array.ravel().tolist()) for name, (tensor, array) in tensors.items()}
+
+
+def taken(sides: Sides, graph: Graph, runs: Runs) -> Tensors:
     """Every tensor of the graph, as the first library has it in double precision."""
     results = next(iter(runs.double.values()))
     found = {f"x{place}": (Tensor(each.shape, each.dtype), drawn(each)) for place, each in enumerate(graph.inputs)}
@@ -60,7 +72,7 @@ def taken(sides: Sides, graph: Graph, runs: Runs) -> dict[str, tuple[Tensor, Arr
     return found
 
 
-def _smaller(graph: Graph, place: int, tensors: Mapping[str, tuple[Tensor, Array]]) -> Iterator[Graph]:
+def smaller(graph: Graph, place: int, tensors: Tensors) -> Iterator[Graph]:
     """Graphs whose data is drawn, which makes short scripts: the operator alone, and all that it depends on."""
     node = graph.nodes[place]
     alone = node.model_copy(update={"takes": tuple(f"x{role}" for role in range(len(node.takes)))})

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.gandalf.culprits import culprit
-from fuzz_core.campaign.gandalf.findings import Found, crashed, disagreed, first_failing, violated
+from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, first_failing, violated
 from fuzz_core.campaign.gandalf.learnt import keep, recall
 from fuzz_core.campaign.gandalf.looking import Runs, precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.ordering import order_of
-from fuzz_core.campaign.gandalf.relating import violations
+from fuzz_core.campaign.gandalf.relating import PRECISIONS, miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained
 from fuzz_core.campaign.keeping import Keeping
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
@@ -35,6 +36,8 @@ from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator
 COMPARED = 300
 # The data are all alike here, and with them the means that equation 3 weighs crashes by.
 WORTH = {"wrong-result": 1.0, "crash": 1.0, "internal-error": 1.0, "nonfinite": 1.0, "apart": 0.1}
+# How often a graph that agrees is trained as well, and compiled, which takes as long as all else together.
+TRAINED, COMPILED = 0.5, 0.125
 # What a graph is worth that has been there already (trick 2).
 TRAP = -1.0
 
@@ -67,7 +70,8 @@ class GandalfOptions:
 class GandalfReport:
     """Figures of one run. graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by
     domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. relations:
-    how often each was asked. rounded: graphs that were apart by no operator's doing.
+    how often each was asked, training and other ways among them. skipped: how often a library has no such way.
+    rounded: graphs that were apart by no operator's doing.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
@@ -75,6 +79,7 @@ class GandalfReport:
     refused: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     relations: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
     models: list[tuple[str, ...]] = field(default_factory=list)
     repeated: int = 0
@@ -175,8 +180,21 @@ def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> 
         report.rounded += guilty is None
         return [] if guilty is None else [disagreed(sides, graph, guilty)]
     rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
-    every = violations(sides, graph, runs, rng, report.relations, report.refused)
-    return [violated(sides, graph, each) for each in every]
+    every = [*violations(sides, graph, runs, rng, report.relations, report.refused)]
+    every += mixed(sides, graph, runs, rng, report.relations)
+    if rng.chance(COMPILED):
+        every += miscompiled(sides, graph, runs, rng.choice(PRECISIONS), report.relations, report.skipped)
+    found = [violated(sides, graph, each) for each in every]
+    return [*found, *_trained(sides, graph, runs, report)] if rng.chance(TRAINED) else found
+
+
+def _trained(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> list[tuple[Library, Found]]:
+    came = trained(sides, graph)
+    if not isinstance(came, Runs):
+        return [died(sides, graph, each) for each in deadly(sides, graph, runs, came, report.skipped)]
+    report.relations.update(["training"])
+    guilty = mistrained(sides, graph, runs, came)
+    return [] if guilty is None else [disagreed(sides, graph, guilty)]
 
 
 def _grammar(

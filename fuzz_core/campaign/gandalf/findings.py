@@ -11,12 +11,14 @@ from fuzz_core.campaign.gandalf.culprits import Culprit
 from fuzz_core.campaign.gandalf.looking import Disagreement
 from fuzz_core.campaign.gandalf.relating import PRECISIONS, Violation
 from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.campaign.gandalf.training import Deadly
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.modelgen.gandalf.again import training
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.naming import api_of
-from fuzz_core.modelgen.gandalf.rendering import render
-from fuzz_core.modelgen.gandalf.scripts import SAID, Expected, asserting
+from fuzz_core.modelgen.gandalf.rendering import render, written
+from fuzz_core.modelgen.gandalf.scripts import GRADIENT, RESULT, Expected, asserting
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.oracles.contract import oracle_of
 
@@ -31,26 +33,39 @@ class Found(NamedTuple):
 
 
 def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Found]:
-    """A library's result of an operator that others, or its own double precision, contradict."""
-    told = guilty.told
+    """A library's result of an operator, or its gradient, that others or its own double precision contradict."""
+    told, graph, table = guilty.told, guilty.graph, sides.table
     expected = Expected(told.at, told.value, told.bound, witnesses(sides, told), told.shape)
-    program = asserting(guilty.graph, sides.table, told.wrong, told.precision, expected)
-    place = len(guilty.graph.nodes) - 1
-    outcome = Outcome("ok", text=f"{SAID}\n{expected.witnesses}")
-    verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[told.wrong].session.dialect)
-    test = TestCase(Invocation(_api(sides, guilty.graph, place, told.wrong)), 0, program=program)
-    return told.wrong, Found(test, verdict, outcome, _origin(whole, guilty.place, told))
+    if guilty.of:
+        program, array = training(graph, table, told.wrong, told.precision, [guilty.of]), "gradients[0].numpy()"
+    else:
+        program, array = written(graph, table, told.wrong, told.precision), f"n{len(graph.nodes) - 1}.numpy()"
+    script = asserting(program, array, GRADIENT if guilty.of else RESULT, expected)
+    origin = _origin(whole, guilty.place, told) + (f", the gradient of {guilty.of}" if guilty.of else "")
+    said = f"{GRADIENT if guilty.of else RESULT}\n{expected.witnesses}"
+    return told.wrong, _found(sides, graph, told.wrong, script, said, origin)
 
 
 def violated(sides: Sides, whole: Graph, found: Violation) -> tuple[Library, Found]:
-    """A library's result of the same operator in another spelling, which has to be the same."""
-    program = asserting(found.graph, sides.table, found.library, found.precision, found.expected, found.relation)
-    outcome = Outcome("ok", text=f"{SAID}\n{found.expected.witnesses}")
-    verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[found.library].session.dialect)
-    api = _api(sides, found.graph, len(found.graph.nodes) - 1, found.library)
-    test = TestCase(Invocation(api), 0, program=program)
-    origin = f"{_origin(whole, found.place, None)} by relation {found.relation.number}"
-    return found.library, Found(test, verdict, outcome, origin)
+    """A library's result of the same operator computed in another way, which has to be the same."""
+    origin = f"{_origin(whole, found.place, None)}, where {found.way.told}"
+    said = f"{found.way.said}\n{found.expected.witnesses}"
+    return found.library, _found(sides, found.graph, found.library, found.script, said, origin)
+
+
+def died(sides: Sides, whole: Graph, found: Deadly) -> tuple[Library, Found]:
+    """A library that dies, or fails internally, where the gradient of an operator is computed."""
+    verdict = oracle_of("crash").judge({"cpu": found.outcome}, sides.sides[found.library].session.dialect)
+    test = TestCase(Invocation(_api(sides, found.graph, 0, found.library)), 0, program=found.program)
+    origin = f"{_origin(whole, found.place, None)}, where it is trained"
+    return found.library, Found(test, verdict, found.outcome, origin)
+
+
+def _found(sides: Sides, graph: Graph, library: Library, script: str, said: str, origin: str) -> Found:
+    outcome = Outcome("ok", text=said)
+    verdict = oracle_of("differential").judge({LIBRARIES: outcome}, sides.sides[library].session.dialect)
+    test = TestCase(Invocation(_api(sides, graph, len(graph.nodes) - 1, library)), 0, program=script)
+    return Found(test, verdict, outcome, origin)
 
 
 def witnesses(sides: Sides, told: Disagreement) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,33 +58,40 @@ def drawn(each: Input) -> Array:
 
 def ran(sides: Sides, graph: Graph, libraries: Sequence[Library] = ()) -> Runs | dict[Library, Outcome]:
     """Both precisions; how those ended that did not give results, where there are any."""
-    double = sides.run(graph, DOUBLE, libraries)
-    if failed := _failed(double):
-        return failed
-    single = sides.run(graph, SINGLE, libraries)
-    return _failed(single) or Runs(_results(double), _results(single))
+    return both(lambda precision: sides.run(graph, precision, libraries))
 
 
-def _failed(came: Mapping[Library, Came]) -> dict[Library, Outcome]:
+def both(run: Callable[[Precision], Mapping[Library, Came]]) -> Runs | dict[Library, Outcome]:
+    """What comes in both precisions; how those ended that did not give results, where there are any."""
+    double = run(DOUBLE)
+    if wrong := failed(double):
+        return wrong
+    single = run(SINGLE)
+    return failed(single) or Runs(results_of(double), results_of(single))
+
+
+def failed(came: Mapping[Library, Came]) -> dict[Library, Outcome]:
+    """Those that did not give results."""
     return {library: each for library, each in came.items() if isinstance(each, Outcome)}
 
 
-def _results(came: Mapping[Library, Came]) -> dict[Library, Results]:
+def results_of(came: Mapping[Library, Came]) -> dict[Library, Results]:
+    """Those that gave results."""
     return {library: each for library, each in came.items() if not isinstance(each, Outcome)}
 
 
-def precisions(sides: Sides, graph: Graph) -> list[Precision]:
+def precisions(sides: Sides, graph: Graph) -> dict[int, Precision]:
     """For each node the precision in which all libraries have it at the most."""
     single = [set(sides.table[node.operator].single) & set(sides.sides) for node in graph.nodes]
-    return [SINGLE if each else DOUBLE for each in single]
+    return {place: SINGLE if each else DOUBLE for place, each in enumerate(single)}
 
 
-def suspicious(runs: Runs, best: Sequence[Precision]) -> bool:
+def suspicious(runs: Runs, best: Mapping[int, Precision]) -> bool:
     """Whether anything is further apart than rounding brings single operators; sums of many may be, too."""
     first, *others = runs.double.values()
     # What follows an operator of single precision is no better.
-    most = max((BOUNDS[each] for each in best), default=0.0)
-    for place in range(len(best)):
+    most = max((BOUNDS[each] for each in best.values()), default=0.0)
+    for place in best:
         if any(error(first[place], other[place]) > most for other in others):
             return True
         if any(error(runs.double[each][place], runs.single[each][place]) > BOUNDS[SINGLE] for each in runs.double):
@@ -96,15 +103,15 @@ def disagreements(sides: Sides, graph: Graph) -> dict[int, Disagreement]:
     """By node, what is further apart than a nudge of the data explains; empty where some library does not take it."""
     runs = ran(sides, graph)
     moved = sides.run(shaken(graph), DOUBLE)
-    if isinstance(runs, dict) or _failed(moved):
+    if isinstance(runs, dict) or failed(moved):
         return {}
-    return found_in(runs, _results(moved), precisions(sides, graph))
+    return found_in(runs, results_of(moved), precisions(sides, graph))
 
 
-def found_in(runs: Runs, moved: Mapping[Library, Results], best: Sequence[Precision]) -> dict[int, Disagreement]:
+def found_in(runs: Runs, moved: Mapping[Library, Results], best: Mapping[int, Precision]) -> dict[int, Disagreement]:
     """The same of results. moved: in double precision, after a nudge of the data. best: see `precisions`."""
     found: dict[int, Disagreement] = {}
-    for place, precision in enumerate(best):
+    for place, precision in best.items():
         double = {library: each[place] for library, each in runs.double.items()}
         single = {library: each[place] for library, each in runs.single.items()}
         nudge = {library: each[place] for library, each in moved.items()}

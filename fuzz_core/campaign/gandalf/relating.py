@@ -1,4 +1,4 @@
-"""The relations of table 4 at work: what a library makes of the same model, written in another way."""
+"""What a library makes of the same model in another way: by the relations of table 4, compiled, row by row."""
 
 from __future__ import annotations
 
@@ -9,28 +9,31 @@ from typing import NamedTuple
 import numpy as np
 
 from fuzz_core.campaign.gandalf.comparing import BOUNDS, LEAST_MAGNITUDE, bound, error, moderate, worst
-from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Runs, shaken
+from fuzz_core.campaign.gandalf.culprits import sensible, smaller, taken, values_of
+from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Runs, precisions, shaken
 from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.campaign.gandalf.ways import Compiled, Rewritten, RowByRow, Way, last
 from fuzz_core.execution.results import Results
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.rendering import Precision
-from fuzz_core.modelgen.gandalf.scripts import Expected
-from fuzz_core.modelgen.gandalf.surgery import above
+from fuzz_core.modelgen.gandalf.rows import batched
+from fuzz_core.modelgen.gandalf.scripts import Expected, asserting
+from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import Library
 
 PRECISIONS: tuple[Precision, ...] = (DOUBLE, SINGLE)
 
 
 class Violation(NamedTuple):
-    """A relation that does not hold of the last node of a graph. place: which node of the whole graph that was."""
+    """The last node of a graph in a way that gives something else. place: which node of the whole graph that was."""
 
     graph: Graph
     library: Library
-    relation: Relation
-    precision: Precision
+    way: Way
+    script: str
     expected: Expected
     place: int
 
@@ -59,7 +62,6 @@ def violations(
     precision = rng.choice(PRECISIONS)
     through = {library: drawn(sides, graph, library, precision, rng) for library in sides.sides}
     came = sides.run(graph, precision, through=through)
-    plain = runs.double if precision == DOUBLE else runs.single
     for library, results in came.items():
         names = [f"relation {relation.number}" for relation in through[library].values()]
         if not isinstance(results, Mapping):
@@ -67,30 +69,71 @@ def violations(
             continue
         exercised.update(names)
         for place, relation in through[library].items():
-            if error(plain[library][place], results[place]) <= BOUNDS[precision]:
+            if error(_plain(runs, precision)[library][place], results[place]) <= BOUNDS[precision]:
                 continue
-            if (found := _alone(sides, above(graph, place), library, relation, precision)) is not None:
+            if (found := _alone(sides, above(graph, place), library, Rewritten(relation), precision)) is not None:
                 yield found._replace(place=place)
                 break
 
 
-def _alone(sides: Sides, graph: Graph, library: Library, relation: Relation, precision: Precision) -> Violation | None:
-    """Whether a relation fails when the last node alone is written otherwise, by more than a nudge explains."""
-    last = len(graph.nodes) - 1
-    plain, nudged = (_last(sides.run(each, precision, [library])[library], last) for each in (graph, shaken(graph)))
-    other = _last(sides.run(graph, precision, [library], {library: {last: relation}})[library], last)
+def miscompiled(
+    sides: Sides, graph: Graph, runs: Runs, precision: Precision, exercised: Counter[str], skipped: Counter[str]
+) -> Iterator[Violation]:
+    """The first node of each library that gives something else where the model is compiled as a function."""
+    for library, results in sides.compiled(graph, precision).items():
+        if not isinstance(results, Mapping):
+            skipped.update([f"{library} compiled"])
+            continue
+        exercised.update(["compiled"])
+        plain = _plain(runs, precision)[library]
+        for place in [each for each in plain if error(plain[each], results[each]) > BOUNDS[precision]]:
+            graphs = smaller(graph, place, taken(sides, graph, runs))
+            every = (_alone(sides, each, library, Compiled(), precision) for each in graphs)
+            if (found := next(filter(None, every), None)) is not None:
+                yield found._replace(place=place)
+                break
+
+
+def mixed(sides: Sides, graph: Graph, runs: Runs, rng: Rng, exercised: Counter[str]) -> Iterator[Violation]:
+    """Where one node's rows, each alone, give something else in some libraries, and in others do not.
+
+    Where they do in all, the operator has to do with the batch as a whole.
+    """
+    tensors = taken(sides, graph, runs)
+    shapes = {place: [tensors[name][0] for name in node.takes] for place, node in enumerate(graph.nodes)}
+    operators = [sides.table[node.operator] for node in graph.nodes]
+    places = [
+        place for place in sensible(graph, tensors) if batched(operators[place], graph.nodes[place], shapes[place]) > 1
+    ]
+    if not places:
+        return
+    place = rng.choice(places)
+    alone = apart(graph, [place], values_of(tensors))
+    if SINGLE in precisions(sides, alone).values():
+        return
+    exercised.update(["row by row"])
+    found = {library: _alone(sides, alone, library, RowByRow(), DOUBLE) for library in sides.sides}
+    if None in found.values():
+        yield from (each._replace(place=place) for each in found.values() if each is not None)
+
+
+def _alone(sides: Sides, graph: Graph, library: Library, way: Way, precision: Precision) -> Violation | None:
+    """Whether the last node alone gives something else in this way, by more than a nudge explains."""
+    place = len(graph.nodes) - 1
+    plain, nudged = (last(sides.run(each, precision, [library])[library], place) for each in (graph, shaken(graph)))
+    other = way.last(sides, graph, library, precision)
     if plain is None or nudged is None or other is None or plain.shape != other.shape or not moderate([plain]):
         return None
-    single = library in sides.table[graph.nodes[last].operator].single
+    single = library in sides.table[graph.nodes[place].operator].single
     most = bound(SINGLE if single else precision, plain, nudged)
     if error(plain, other) <= most:
         return None
     at, scale = worst(other, plain), float(np.max(np.abs(plain.astype(np.float64)), initial=0.0))
-    said = f"this library, where relation {relation.number} does not rewrite it: {relation.statement}"
-    expected = Expected(at, float(plain[at]), most * max(scale, LEAST_MAGNITUDE), said)
-    return Violation(graph, library, relation, precision, expected, last)
+    expected = Expected(at, float(plain[at]), most * max(scale, LEAST_MAGNITUDE), f"this library, where {way.told}")
+    program, array, at = way.shown(graph, sides.table, library, precision, at)
+    script = asserting(program, array, way.said, expected._replace(at=at))
+    return Violation(graph, library, way, script, expected, place)
 
 
-def _last(came: object, place: int) -> np.ndarray | None:
-    results: Results | None = came if isinstance(came, Mapping) else None
-    return None if results is None else results[place]
+def _plain(runs: Runs, precision: Precision) -> Mapping[Library, Results]:
+    return runs.double if precision == DOUBLE else runs.single

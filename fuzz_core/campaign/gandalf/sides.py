@@ -13,6 +13,7 @@ from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.results import Results
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.modelgen.gandalf.again import compiling, results, training
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.rendering import Precision, render
@@ -60,12 +61,36 @@ class Sides:
         through: Mapping[Library, Mapping[int, Relation]] = {},
     ) -> dict[Library, Came]:
         """What the graph comes to in each of these libraries, or in all. through: by library, see `render`."""
+        wanted = libraries or list(self.sides)
+        return self.executed(
+            {each: render(graph, self.table, each, precision, through.get(each, {})) for each in wanted}
+        )
+
+    def trained(
+        self, graph: Graph, precision: Precision, trained: Sequence[str], libraries: Sequence[Library] = ()
+    ) -> dict[Library, Came]:
+        """The gradients of a step of training in each library, by the place of the variable; see `again.training`."""
+        return self.executed(
+            {
+                each: "\n".join([*training(graph, self.table, each, precision, trained), results("gradients")])
+                for each in libraries or self.sides
+            }
+        )
+
+    def compiled(self, graph: Graph, precision: Precision, libraries: Sequence[Library] = ()) -> dict[Library, Came]:
+        """What the graph comes to where its model is compiled as a function."""
+        return self.executed(
+            {
+                each: "\n".join([*compiling(graph, self.table, each, precision), results("made")])
+                for each in libraries or self.sides
+            }
+        )
+
+    def executed(self, programs: Mapping[Library, str]) -> dict[Library, Came]:
+        """What programs come to that leave `results`."""
         futures = {
-            library: self.threads.submit(
-                self.sides[library].replayer.results,
-                render(graph, self.table, library, precision, through.get(library, {})),
-            )
-            for library in libraries or self.sides
+            library: self.threads.submit(self.sides[library].replayer.results, program)
+            for library, program in programs.items()
         }
         return {library: future.result() for library, future in futures.items()}
 

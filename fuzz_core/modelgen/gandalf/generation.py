@@ -66,7 +66,8 @@ def grammar(
 
     What one of them is known to do wrong ends a path, whatever its symbols: what follows would be wrong as well.
     """
-    fit = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
+    known = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
+    fit = [each.limited(libraries) for each in known]
     sound = [each for each in fit if not set(libraries) & set(each.wrong)]
 
     def of(symbol: str) -> tuple[Operator, ...]:

@@ -38,10 +38,45 @@ WRITINGS: dict[Library, Writing] = {
         integer="int32",
     ),
     "jittor": Writing(
-        start="import jittor as jt\nimport numpy as np\nfrom jittor import nn\n",
+        # One by one, operators are compiled once for all graphs; together, anew for each.
+        start="import jittor as jt\nimport numpy as np\nfrom jittor import nn\n\njt.flags.lazy_execution = 0\n",
         tensor="jt.array({array}, {dtype!r})",
         move="{tensor}.permute({axes})",
         cast="{tensor}.{dtype}()",
         integer="int32",
+    ),
+}
+
+
+class Again(NamedTuple):
+    """sum: of all elements. step: `gradients` of {loss}, which is computed of `made`, what the model makes of `values`;
+    None where a library has none. compiled: `made`, by the compiled model.
+    """
+
+    sum: str
+    step: str
+    compiled: str
+
+
+AGAIN: dict[Library, Again] = {
+    "torch": Again(
+        sum="({}).sum()",
+        step="torch.set_grad_enabled(True)\nvalues = [each.clone().requires_grad_() for each in {values}]\n"
+        "made = model(*values)\nloss = {loss}\ngradients = [None] * len(values)\n"
+        "if loss.requires_grad:\n    gradients = torch.autograd.grad(loss, values, allow_unused=True)",
+        compiled='made = torch.compile(model, backend="aot_eager", dynamic=False)({values})',
+    ),
+    "tensorflow": Again(
+        sum="tf.reduce_sum({})",
+        step="values = [tf.identity(each) for each in {values}]\nwith tf.GradientTape() as tape:\n"
+        "    tape.watch(values)\n    made = model(*values)\n    loss = {loss}\n"
+        "gradients = [each if each is None else tf.convert_to_tensor(each) for each in tape.gradient(loss, values)]",
+        compiled="made = tf.function(model)({values})",
+    ),
+    "jittor": Again(
+        sum="({}).sum()",
+        step="values = [each.clone() for each in {values}]\nmade = model(*values)\nloss = {loss}\n"
+        "gradients = jt.grad(loss, values)",
+        compiled="with jt.flag_scope(lazy_execution=1):\n    made = model({values})",
     ),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf import templates
@@ -43,9 +43,27 @@ def written(
     through: Mapping[int, Relation] = {},
 ) -> list[str]:
     """The lines of the program as far as its last node; raises what `render` does."""
-    lines = [WRITINGS[library].start.format(precision=precision)]
+    return [line.text for line in lines_of(graph, table, library, precision, through)]
+
+
+class Line(NamedTuple):
+    """again: whether it computes with the model's data, and is not there to make weights and layers once."""
+
+    text: str
+    again: bool = False
+
+
+def lines_of(
+    graph: Graph,
+    table: Mapping[str, Operator],
+    library: Library,
+    precision: Precision,
+    through: Mapping[int, Relation] = {},
+) -> list[Line]:
+    """The same lines, each told of what it is for; raises what `render` does."""
+    lines = [Line(WRITINGS[library].start.format(precision=precision))]
     for place, each in enumerate(graph.inputs):
-        lines.append(f"x{place} = {_tensor(_drawn(each), library, _dtype(each.dtype, library, precision))}")
+        lines.append(Line(f"x{place} = {_tensor(_drawn(each), library, _dtype(each.dtype, library, precision))}"))
     tensors = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
     for place, (node, made) in enumerate(zip(graph.nodes, shaped(graph, table), strict=True)):
         operator = table[node.operator]
@@ -74,25 +92,26 @@ class _Writer:
         # What a library has in single precision alone is computed so in programs of double precision, too.
         self.single = precision == "float64" and library in operator.single
 
-    def lines(self, spelling: Spelling, tensors: Mapping[str, Tensor]) -> Iterator[str]:
+    def lines(self, spelling: Spelling, tensors: Mapping[str, Tensor]) -> Iterator[Line]:
         """The lines of the node. tensors: those that it may take."""
         meanings = {name: repr(each) for name, each in self.made.words.items()}
         meanings[OUTPUT] = repr(self.made.result.shape)
         needed = templates.free(spelling.setup) | templates.free(spelling.call) - templates.assigned(spelling.setup)
         for name in [each for each in self.operator.weights if each in needed]:
             meanings[name] = f"{self.name}_{name}"
-            yield f"{meanings[name]} = {self._weight(name)}"
+            yield Line(f"{meanings[name]} = {self._weight(name)}")
         for name, source in zip(self.operator.takes, self.node.takes, strict=True):
             text = self._prepared(name, source, tensors[source], spelling.layout)
             meanings[name] = source if text == source else f"{self.name}_{name}"
             if text != source:
-                yield f"{meanings[name]} = {text}"
+                yield Line(f"{meanings[name]} = {text}", again=True)
         meanings |= {name: f"{self.name}_{name}" for name in templates.assigned(spelling.setup)}
         if spelling.setup:
-            yield templates.filled(spelling.setup, meanings)
+            computing = not templates.computed(spelling.setup).isdisjoint(self.operator.takes)
+            yield Line(templates.filled(spelling.setup, meanings), computing)
         call = templates.filled(spelling.call, meanings)
         result = _moved(call, len(self.made.result.shape), spelling.layout, self.library, back=True)
-        yield f"{self.name} = {self._cast(result, self.made.result, self.precision)}"
+        yield Line(f"{self.name} = {self._cast(result, self.made.result, self.precision)}", again=True)
 
     def _weight(self, name: str) -> str:
         kind = "constant" if name in self.node.constants else pattern(self.operator.weights[name]).kind

@@ -1,17 +1,17 @@
-"""A graph as a script that ends with an assertion: one element of its last node is not what it has to be."""
+"""A program as a script that ends with an assertion: one element of what it computes is not what it has to be."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.relations.contract import Relation
-from fuzz_core.modelgen.gandalf.rendering import Precision, written
-from fuzz_core.modelgen.gandalf.table import Library, Operator
-
-# The first words of its assertion, by which those who run it know that it is one of these.
-SAID = "other libraries agree on another result"
+# The first words of the assertions, by which those who run them know that they are these.
+RESULT = "other libraries agree on another result"
+GRADIENT = "other libraries agree on another gradient"
+REWRITTEN = "written in another way, it gives another result"
+COMPILED = "it gives another result than where it is compiled"
+ALONE = "in a batch, it gives another result than for each row alone"
+SAID = frozenset([RESULT, GRADIENT, REWRITTEN, COMPILED, ALONE])
 
 
 class Expected(NamedTuple):
@@ -27,22 +27,8 @@ class Expected(NamedTuple):
     shape: tuple[int, ...] | None = None
 
 
-def asserting(
-    graph: Graph,
-    table: Mapping[str, Operator],
-    library: Library,
-    precision: Precision,
-    expected: Expected,
-    relation: Relation | None = None,
-) -> str:
-    """The script; its last node is written as a relation says, where one is given. Raises what `render` does."""
-    last = len(graph.nodes) - 1
-    through = {} if relation is None else {last: relation}
-    program = written(graph, table, library, precision, through)
-    return "\n".join([*program, "", *_asserted(f"n{last}.numpy()", expected), ""])
-
-
-def _asserted(array: str, expected: Expected) -> list[str]:
+def asserting(program: Sequence[str], array: str, said: str, expected: Expected) -> str:
+    """The script. array: the expression of a numpy array of the program's. said: one of SAID."""
     if expected.shape is not None:
         found, value, holds = f"{array}.shape", repr(expected.shape), "found == expected"
     else:
@@ -50,5 +36,5 @@ def _asserted(array: str, expected: Expected) -> list[str]:
         found = f"float({array}{place})"
         value = repr(expected.value) if abs(expected.value) < float("inf") else f"float('{expected.value}')"
         holds = f"found == expected or abs(found - expected) <= {expected.bound!r}"
-    said = f'f"{SAID}: {{expected!r}}, here {{found!r}}"'
-    return [f"found = {found}", f"# {expected.witnesses}", f"expected = {value}", f"assert {holds}, {said}"]
+    check = f'assert {holds}, f"{said}: {{expected!r}}, here {{found!r}}"'
+    return "\n".join([*program, "", f"found = {found}", f"# {expected.witnesses}", f"expected = {value}", check, ""])

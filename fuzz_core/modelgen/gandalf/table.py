@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -60,9 +60,10 @@ class Operator(_Entry):
     patterns of its inputs, by name; a dimension's name stands for the same size in all of them. parameters: what they
     may be. requires: expressions that must hold. weights: patterns whose kind says how they are drawn; the names of
     kernels begin with w, those of biases with b. gives: the pattern of the result. excluded: why a library has no
-    spelling. single: why a library computes it in float32 alone. wrong: what a library did with its spelling, other
-    than documented, when it was verified: a bug, which later builds may not have. also: other spellings of the same,
-    by the number of the relation that makes them (table 4).
+    spelling. limits: expressions that must hold besides where a library is among those compared. single: why a library
+    computes it in float32 alone. wrong: what a library did with its spelling, other than documented, when it was
+    verified: a bug, which later builds may not have. also: other spellings of the same, by the number of the relation
+    that makes them (table 4).
     """
 
     name: str
@@ -76,6 +77,7 @@ class Operator(_Entry):
     gives: str
     spelled: dict[Library, Spelled]
     excluded: dict[Library, str] = {}
+    limits: dict[Library, tuple[str, ...]] = {}
     single: dict[Library, str] = {}
     wrong: dict[Library, str] = {}
     also: dict[Library, dict[int, Spelled]] = {}
@@ -106,6 +108,11 @@ class Operator(_Entry):
             _told(place, lambda library=library, spelling=spelling: _check_spelling(self, library, spelling))
         return self
 
+    def limited(self, libraries: Collection[Library]) -> Operator:
+        """The operator as far as all of these libraries take it."""
+        further = tuple(text for library, every in self.limits.items() if library in libraries for text in every)
+        return self.model_copy(update={"requires": self.requires + further}) if further else self
+
     def spellings(self) -> Iterator[tuple[Library, str, Spelling]]:
         """Every spelling with its library and its place in the entry."""
         for library, spelling in self.spelled.items():
@@ -120,6 +127,8 @@ class Operator(_Entry):
     def _expressions(self) -> Iterator[tuple[str, str]]:
         for place, text in enumerate(self.requires):
             yield f"requires.{place}", text
+        for library, every in self.limits.items():
+            yield from ((f"limits.{library}", text) for text in every)
         for name, declared in self.parameters.items():
             if (computed := parameters.computed(declared)) is not None:
                 yield f"parameters.{name}", computed
@@ -141,7 +150,7 @@ def _check_libraries(operator: Operator) -> None:
     for library in LIBRARIES:
         if (library in operator.spelled) == (library in operator.excluded):
             raise ValueError(f"{library} must stand in one of spelled and excluded")
-    for field in (operator.single, operator.wrong, operator.also):
+    for field in (operator.limits, operator.single, operator.wrong, operator.also):
         if strangers := set(field) - set(operator.spelled):
             raise ValueError(f"{sorted(strangers)[0]} has no spelling")
 

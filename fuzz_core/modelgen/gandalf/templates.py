@@ -7,6 +7,9 @@ import builtins
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
+# What is known of a tensor before it is computed.
+_TRAITS = ("shape", "dtype")
+
 
 @cache
 def parsed(text: str) -> ast.Module:
@@ -36,6 +39,18 @@ def free(text: str) -> frozenset[str]:
     names = {node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)}
     names -= {node.arg for node in ast.walk(parsed(text)) if isinstance(node, ast.arg)}
     return frozenset(name for name in names - assigned(text) if not hasattr(builtins, name))
+
+
+@cache
+def computed(text: str) -> frozenset[str]:
+    """The names whose values a template needs, and not their shape or dtype alone."""
+    whole = {node.id: 0 for node in ast.walk(parsed(text)) if isinstance(node, ast.Name)}
+    for node in ast.walk(parsed(text)):
+        if isinstance(node, ast.Name):
+            whole[node.id] += 1
+        elif isinstance(node, ast.Attribute) and node.attr in _TRAITS and isinstance(node.value, ast.Name):
+            whole[node.value.id] -= 1
+    return frozenset(name for name, times in whole.items() if times > 0)
 
 
 def filled(text: str, meanings: Mapping[str, str]) -> str:
