@@ -202,7 +202,17 @@ def test_one_node_in_many_is_looked_at_more_closely_and_always_the_same_ones() -
 def test_who_asks_for_billions_may_wait_for_them(operator: str, new: str, stands: bool) -> None:
     node, outcome = NODE._replace(operator=operator, new=new, positive=False), Outcome("timeout", "3 s")
     hang, death = Verdict("crash", "hang", "cpu: timeout"), Verdict("crash", "crash", "cpu: SIGSEGV")
-    told = [verdict for verdict, _ in held(node, [(hang, outcome), (death, outcome)])]
+    seen = [(hang, outcome), (death, Outcome("signal", "SIGSEGV"))]
+    told = [verdict for verdict, _ in held(node, seen, lambda: False)]
     assert told == ([hang, death] if stands else [death])
     assert state_alone(node, outcome, told) == FINDING
     assert state_alone(node, outcome, []) == RESOURCES
+
+
+@pytest.mark.parametrize("operator", [EXTREME, GENERATED])
+def test_of_a_value_that_is_no_end_of_its_type_one_dies_for_want_of_memory(operator: str) -> None:
+    node, death = NODE._replace(operator=operator, new="2**31"), Verdict("crash", "crash", "cpu: SIGSEGV")
+    failed = Verdict("crash", "internal-error", "cpu: RuntimeError")
+    seen = [(death, Outcome("signal", "SIGSEGV")), (failed, Outcome("exception", "RuntimeError"))]
+    told = [verdict for verdict, _ in held(node, seen, lambda: True)]
+    assert told == ([failed] if operator == EXTREME else [death, failed])

@@ -46,3 +46,19 @@ class DescribeExtremes:
             for m in extreme(call("torch.nn.F"), Facts(api="torch.nn.F", parameters=parameters))
         }
         assert found == {("mode", None), ("mode", ""), ("device", None)}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("2**31", "2**31 - 1"),
+        ("-2**31 - 1", "-2**31 + 1"),
+        ("(3, 2**63 - 1)", "(3, 2**31 - 1)"),
+        ("[0, -5]", "[0, -5]"),
+        ("1e+38", "1e+38"),
+        ("None", "None"),
+        ("True", "True"),
+    ],
+)
+def test_within_what_32_bits_hold(given: str, expected: str) -> None:
+    assert within(given) == expected

@@ -25,6 +25,8 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.moco.adaptation import fitted
+from fuzz_core.modelgen.moco.calls import with_value
+from fuzz_core.modelgen.moco.extremes import within
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import (
@@ -164,12 +166,13 @@ class Growth:
         calls = self._calls(node)
         if node.operator in (ROOT, ORIGINAL) or node.block is None:
             return self._whole(workshop, node, calls)
-        test = self._test(node, calls[node.block])
+        call = calls[node.block]
+        test = self._test(node, call)
         if test is None:
             return self._whole(workshop, node, calls) if node.positive else Grown(Result(SYNTAX, "nothing to test"))
         known = self.alone.get(test.invocation)
         outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
-        verdicts = held(node, verdicts)
+        verdicts = held(node, verdicts, lambda: self._dies_of_less(workshop, node, call))
         # What is known has been told.
         found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)
         state = state_alone(node, outcome, [verdict for verdict, _ in verdicts])
@@ -177,6 +180,11 @@ class Growth:
             return Grown(Result(state, why(outcome, verdicts)), found)
         grown = self._whole(workshop, node, calls)
         return grown._replace(found=found + grown.found)
+
+    def _dies_of_less(self, workshop: Workshop, node: Node, call: Call) -> bool:
+        facts = self.bench.knowledge.apis[call.api]
+        test = self._test(node, with_value(call, facts, node.parameter, within(node.new)))
+        return test is not None and workshop.alone(test)[0].kind == "signal"
 
     def _calls(self, node: Node) -> dict[int, Call]:
         """Those of its parent, as they fit there, and its own."""

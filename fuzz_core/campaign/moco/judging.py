@@ -8,7 +8,7 @@ but the library's own state between the two can have made the difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
@@ -67,10 +67,17 @@ def gave(ran: Ran, numbers: tuple[int, ...]) -> Gave:
     return {number: ran.saw[number].gave for number in numbers if number in ran.saw}
 
 
-def held(node: Node, verdicts: Verdicts) -> Verdicts:
-    """Those verdicts on a block that stand: who asks for billions of layers may wait for them."""
-    endless = node.operator == EXTREME and is_endless(node.new)
-    return [each for each in verdicts if not (endless and each[0].kind == "hang")]
+def held(node: Node, verdicts: Verdicts, dies_of_less: Callable[[], bool]) -> Verdicts:
+    """Those verdicts on a block that stand: who asks for billions of layers may wait for them, or have no memory left.
+
+    dies_of_less: whether the library dies of a value that its type holds, too: then it is not the type's end.
+    """
+    if node.operator != EXTREME or not is_endless(node.new):
+        return verdicts
+    lasting = [each for each in verdicts if each[0].kind != "hang"]
+    if any(outcome.kind == "signal" for _, outcome in lasting) and dies_of_less():
+        return [each for each in lasting if each[1].kind != "signal"]
+    return lasting
 
 
 def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | None:

@@ -38,6 +38,18 @@ def is_endless(source: str) -> bool:
     return any(abs(number) >= 1 << 31 for number in numbers(meaning(source)) if isinstance(number, int))
 
 
+def within(source: str) -> str:
+    """The same value with every integer in it as far from nothing as 32 bits hold."""
+    return written(_within(meaning(source)))
+
+
+def _within(given: Any) -> Any:
+    if isinstance(given, list | tuple) and not isinstance(given, Opaque):
+        return type(given)(map(_within, given))
+    largest = (1 << 31) - 1
+    return min(max(given, -largest), largest) if type(given) is int else given
+
+
 def _values(parameter: Parameter, current: object) -> Iterator[Any]:
     """Of numbers the ends, of sequences one without items and an end for each item, of text none; None of them all."""
     if isinstance(current, bool) or parameter.dtype == "bool":
