@@ -1,10 +1,11 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from moco_grounds import BLOCKS, CALLS, CONV, DROPOUT, call, known
 
 from fuzz_core.modelgen.moco.calls import value
 from fuzz_core.modelgen.moco.constants import meaning, written
-from fuzz_core.modelgen.moco.extremes import FLOATS, INTEGERS
+from fuzz_core.modelgen.moco.extremes import FLOATS, INTEGERS, within
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.operators import extreme
 from fuzz_core.modelgen.moco.program import Call
