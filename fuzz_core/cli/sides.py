@@ -135,4 +135,6 @@ def _print(
         lines.append(f"{library}: examined: {settled}; {each.left} wait; new bugs: {len(each.bugs)}; {paths[library]}")
     refused = ", ".join(f"{name} ({times})" for name, times in fuzzed.refused.most_common(10))
     lines += [f"not taken, most often: {refused}"] if refused else []
+    absent = ", ".join(f"{times} of {library}" for library, times in fuzzed.absent.items())
+    lines += [f"operators that these builds do not have: {absent}"] if absent else []
     console.print("\n".join(lines), markup=False, soft_wrap=True)

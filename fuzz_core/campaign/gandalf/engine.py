@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,6 +12,7 @@ from typing import Any
 
 from fuzz_core.campaign.gandalf.culprits import culprit
 from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, first_failing, violated
+from fuzz_core.campaign.gandalf.lacking import Takings, absent
 from fuzz_core.campaign.gandalf.learnt import keep, recall
 from fuzz_core.campaign.gandalf.looking import Runs, precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.ordering import order_of
@@ -71,7 +72,7 @@ class GandalfReport:
     """Figures of one run. graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by
     domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. relations:
     how often each was asked, training and other ways among them. skipped: how often a library has no such way.
-    rounded: graphs that were apart by no operator's doing.
+    absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
@@ -81,6 +82,8 @@ class GandalfReport:
     relations: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
+    takings: Takings = field(default_factory=Takings)
+    absent: Counter[str] = field(default_factory=Counter)
     models: list[tuple[str, ...]] = field(default_factory=list)
     repeated: int = 0
     rounded: int = 0
@@ -103,6 +106,7 @@ class GandalfReport:
             **plain,
             "tests": self.graphs.total(),
             "operators": sorted(self.operators),
+            "takings": sorted(self.takings.lacking),
             "models": diversity(self.models),
         }
 
@@ -117,7 +121,6 @@ def fuzz_graphs(
     if len(sessions) < 2:
         raise UserError("one library alone has nothing to be compared with", "name two or three with --libraries")
     order = order_of(table, sessions, options.models)
-    grammars = {domain: _grammar(table, sessions, domain, order) for domain in options.domains}
     session, report = next(iter(sessions.values())), GandalfReport()
     began = session.clock()
     runs = {
@@ -127,6 +130,8 @@ def fuzz_graphs(
     keeping = {library: Keeping(each.store, each.target.key, runs[library]) for library, each in sessions.items()}
     session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
     with sides_of(sessions, table, options.seed) as sides:
+        left_out = _left_out(sides, report)
+        grammars = _grammars(table, left_out, sessions, options, order)
         guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), _names(grammars.values()))
         recall(session, options.guidance, guidance)
         guide = Noting(guidance)
@@ -142,6 +147,9 @@ def fuzz_graphs(
                 report.kept += keeping[library].keep(*found).added
             kinds = [found.verdict.kind for _, found in every] + ["apart"] * (report.rounded - rounded)
             guide.told(max((options.worth.get(kind, 0.0) for kind in kinds), default=0.0))
+            if not report.takings.lacking <= left_out:
+                left_out |= report.takings.lacking
+                grammars |= _grammars(table, left_out, sessions, options, order)
         keep(session, options.guidance, guidance)
     report.seconds = session.clock() - began
     for library, each in sessions.items():
@@ -164,8 +172,11 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> li
 def _found(sides: Sides, graph: Graph, report: GandalfReport) -> list[tuple[Library, Found]]:
     came = ran(sides, graph)
     if isinstance(came, Runs):
+        report.takings.note(graph, set(sides.sides), {})
         return _compared(sides, graph, came, report)
     places = {library: first_failing(sides, graph, library) for library in came}
+    # Those that did not fail may have been asked in one precision alone.
+    report.takings.note(graph, set(places), places)
     if found := list(crashed(sides, graph, came, places, report.refused)):
         return found
     # What a library did wrong before may be what it does not take here.
@@ -197,13 +208,26 @@ def _trained(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> l
     return [] if guilty is None else [disagreed(sides, graph, guilty)]
 
 
-def _grammar(
-    table: Mapping[str, Operator], sessions: Mapping[Library, Session], domain: Domain, order: Order
-) -> Grammar:
-    found = grammar(table, tuple(sessions), domain, order)
-    if not (found.starts and found.inner and found.ends):
-        names = ", ".join(sessions)
-        raise UserError(f"no operators for {domain} that {names} all have", "name fewer libraries, or other domains")
+def _left_out(sides: Sides, report: GandalfReport) -> set[str]:
+    """What these builds do not have; the report counts it, by library."""
+    missing = absent(sides)
+    report.absent.update({library: len(each) for library, each in missing.items() if each})
+    return set[str]().union(*missing.values())
+
+
+def _grammars(
+    table: Mapping[str, Operator],
+    left_out: Set[str],
+    sessions: Mapping[Library, Session],
+    options: GandalfOptions,
+    order: Order,
+) -> dict[Domain, Grammar]:
+    known = {name: each for name, each in table.items() if name not in left_out}
+    found = {domain: grammar(known, tuple(sessions), domain, order) for domain in options.domains}
+    for domain, each in found.items():
+        if not (each.starts and each.inner and each.ends):
+            problem = f"no operators for {domain} that {', '.join(sessions)} all have"
+            raise UserError(problem, "name fewer libraries, or other domains")
     return found
 
 

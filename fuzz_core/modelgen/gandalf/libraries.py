@@ -31,7 +31,7 @@ WRITINGS: dict[Library, Writing] = {
     ),
     "tensorflow": Writing(
         start="import numpy as np\nimport tensorflow as tf\nfrom tensorflow import keras\n\n"
-        'keras.config.set_floatx("{precision}")\nkeras.config.set_dtype_policy("{precision}")\n',
+        'keras.backend.set_floatx("{precision}")\nkeras.mixed_precision.set_global_policy("{precision}")\n',
         tensor="tf.constant({array})",
         move="tf.transpose({tensor}, {axes})",
         cast="tf.cast({tensor}, tf.{dtype})",

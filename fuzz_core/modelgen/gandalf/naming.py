@@ -35,3 +35,14 @@ def _public(function: ast.expr, library: Library) -> str:
     if isinstance(function, ast.Name) and function.id in ROOTS[library]:
         return ".".join([ROOTS[library][function.id], *reversed(parts)])
     return f"{INSTANCES[library]}.{parts[0]}" if parts else ""
+
+
+def paths_in(spelling: Spelling, library: Library) -> set[str]:
+    """Everything of the library that a spelling names, as programs write it: `F.relu`, `keras.layers.Dense`."""
+    found = set()
+    for text in (spelling.call, spelling.setup):
+        for node in ast.walk(parsed(text)):
+            path = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+            if path.partition(".")[0] in ROOTS[library] and all(each.isidentifier() for each in path.split(".")):
+                found.add(path)
+    return found

@@ -1,0 +1,77 @@
+"""How many generated graphs libraries take, and how fast: `python -m bench.graphs torch==2.13.0 --graphs 10000`.
+
+The targets have to be there (`nightfuzz pull`). Each graph runs once in each, in double precision; nothing is compared.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from itertools import count, islice
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import typer
+
+from fuzz_core.campaign.gandalf.engine import sides_of
+from fuzz_core.campaign.gandalf.findings import first_failing
+from fuzz_core.campaign.gandalf.lacking import absent
+from fuzz_core.campaign.gandalf.looking import DOUBLE, failed
+from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.gandalf.generation import generate, grammar
+from fuzz_core.modelgen.gandalf.table import Domain, Library, load
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets.compiled import make_ready
+from fuzz_core.targets.record import list_targets
+
+DOMAINS: tuple[Domain, ...] = get_args(Domain)
+
+
+def main(
+    specs: Annotated[list[str], typer.Argument(help="targets, one of each library")],
+    graphs: Annotated[int, typer.Option(help="how many, the domains in turn")] = 1000,
+    seed: Annotated[int, typer.Option(help="of the stream of graphs")] = 1,
+) -> None:
+    """Prints the share that each library takes, what it does not, and graphs per second."""
+    table = load()
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "state.db") as store:
+        sessions: dict[Library, Session] = {}
+        for spec in specs:
+            made = next(each for each in list_targets() if each.spec == spec)
+            record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), {})
+            store.save_target(record)
+            make_ready(made.library, made.python, 1 << 34)
+            sessions[cast(Library, made.library)] = Session(store, record, Path(folder), workers=1)
+        order = order_of(table, sessions)
+        refused, operators, generating = Counter[str](), set[str](), 0.0
+        taken = Counter(dict.fromkeys(sessions, graphs))
+        with sides_of(sessions, table, seed) as sides:
+            missing = set[str]().union(*absent(sides).values())
+            there = {name: each for name, each in table.items() if name not in missing}
+            grammars = {domain: grammar(there, tuple(sessions), domain, order) for domain in DOMAINS}
+            sides.run(generate(grammars["cv"], seed), DOUBLE)
+            began = time.monotonic()
+            for number in islice(count(), graphs):
+                starting = time.monotonic()
+                domain = DOMAINS[number % len(DOMAINS)]
+                graph = generate(grammars[domain], derive(seed, domain, number))
+                generating += time.monotonic() - starting
+                operators.update(node.operator for node in graph.nodes)
+                for library in failed(sides.run(graph, DOUBLE)):
+                    taken[library] -= 1
+                    refused[f"{library} {graph.nodes[first_failing(sides, graph, library)].operator}"] += 1
+            seconds = time.monotonic() - began
+    print(f"{graphs:,} graphs of {len(operators)} operators in {seconds:.0f} s: {graphs / seconds:.1f} per second")
+    print(f"  operators that these builds do not have: {len(missing)}")
+    print(f"  made in {generating:.0f} s of these")
+    for library, number in sorted(taken.items()):
+        print(f"  {library}: {number / graphs:.2%} taken")
+    print(f"  not taken: {dict(refused.most_common())}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
