@@ -85,7 +85,7 @@ class Settings(BaseModel):
     confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
     engine: str = Field("api", pattern="^(api|moco|gandalf)$")
-    libraries: list[str] = ["torch", "tensorflow"]
+    libraries: list[str] = []
     domain: list[Literal["cv", "nlp", "asr"]] = ["cv", "nlp", "asr"]
     guidance: str = "random"
     models_share: float = Field(0.2, ge=0, lt=1, allow_inf_nan=False)

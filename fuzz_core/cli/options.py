@@ -46,7 +46,7 @@ Engine = Annotated[
 ]
 Libraries = Annotated[
     str | None,
-    typer.Option("--libraries", help="gandalf: libraries or targets to compare [default: torch,tensorflow]"),
+    typer.Option("--libraries", help="Libraries or targets whose models are compared [gandalf: torch,tensorflow]"),
 ]
 GuidanceName = Annotated[
     str | None,

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from rich.console import Console
 
@@ -19,7 +19,7 @@ from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
 from fuzz_core.cli.work import TRIAGE_SHARE, check_names, save_made, state_file, target_of, triage_phase
-from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.errors import NightfuzzError, UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import Library, load
 from fuzz_core.store.opening import open_store
@@ -30,6 +30,8 @@ from fuzz_core.targets.record import list_targets
 from reports.markdown import write_report
 
 LIBRARIES: tuple[Library, ...] = get_args(Library)
+# Those that `--engine gandalf` compares where none are named.
+COMPARED = ("torch", "tensorflow")
 
 
 def compare_command(settings: Settings, console: Console, as_json: bool) -> int:
@@ -37,19 +39,77 @@ def compare_command(settings: Settings, console: Console, as_json: bool) -> int:
     with sessions_of(settings, console, as_json) as sessions:
         first = next(iter(sessions.values()))
         end = None if settings.tests_count is not None else first.clock() + settings.time
-        fuzzed = fuzz_graphs(sessions, load(), _options(settings))
-        triaged = _examined(sessions, settings, end)
-        paths = {library: _reported(each) for library, each in sessions.items()}
+        compared = _compared(sessions, settings, end)
         stopped = first.stopped()
     if as_json:
-        told = {library: {**vars(each), "settled": dict(each.settled)} for library, each in triaged.items()}
-        reports = {library: str(path) for library, path in paths.items()}
-        console.print_json(json.dumps({"fuzz": fuzzed.summary(), "triage": told, "reports": reports}))
+        console.print_json(json.dumps(compared.as_json()))
     else:
-        _print(console, fuzzed, triaged, paths)
+        compared.print(console)
     if stopped:
         return INTERRUPTED
-    return BUGS if settings.fail_on_bugs and any(each.bugs for each in triaged.values()) else 0
+    return BUGS if settings.fail_on_bugs and compared.bugs else 0
+
+
+def compare_beside(session: Session, settings: Settings, end: float, console: Console | None) -> tuple[bool, Any]:
+    """The share of a run in which its target's models are compared with those of the libraries that are named.
+
+    Returns whether it brought new bugs, and all of it as JSON data. What cannot be compared is told, and no more.
+    """
+    try:
+        check_guidance(settings.guidance)
+        sessions = _beside(session, settings)
+        seconds = max((end - session.clock()) * (1 - TRIAGE_SHARE), 1.0)
+        compared = _compared(sessions, settings, end, seconds)
+    except NightfuzzError as error:
+        why = str(error).partition("\n")[0]
+        session.watch.note(f"no models are compared: {why}")
+        return False, {"left_out": why}
+    if console is not None:
+        compared.print(console)
+    return bool(compared.bugs), compared.as_json()
+
+
+def _beside(session: Session, settings: Settings) -> dict[Library, Session]:
+    if session.target.library not in LIBRARIES:
+        raise UserError(f"nothing is known of models of {session.target.library}", f"libraries: {', '.join(LIBRARIES)}")
+    found: dict[Library, Session] = {session.target.library: session}
+    for record in (_record(session.store, settings, each) for each in settings.libraries):
+        if record.library not in found:
+            make_ready(record.library, Path(record.python), int(settings.compile_cache * 1e9))
+            other = Session(session.store, record, session.state_dir, session.workers, session.watch, session.stopped)
+            found[cast(Library, record.library)] = other
+    return found
+
+
+class Compared(NamedTuple):
+    """What came of comparing. reports: by library."""
+
+    fuzzed: GandalfReport
+    triaged: Mapping[Library, TriageReport]
+    reports: Mapping[Library, Path]
+
+    @property
+    def bugs(self) -> list[int]:
+        """New ones, of all libraries."""
+        return [bug for each in self.triaged.values() for bug in each.bugs]
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as JSON data."""
+        told = {library: {**vars(each), "settled": dict(each.settled)} for library, each in self.triaged.items()}
+        reports = {library: str(path) for library, path in self.reports.items()}
+        return {"fuzz": self.fuzzed.summary(), "triage": told, "reports": reports}
+
+    def print(self, console: Console) -> None:
+        """All of it in words."""
+        _print(console, self.fuzzed, self.triaged, self.reports)
+
+
+def _compared(
+    sessions: Mapping[Library, Session], settings: Settings, end: float | None, seconds: float | None = None
+) -> Compared:
+    fuzzed = fuzz_graphs(sessions, load(), _options(settings, seconds))
+    triaged = _examined(sessions, settings, end)
+    return Compared(fuzzed, triaged, {library: _reported(each) for library, each in sessions.items()})
 
 
 @contextmanager
@@ -61,7 +121,7 @@ def sessions_of(settings: Settings, console: Console, as_json: bool) -> Iterator
         raise UserError("libraries are not compared in a container yet", "leave out --sandbox")
     shown = Console(stderr=True) if as_json else console
     with stopping() as stopped, open_store(state_file(settings)) as store:
-        found = [_record(store, settings, each) for each in settings.libraries]
+        found = [_record(store, settings, each) for each in settings.libraries or COMPARED]
         records = {record.library: record for record in found}
         if len(records) < len(found):
             raise UserError("a library is named twice", "one build of each is compared: see `versions` for two builds")
@@ -92,9 +152,10 @@ def _record(store: Store, settings: Settings, name: str) -> TargetRecord:
     return save_made(store, made[-1])
 
 
-def _options(settings: Settings) -> GandalfOptions:
+def _options(settings: Settings, seconds: float | None) -> GandalfOptions:
+    whole = max(settings.time * (1 - TRIAGE_SHARE), 1.0)
     return GandalfOptions(
-        seconds=None if settings.tests_count is not None else max(settings.time * (1 - TRIAGE_SHARE), 1.0),
+        seconds=None if settings.tests_count is not None else seconds or whole,
         graphs=settings.tests_count,
         seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
         domains=settings.domain,

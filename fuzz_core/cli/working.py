@@ -21,7 +21,7 @@ from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.sides import compare_command
+from fuzz_core.cli.sides import compare_beside, compare_command
 from fuzz_core.cli.work import (
     TRACE_SHARE,
     Worked,
@@ -45,6 +45,8 @@ from reports.markdown import write_report
 
 REPRO_SECONDS = 60.0
 COMPARE_SHARE = 0.6
+# Of a run's time-box, where libraries are named whose models are compared.
+SIDES_SHARE = 0.2
 
 
 def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) -> int:
@@ -166,12 +168,15 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
         baseline = None
         if settings.baseline is not None:
             baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
-        share = 0.0 if baseline is None else COMPARE_SHARE
+        share = COMPARE_SHARE if baseline is not None else SIDES_SHARE if settings.libraries else 0.0
         code, told = _work(session, settings, shown, end - (end - session.clock()) * share, models)
         told |= {"seeds": report.seeds - report.unchanged, "apis": settings.api}
         if baseline is not None and not session.stopped():
             worse, told["baseline"] = against_baseline(session, settings, shown, baseline, end)
             code = INTERRUPTED if session.stopped() else worse or code
+        elif settings.libraries and not session.stopped() and settings.tests_count is None:
+            new, told["libraries"] = compare_beside(session, settings, end, shown)
+            code = INTERRUPTED if session.stopped() else BUGS if new and settings.fail_on_bugs else code
     if as_json:
         console.print_json(json.dumps(told))
     return code
