@@ -12,7 +12,6 @@ from fuzz_core.campaign.gandalf.looking import (
     SINGLE,
     Disagreement,
     Runs,
-    both,
     failed,
     found_in,
     precisions,
@@ -44,9 +43,14 @@ class Deadly(NamedTuple):
 
 
 def trained(sides: Sides, graph: Graph) -> Runs | dict[Library, Outcome]:
-    """Gradients by the place of their variable, see `again.variables`; how those ended that have none."""
+    """Gradients by the place of their variable, see `again.variables`; how those ended that have none.
+
+    In double precision alone: what rounds too much does so in the results as well.
+    """
     names = variables_of(sides, graph)
-    return both(lambda precision: sides.trained(graph, precision, names)) if names else {}
+    came = sides.trained(graph, DOUBLE, names) if names else {}
+    results = results_of(came)
+    return failed(came) or (Runs(results, results) if came else {})
 
 
 def mistrained(sides: Sides, graph: Graph, runs: Runs, gradients: Runs) -> Culprit | None:
