@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fuzz_core.cli import builds, found, listings, moco, options, working
+from fuzz_core.cli import builds, found, gandalf, listings, moco, options, working
 from fuzz_core.cli import oracles as judging
 from fuzz_core.cli.command import Work, perform
 from fuzz_core.cli.config import Settings
@@ -20,6 +20,7 @@ app.add_typer(found.app)
 app.add_typer(found.known_app, name="known")
 app.add_typer(builds.app)
 app.add_typer(moco.app, name="moco")
+app.add_typer(gandalf.app, name="gandalf")
 
 
 @app.command()

@@ -1,0 +1,87 @@
+"""`nightfuzz gandalf`: what models that several libraries compute are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.cli import options
+from fuzz_core.cli.command import Work, perform
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import table
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Operator, load
+
+app = typer.Typer(
+    help="Models that several libraries compute: their operators, and which follow which in programs.",
+    no_args_is_help=True,
+)
+Name = Annotated[str | None, typer.Argument(help="An operator: what follows it [default: what follows which]")]
+
+
+@app.command()
+def operators(config: options.Config = None, as_json: options.Json = False) -> None:
+    """List the operators, with what each library calls, cannot do, or does wrong."""
+    work: Work = lambda _, console: operators_command(console, as_json)  # noqa: E731
+    perform(work, config)
+
+
+@app.command()
+def order(
+    name: Name = None, config: options.Config = None, models: options.Models = None, as_json: options.Json = False
+) -> None:
+    """List which operators follow which, how often, and in which programs."""
+    work: Work = lambda settings, console: order_command(settings, console, name, as_json)  # noqa: E731
+    perform(work, config, models=models)
+
+
+def operators_command(console: Console, as_json: bool) -> int:
+    """Lists them by family."""
+    every = sorted(load().values(), key=lambda each: (each.family, each.name))
+    if as_json:
+        console.print_json(json.dumps([each.model_dump(mode="json") for each in every]))
+    else:
+        rows: list[list[object]] = [
+            [each.family, each.name, *(_told(each, library) for library in LIBRARIES)] for each in every
+        ]
+        table(console, ["family", "operator", *LIBRARIES], rows)
+    return 0
+
+
+def _told(operator: Operator, library: str) -> str:
+    for said, why in (("wrong", operator.wrong), ("not there", operator.excluded), ("single", operator.single)):
+        for each, reason in why.items():
+            if each == library:
+                return f"{said}: {reason}"
+    return "yes"
+
+
+def order_command(settings: Settings, console: Console, name: str | None, as_json: bool) -> int:
+    """Lists the pairs, those that are seen most often first. Raises UserError for an operator that there is not."""
+    found = order_of(load(), LIBRARIES, settings.models)
+    if name is not None and name not in load():
+        raise UserError(f"no operator {name!r}", "`nightfuzz gandalf operators` lists them")
+    pairs = [
+        (before, after, seen.times, seen.programs)
+        for before, followers in found.mined.items()
+        for after, seen in followers.items()
+        if name in (None, before)
+    ]
+    rows = sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
+    if as_json:
+        columns = ("operator", "followed by", "times", "programs")
+        console.print_json(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
+    else:
+        shown = [[before, after, times, _first(programs)] for before, after, times, programs in rows]
+        table(console, ["operator", "followed by", "times", "programs"], shown)
+    return 0
+
+
+def _first(programs: Sequence[str]) -> str:
+    rest = len(programs) - 3
+    return ", ".join(programs[:3]) + (f" and {rest} more" if rest > 0 else "")
