@@ -107,6 +107,8 @@ class DescribePrograms:
             ("tf.nn.relu(tf.abs(x))", "", "tensorflow", "tf.nn.relu"),
             ("layer(x)", "layer = keras.layers.Dense(2)", "tensorflow", "tf.keras.layers.Dense"),
             ("x.clamp(0)", "", "torch", "torch.Tensor.clamp"),
+            ("layer(jt.flip(x, 1))[0]", "layer = nn.GRU(2, 3)\nlayer.w = w", "jittor", "jittor.nn.GRU"),
+            ("layer.running_mean", "layer = nn.BatchNorm2d(2)\nlayer(x)", "torch", "torch.nn.BatchNorm2d"),
             ("x + y", "", "jittor", "jittor"),
         ],
     )

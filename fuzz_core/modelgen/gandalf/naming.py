@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from fuzz_core.modelgen.gandalf.table import Library, Spelling
 from fuzz_core.modelgen.gandalf.templates import parsed
@@ -19,12 +20,20 @@ INSTANCES: dict[Library, str] = {"torch": "torch.Tensor", "jittor": "jittor.Var"
 
 
 def api_of(spelling: Spelling, library: Library) -> str:
-    """The outermost api that is called, in the expression or else where it is prepared; the library where none is."""
-    for text in (spelling.call, spelling.setup):
-        for node in ast.walk(parsed(text)):
-            if isinstance(node, ast.Call) and (name := _public(node.func, library)):
-                return name
-    return next(iter(ROOTS[library].values()))
+    """The outermost api that is called, or that made what is called; the library where there is none."""
+    made = dict(_made(spelling.setup))
+    calls = [node.func for node in ast.walk(parsed(spelling.call)) if isinstance(node, ast.Call)]
+    makers = [made.get(each.id, each) if isinstance(each, ast.Name) else each for each in calls]
+    names = (_public(each, library) for each in [*makers, *made.values()])
+    return next(filter(None, names), next(iter(ROOTS[library].values())))
+
+
+def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
+    """What is called to make each name that a preparation gives a value to."""
+    for node in ast.walk(parsed(setup)):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
+                yield name, function
 
 
 def _public(function: ast.expr, library: Library) -> str:
