@@ -7,9 +7,11 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fuzz_core.modelgen.gandalf.drawing import svg
+from fuzz_core.modelgen.gandalf.scripts import SAID
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
-from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.severity import withheld
 from reports.text import clean, fence_for, span
@@ -52,6 +54,18 @@ def environment() -> Environment:
     return made
 
 
+def _drawn(report: Path, bug: BugRow) -> str:
+    """The picture of a model that libraries disagree about, beside the report; its name, empty where there is none."""
+    picture = svg(bug.script) if any(said in bug.script for said in SAID) else None
+    if picture is None:
+        return ""
+    name = f"graphs/bug-{bug.id}.svg"
+    place = report.parent / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(picture, encoding="utf-8")
+    return name
+
+
 def write_report(path: Path, store: Store, target: TargetRecord) -> Path:
     """Writes the report of a target and returns its path. Of private bugs it says only that they are there."""
     coverage = store.coverage(target.key)
@@ -64,10 +78,12 @@ def write_report(path: Path, store: Store, target: TargetRecord) -> Path:
     bugs = store.bugs(target.key)
     told = [bug for bug in bugs if bug.status not in (KNOWN, FIXED)]
     private = withheld(told)
+    pictures = {bug.id: name for bug in told if bug.id not in private and (name := _drawn(path, bug))}
     text = template.render(
         target=store.target(target.key),
         bugs=told,
         private=private,
+        pictures=pictures,
         known=sum(bug.status == KNOWN for bug in bugs),
         fixed=sum(bug.status == FIXED for bug in bugs),
         runs=store.runs(target.key),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.modelgen.gandalf.scripts import RESULT
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
@@ -113,6 +114,16 @@ def test_outside_of_code_nothing_is_a_mention_a_link_or_html(tmp_path: Path, tex
 def test_a_bug_of_a_program_says_where_it_was_made(tmp_path: Path) -> None:
     told = report(tmp_path, "plain", origin="net.py, line 3, block 1: RG changed rate of lib.Drop from 0.1 to 1")
     assert "In a model program: net.py, line 3, block 1: RG changed rate of lib.Drop from 0.1 to 1." in told
+
+
+def test_models_that_libraries_disagree_about_are_drawn(tmp_path: Path) -> None:
+    script = f"x0 = lib.data((2, 3))\nn0 = lib.f(x0)\nassert n0 == 1, '{RESULT}: 1, here 2'"
+    assert "![The model](graphs/bug-1.svg)" in report(tmp_path, script)
+    assert "lib.f" in (tmp_path / "graphs" / "bug-1.svg").read_text()
+
+
+def test_others_are_not(tmp_path: Path) -> None:
+    assert "![" not in report(tmp_path, "x0 = 1\nn0 = lib.f(x0)") and not (tmp_path / "graphs").exists()
 
 
 def test_a_small_report(tmp_path: Path) -> None:

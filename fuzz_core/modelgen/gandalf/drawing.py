@@ -1,0 +1,104 @@
+"""The picture of a graph, drawn from the program that computes it: what a person who reads the script sees at once."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from html import escape
+from typing import NamedTuple
+
+WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 150, 26, 170, 60, 16
+DATA, OPERATOR, LAST = "#e8eef7", "#ffffff", "#fde2e1"
+MAX_LABEL = 22
+_TENSOR = re.compile(r"[xn]\d+")
+
+
+class _Box(NamedTuple):
+    """name: in the program. label: what is in it. takes: the boxes that it depends on."""
+
+    name: str
+    label: str
+    takes: tuple[str, ...]
+
+
+def svg(program: str) -> str | None:
+    """The picture, the same for the same program; None for one that has no tensors named as those of graphs are.
+
+    Data stands above what is computed of it, and the node that is in question below.
+    """
+    try:
+        boxes = list(_boxes(ast.parse(program)))
+    except (SyntaxError, ValueError):
+        return None
+    if not any(each.name[0] == "n" for each in boxes):
+        return None
+    places = _places(boxes)
+    width = 2 * MARGIN + ACROSS * (1 + max(column for column, _ in places.values()))
+    height = 2 * MARGIN + DOWN * (1 + max(row for _, row in places.values()))
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    last = boxes[-1].name
+    body = [*_edges(boxes, places), *(line for each in boxes for line in _box(each, places[each.name], last))]
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">'
+    return "\n".join([head, f'<rect width="{width}" height="{height}" fill="#ffffff"/>', *body, "</svg>", ""])
+
+
+def _boxes(tree: ast.Module) -> Iterator[_Box]:
+    """The last word on each tensor, in order. Weights and layers are named after the node that they belong to."""
+    found: dict[str, _Box] = {}
+    behind: dict[str, set[str]] = defaultdict(set)
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            continue
+        name = statement.targets[0].id
+        used = [each.id for each in ast.walk(statement.value) if isinstance(each, ast.Name)]
+        if _TENSOR.fullmatch(name):
+            takes = dict.fromkeys(each for word in used for each in sorted(behind[word] | {word}) if each in found)
+            found[name] = _Box(name, _label(name, statement.value), tuple(takes))
+        elif _TENSOR.fullmatch(name.partition("_")[0]):
+            behind[name] = {each for each in used if each in found}
+    yield from found.values()
+
+
+def _label(name: str, value: ast.expr) -> str:
+    calls = [each.func for each in ast.walk(value) if isinstance(each, ast.Call)]
+    shown = ast.unparse(calls[0] if calls and name[0] == "n" else value)
+    if name[0] == "x":
+        shapes = [each for each in ast.walk(value) if isinstance(each, ast.Tuple)]
+        shown = f"data {ast.unparse(shapes[0])}" if shapes else "data"
+    shown = shown.removeprefix(f"{name}_")
+    return shown if len(shown) <= MAX_LABEL else f"{shown[: MAX_LABEL - 1]}…"
+
+
+def _places(boxes: list[_Box]) -> dict[str, tuple[int, int]]:
+    """Column and row of each: below all that it takes, and beside what is as far down."""
+    rows: dict[str, int] = {}
+    taken: dict[int, int] = defaultdict(int)
+    places = {}
+    for each in boxes:
+        rows[each.name] = 1 + max((rows[name] for name in each.takes), default=-1)
+        places[each.name] = (taken[rows[each.name]], rows[each.name])
+        taken[rows[each.name]] += 1
+    return places
+
+
+def _edges(boxes: list[_Box], places: dict[str, tuple[int, int]]) -> Iterator[str]:
+    for each in boxes:
+        for name in each.takes:
+            (from_x, from_y), (to_x, to_y) = _corner(places[name]), _corner(places[each.name])
+            ends = f'x1="{from_x + WIDTH // 2}" y1="{from_y + HEIGHT}" x2="{to_x + WIDTH // 2}" y2="{to_y}"'
+            yield f'<line {ends} stroke="#888888"/>'
+
+
+def _box(each: _Box, place: tuple[int, int], last: str) -> Iterator[str]:
+    x, y = _corner(place)
+    colour = DATA if each.name[0] == "x" else LAST if each.name == last else OPERATOR
+    yield f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="{colour}" stroke="#555555"/>'
+    text = f"{each.name}: {each.label}"
+    yield f'<text x="{x + WIDTH // 2}" y="{y + 17}" text-anchor="middle">{escape(text)}</text>'
+
+
+def _corner(place: tuple[int, int]) -> tuple[int, int]:
+    column, row = place
+    return MARGIN + column * ACROSS, MARGIN + row * DOWN
