@@ -13,7 +13,8 @@ from rich.console import Console
 
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examining import TriageReport
-from fuzz_core.campaign.gandalf.engine import GandalfOptions, GandalfReport, fuzz_graphs
+from fuzz_core.campaign.gandalf.engine import fuzz_graphs
+from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
 from fuzz_core.cli.config import Settings

@@ -10,7 +10,8 @@ import pytest
 
 from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.gandalf import relating
-from fuzz_core.campaign.gandalf.engine import GandalfOptions, fuzz_graphs, sides_of
+from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
+from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.looking import ran
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError

@@ -41,6 +41,11 @@ class Takings:
             self.taken.update((library, node.operator) for node in graph.nodes[:most])
         self.refused.update((library, graph.nodes[place].operator) for library, place in failing.items())
 
+    def add(self, other: Takings) -> None:
+        """Counts what another one counted."""
+        self.taken |= other.taken
+        self.refused += other.refused
+
     @property
     def lacking(self) -> set[str]:
         """The operators that some library never takes."""

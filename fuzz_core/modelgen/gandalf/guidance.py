@@ -186,10 +186,10 @@ class Noting:
         self.chosen.append((before, name))
         return name
 
-    def told(self, reward: float) -> None:
-        """The graph has been executed; the next one begins."""
-        self.guidance.told(self.chosen, reward)
-        self.chosen = []
+    def taken(self) -> list[Pair]:
+        """The choices since the last time: the next graph begins."""
+        chosen, self.chosen = self.chosen, []
+        return chosen
 
 
 def _shuffled(names: Sequence[str], rng: Rng) -> list[str]:

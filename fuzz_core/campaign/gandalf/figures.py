@@ -1,0 +1,100 @@
+"""The options and the figures of one comparison of models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.campaign.gandalf.lacking import Takings
+from fuzz_core.modelgen.gandalf.diversity import diversity
+from fuzz_core.modelgen.gandalf.generation import Options
+from fuzz_core.modelgen.gandalf.table import Domain
+
+# Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
+COMPARED = 300
+# The data are all alike here, and with them the means that equation 3 weighs crashes by.
+WORTH = {"wrong-result": 1.0, "crash": 1.0, "internal-error": 1.0, "nonfinite": 1.0, "apart": 0.1}
+
+
+@dataclass
+class GandalfOptions:
+    """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made.
+
+    models: directories of programs that tell of the order of operators, besides those that are shipped. guidance: who
+    chooses operators, a name of `guides.GUIDANCE`. worth: equation 3's beta, gamma and delta, by kind
+    of finding; `apart` is that of graphs whose results are apart by no operator's doing.
+    """
+
+    seconds: float | None = 60.0
+    graphs: int | None = None
+    seed: int = 0
+    domains: Sequence[Domain] = ("cv", "nlp", "asr")
+    growth: Options = Options()  # noqa: RUF009 - immutable
+    models: Sequence[Path] = ()
+    guidance: str = "random"
+    worth: Mapping[str, float] = field(default_factory=lambda: dict(WORTH))
+
+    def as_json(self) -> dict[str, Any]:
+        """What the runs' records keep of them."""
+        plain = {"domains": list(self.domains), "growth": self.growth._asdict(), "models": list(map(str, self.models))}
+        return {"engine": "gandalf", **vars(self), **plain}
+
+
+@dataclass
+class GandalfReport:
+    """Figures of one run. graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by
+    domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. relations:
+    how often each was asked, training and other ways among them. skipped: how often a library has no such way.
+    absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
+    """
+
+    graphs: Counter[str] = field(default_factory=Counter)
+    effective: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    relations: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    operators: set[str] = field(default_factory=set)
+    takings: Takings = field(default_factory=Takings)
+    absent: Counter[str] = field(default_factory=Counter)
+    models: list[tuple[str, ...]] = field(default_factory=list)
+    repeated: int = 0
+    rounded: int = 0
+    findings: int = 0
+    kept: int = 0
+    seconds: float = 0.0
+
+    @property
+    def told(self) -> str:
+        """All of it in a line."""
+        rate = self.graphs.total() / self.seconds if self.seconds else 0.0
+        made = f"{self.graphs.total():,} graphs of {len(self.operators)} operators"
+        found = f"{self.effective.total():,} effective, mean edit distance {diversity(self.models):.2f}"
+        return f"{made} in {self.seconds:.0f} s ({rate:.1f} per second), {found}"
+
+    def summary(self) -> dict[str, Any]:
+        """What the runs' records keep of it."""
+        plain = {name: dict(each) if isinstance(each, Counter) else each for name, each in vars(self).items()}
+        return {
+            **plain,
+            "tests": self.graphs.total(),
+            "operators": sorted(self.operators),
+            "takings": sorted(self.takings.lacking),
+            "models": diversity(self.models),
+        }
+
+    def add(self, other: GandalfReport) -> None:
+        """Counts what another one counted; of models, those that are compared with each other."""
+        for name, each in vars(other).items():
+            mine = getattr(self, name)
+            if isinstance(each, Counter | set):
+                mine.update(each)
+            elif isinstance(each, Takings):
+                mine.add(each)
+            elif isinstance(each, list):
+                mine += each[: COMPARED - len(mine)]
+            else:
+                setattr(self, name, mine + each)

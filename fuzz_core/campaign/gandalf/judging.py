@@ -1,0 +1,69 @@
+"""What is wrong with a graph: results that disagree, ways that give something else, gradients, and deaths."""
+
+from __future__ import annotations
+
+from fuzz_core.campaign.gandalf.culprits import culprit
+from fuzz_core.campaign.gandalf.figures import GandalfReport
+from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, first_failing, violated
+from fuzz_core.campaign.gandalf.looking import Runs, precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.relating import PRECISIONS, miscompiled, mixed, violations
+from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained
+from fuzz_core.ir.rng import Rng, derive
+from fuzz_core.modelgen.gandalf.diversity import operators_of
+from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.table import Library
+
+# How often a graph that agrees is trained as well, and compiled, which takes as long as all else together.
+TRAINED, COMPILED = 0.5, 0.125
+
+
+def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> list[tuple[Library, Found]]:
+    """Executes a graph everywhere; what is wrong with it in which library."""
+    report.graphs[domain] += 1
+    report.operators.update(node.operator for node in graph.nodes)
+    found = _found(sides, graph, report)
+    if found:
+        report.effective[domain] += 1
+        report.kinds.update(each.verdict.kind for _, each in found)
+        report.models.append(operators_of(graph))
+    return found
+
+
+def _found(sides: Sides, graph: Graph, report: GandalfReport) -> list[tuple[Library, Found]]:
+    came = ran(sides, graph)
+    if isinstance(came, Runs):
+        report.takings.note(graph, set(sides.sides), {})
+        return _compared(sides, graph, came, report)
+    places = {library: first_failing(sides, graph, library) for library in came}
+    if found := list(crashed(sides, graph, came, places, report.refused)):
+        return found
+    # Those that did not fail may have been asked in one precision alone.
+    report.takings.note(graph, set(places), places)
+    # What a library did wrong before may be what it does not take here.
+    begun = graph.model_copy(update={"nodes": graph.nodes[: min(places.values())]})
+    came = ran(sides, begun) if begun.nodes else {}
+    return _compared(sides, begun, came, report) if isinstance(came, Runs) else []
+
+
+def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> list[tuple[Library, Found]]:
+    if suspicious(runs, precisions(sides, graph)):
+        guilty = culprit(sides, graph, runs)
+        report.rounded += guilty is None
+        return [] if guilty is None else [disagreed(sides, graph, guilty)]
+    rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
+    every = [*violations(sides, graph, runs, rng, report.relations, report.refused)]
+    every += mixed(sides, graph, runs, rng, report.relations)
+    if rng.chance(COMPILED):
+        every += miscompiled(sides, graph, runs, rng.choice(PRECISIONS), report.relations, report.skipped)
+    found = [violated(sides, graph, each) for each in every]
+    return [*found, *_trained(sides, graph, runs, report)] if rng.chance(TRAINED) else found
+
+
+def _trained(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> list[tuple[Library, Found]]:
+    came = trained(sides, graph)
+    if not isinstance(came, Runs):
+        return [died(sides, graph, each) for each in deadly(sides, graph, runs, came, report.skipped)]
+    report.relations.update(["training"])
+    guilty = mistrained(sides, graph, runs, came)
+    return [] if guilty is None else [disagreed(sides, graph, guilty)]

@@ -1,0 +1,76 @@
+"""Graphs executed side by side by several sets of processes, and settled in the order in which they were made."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from fuzz_core.campaign.gandalf.figures import GandalfReport
+from fuzz_core.campaign.gandalf.findings import Found
+from fuzz_core.campaign.gandalf.judging import judged
+from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.guidance import Pair
+from fuzz_core.modelgen.gandalf.table import Domain, Library
+
+# So many graphs for each set are made before the first of them is settled: one that takes long holds up no other.
+AHEAD = 4
+
+
+class Drawn(NamedTuple):
+    """A graph to be executed. chosen: how a guidance made it."""
+
+    domain: Domain
+    graph: Graph
+    chosen: list[Pair]
+
+
+class Judged(NamedTuple):
+    """What became of a graph."""
+
+    found: list[tuple[Library, Found]]
+    report: GandalfReport
+    chosen: list[Pair]
+
+
+class Workshop:
+    """Sets of processes, each of all libraries. stopped: whether the user has asked to stop, which ends them all."""
+
+    def __init__(self, every: Sequence[Sides], stopped: Callable[[], bool]) -> None:
+        self.stopped = stopped
+        self.free: SimpleQueue[Sides] = SimpleQueue()
+        for each in every:
+            self.free.put(each)
+        self.ahead = AHEAD * len(every) if len(every) > 1 else 1
+        self.threads = ThreadPoolExecutor(len(every), "graphs")
+
+    def __call__(self, graphs: Iterator[Drawn], over: Callable[[int], bool]) -> Iterator[Judged]:
+        """What becomes of the graphs, in order. over: whether there have been enough, asked before each one.
+
+        As each is made when a fixed number is not settled yet, the stream does not depend on how long any takes.
+        """
+        waiting: deque[Future[Judged]] = deque()
+        number = 0
+        while not over(number):
+            waiting.append(self.threads.submit(self._judged, next(graphs)))
+            number += 1
+            if len(waiting) >= self.ahead:
+                yield waiting.popleft().result()
+        begun = [each for each in waiting if not each.cancel()]
+        yield from (each.result() for each in begun)
+
+    def close(self) -> None:
+        """Waits for what has begun."""
+        self.threads.shutdown(cancel_futures=True)
+
+    def _judged(self, drawn: Drawn) -> Judged:
+        sides, report = self.free.get(), GandalfReport()
+        try:
+            found = judged(sides, drawn.graph, drawn.domain, report)
+            # A process that has been ended tells nothing of its library.
+            return Judged([] if self.stopped() else found, report, drawn.chosen)
+        finally:
+            self.free.put(sides)

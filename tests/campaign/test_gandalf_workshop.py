@@ -1,0 +1,97 @@
+"""Graphs side by side: settled in the order in which they were made, by sets of processes that are free."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from fuzz_core.campaign.gandalf import workshop as module
+from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfReport
+from fuzz_core.campaign.gandalf.lacking import PATIENCE, Takings
+from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, Workshop
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
+
+
+def graph(number: int) -> Graph:
+    return Graph(inputs=(Input(shape=(1,), seed=number),), nodes=(Node(operator="relu", takes=("x0",)),))
+
+
+def stream(made: list[int]) -> Iterator[Drawn]:
+    for number in range(1000):
+        made.append(number)
+        yield Drawn("cv", graph(number), [("", str(number))])
+
+
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    """Which set of processes judged which graph; the first graph takes until the second has been judged."""
+    found: list[tuple[int, str]] = []
+    second = threading.Event()
+
+    def judged(sides: Any, each: Graph, domain: str, report: GandalfReport) -> list[Any]:
+        seed = each.inputs[0].seed
+        if seed == 0 and len({sides_ for sides_, _ in found}) < 1:
+            assert second.wait(30)
+        found.append((seed, cast(str, sides)))
+        report.graphs[domain] += 1
+        second.set()
+        return [("torch", seed)]
+
+    monkeypatch.setattr(module, "judged", judged)
+    return found
+
+
+def test_they_are_settled_in_order_and_so_many_ahead(used: list[tuple[int, str]]) -> None:
+    made: list[int] = []
+    shop = Workshop(cast(Any, ["a", "b"]), lambda: False)
+    settled = []
+    for each in shop(stream(made), lambda number: number >= 20):
+        settled.append(each)
+        # The next graph is made with what was settled before, however long any took.
+        assert len(made) == min(2 * AHEAD - 1 + len(settled), 20)
+    shop.close()
+    assert [each.chosen for each in settled] == [[("", str(number))] for number in range(20)]
+    assert [each.found[0][1] for each in settled] == list(range(20))
+    assert {sides for _, sides in used} == {"a", "b"}
+
+
+def test_one_set_makes_one_graph_after_the_other(used: list[tuple[int, str]]) -> None:
+    used.append((-1, "a"))
+    made: list[int] = []
+    shop = Workshop(cast(Any, ["a"]), lambda: False)
+    for place, _ in enumerate(shop(stream(made), lambda number: number >= 5)):
+        assert len(made) == place + 1
+    shop.close()
+
+
+def test_what_processes_tell_that_were_ended_is_no_finding(used: list[tuple[int, str]]) -> None:
+    used.append((-1, "a"))
+    shop = Workshop(cast(Any, ["a"]), lambda: True)
+    assert [each.found for each in shop(stream([]), lambda number: number >= 2)] == [[], []]
+    shop.close()
+
+
+def test_figures_are_added_up() -> None:
+    whole = GandalfReport()
+    for number in range(COMPARED + 10):
+        part = GandalfReport(models=[(str(number),)], rounded=1, operators={f"o{number % 3}"})
+        part.graphs["cv"] += 1
+        whole.add(part)
+    assert whole.graphs == {"cv": COMPARED + 10} and whole.rounded == COMPARED + 10
+    assert whole.operators == {"o0", "o1", "o2"} and len(whole.models) == COMPARED
+
+
+def test_what_a_build_never_takes_is_lacking() -> None:
+    takings, every = Takings(), graph(1)
+    for _ in range(PATIENCE - 1):
+        takings.note(every, {"torch"}, {"torch": 0})
+    assert takings.lacking == set()
+    other = Takings()
+    other.note(every, {"torch"}, {"torch": 0})
+    takings.add(other)
+    assert takings.lacking == {"relu"}
+    takings.note(every, {"torch"}, {})
+    assert takings.lacking == set()
