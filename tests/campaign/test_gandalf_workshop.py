@@ -48,7 +48,7 @@ def test_they_are_settled_in_order_and_so_many_ahead(used: list[tuple[int, str]]
     made: list[int] = []
     shop = Workshop(cast(Any, ["a", "b"]), lambda: False)
     settled = []
-    for each in shop(stream(made), lambda number: number >= 20):
+    for each in shop(stream(made), 20, lambda: False):
         settled.append(each)
         # The next graph is made with what was settled before, however long any took.
         assert len(made) == min(2 * AHEAD - 1 + len(settled), 20)
@@ -62,15 +62,24 @@ def test_one_set_makes_one_graph_after_the_other(used: list[tuple[int, str]]) ->
     used.append((-1, "a"))
     made: list[int] = []
     shop = Workshop(cast(Any, ["a"]), lambda: False)
-    for place, _ in enumerate(shop(stream(made), lambda number: number >= 5)):
+    for place, _ in enumerate(shop(stream(made), 5, lambda: False)):
         assert len(made) == place + 1
     shop.close()
+
+
+def test_what_has_not_begun_is_left_out_where_the_time_is_over(used: list[tuple[int, str]]) -> None:
+    made: list[int] = []
+    shop = Workshop(cast(Any, ["a", "b"]), lambda: False)
+    settled = list(shop(stream(made), None, lambda: len(made) >= 6))
+    shop.close()
+    assert len(made) == 6 and len(settled) == len(used) <= 6
+    assert [each.chosen[0][1] for each in settled] == sorted(str(seed) for seed, _ in used)
 
 
 def test_what_processes_tell_that_were_ended_is_no_finding(used: list[tuple[int, str]]) -> None:
     used.append((-1, "a"))
     shop = Workshop(cast(Any, ["a"]), lambda: True)
-    assert [each.found for each in shop(stream([]), lambda number: number >= 2)] == [[], []]
+    assert [each.found for each in shop(stream([]), 2, lambda: False)] == [[], []]
     shop.close()
 
 

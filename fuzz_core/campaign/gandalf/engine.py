@@ -53,13 +53,12 @@ def fuzz_graphs(
         guidance = GUIDANCE[options.guidance](Rng(derive(options.seed, "guidance")), _names(grammars.values()))
         recall(session, options.guidance, guidance)
 
-        def over(number: int) -> bool:
+        def over() -> bool:
             report.seconds = session.clock() - began
             _show(session, report, options)
-            late = options.seconds is not None and report.seconds >= options.seconds
-            return session.stopped() or late or (options.graphs is not None and number >= options.graphs)
+            return session.stopped() or (options.seconds is not None and report.seconds >= options.seconds)
 
-        for judged in workshop(_graphs(grammars, options, report, Noting(guidance)), over):
+        for judged in workshop(_graphs(grammars, options, report, Noting(guidance)), options.graphs, over):
             report.add(judged.report)
             for library, found in judged.found:
                 report.findings += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -47,20 +48,24 @@ class Workshop:
         self.ahead = AHEAD * len(every) if len(every) > 1 else 1
         self.threads = ThreadPoolExecutor(len(every), "graphs")
 
-    def __call__(self, graphs: Iterator[Drawn], over: Callable[[int], bool]) -> Iterator[Judged]:
-        """What becomes of the graphs, in order. over: whether there have been enough, asked before each one.
+    def __call__(self, graphs: Iterator[Drawn], most: int | None, over: Callable[[], bool]) -> Iterator[Judged]:
+        """What becomes of the graphs, in order, of `most` at the most.
+
+        over: whether it has to end now, asked before each one is made; those that have not begun then are left out.
 
         As each is made when a fixed number is not settled yet, the stream does not depend on how long any takes.
         """
         waiting: deque[Future[Judged]] = deque()
-        number = 0
-        while not over(number):
+        for _ in count() if most is None else range(most):
+            if over():
+                break
             waiting.append(self.threads.submit(self._judged, next(graphs)))
-            number += 1
             if len(waiting) >= self.ahead:
                 yield waiting.popleft().result()
-        begun = [each for each in waiting if not each.cancel()]
-        yield from (each.result() for each in begun)
+        while waiting:
+            each = waiting.popleft()
+            if not (over() and each.cancel()):
+                yield each.result()
 
     def close(self) -> None:
         """Waits for what has begun."""
