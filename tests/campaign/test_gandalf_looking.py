@@ -23,12 +23,16 @@ def single(array: Array) -> Array:
 
 
 def judged(
-    double: dict[Library, Array], narrow: dict[Library, Array] | None = None, moved: dict[Library, Array] | None = None
+    double: dict[Library, Array],
+    narrow: dict[Library, Array] | None = None,
+    moved: dict[Library, Array] | None = None,
+    noisy: dict[Library, Array] | None = None,
 ) -> Disagreement | None:
     narrow = {**{each: single(array) for each, array in double.items()}, **(narrow or {})}
     runs = Runs(*({name: {0: array} for name, array in each.items()} for each in (double, narrow)))
     nudges = {name: {0: array} for name, array in (moved or double).items()}
-    return found_in(runs, nudges, {0: DOUBLE}).get(0)
+    noises = {name: {0: array} for name, array in (noisy or narrow).items()}
+    return found_in(runs, Runs(nudges, noises), {0: DOUBLE}).get(0)
 
 
 class DescribeErrors:
@@ -105,6 +109,13 @@ class DescribeJudgement:
         assert told.witnesses == ("tensorflow",) and told.decided
         both = dict.fromkeys(("torch", "tensorflow"), off)
         assert judged({"torch": VALUES, "tensorflow": VALUES}, both) is None
+
+    def test_what_is_all_rounding_in_single_precision_is_no_finding(self) -> None:
+        nothing, noise = np.zeros((2, 2)), np.full((2, 2), 2e-6)
+        double: dict[Library, Array] = {"torch": nothing, "tensorflow": nothing}
+        narrow: dict[Library, Array] = {"torch": noise, "tensorflow": nothing}
+        assert judged(double, narrow) is not None
+        assert judged(double, narrow, noisy={"torch": -noise, "tensorflow": nothing}) is None
 
     def test_what_agrees_is_no_finding_nor_is_what_overflows_everywhere(self) -> None:
         assert judged({"torch": VALUES, "tensorflow": VALUES + 1e-9}) is None

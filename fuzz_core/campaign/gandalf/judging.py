@@ -8,7 +8,7 @@ from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed,
 from fuzz_core.campaign.gandalf.looking import Runs, precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.relating import PRECISIONS, miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.sides import Sides
-from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained
+from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained, varied
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import operators_of
 from fuzz_core.modelgen.gandalf.graph import Graph
@@ -61,6 +61,7 @@ def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> 
 
 
 def _trained(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> list[tuple[Library, Found]]:
+    graph = varied(graph)
     came = trained(sides, graph)
     if not isinstance(came, Runs):
         return [died(sides, graph, each) for each in deadly(sides, graph, runs, came, report.skipped)]

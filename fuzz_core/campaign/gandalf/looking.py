@@ -7,7 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fuzz_core.campaign.gandalf.comparing import BOUNDS, LEAST_MAGNITUDE, bound, error, moderate, nudged, parties, worst
+from fuzz_core.campaign.gandalf.comparing import (
+    BOUNDS,
+    LEAST_MAGNITUDE,
+    TIMES,
+    bound,
+    error,
+    moderate,
+    nudged,
+    parties,
+    worst,
+)
 from fuzz_core.campaign.gandalf.sides import Came, Sides
 from fuzz_core.execution.results import Array, Results
 from fuzz_core.ir.outcome import Outcome
@@ -101,21 +111,21 @@ def suspicious(runs: Runs, best: Mapping[int, Precision]) -> bool:
 
 def disagreements(sides: Sides, graph: Graph) -> dict[int, Disagreement]:
     """By node, what is further apart than a nudge of the data explains; empty where some library does not take it."""
-    runs = ran(sides, graph)
-    moved = sides.run(shaken(graph), DOUBLE)
-    if isinstance(runs, dict) or failed(moved):
+    runs, moved = ran(sides, graph), ran(sides, shaken(graph))
+    if not isinstance(runs, Runs) or not isinstance(moved, Runs):
         return {}
-    return found_in(runs, results_of(moved), precisions(sides, graph))
+    return found_in(runs, moved, precisions(sides, graph))
 
 
-def found_in(runs: Runs, moved: Mapping[Library, Results], best: Mapping[int, Precision]) -> dict[int, Disagreement]:
-    """The same of results. moved: in double precision, after a nudge of the data. best: see `precisions`."""
+def found_in(runs: Runs, moved: Runs, best: Mapping[int, Precision]) -> dict[int, Disagreement]:
+    """The same of results. moved: after a nudge of the data. best: see `precisions`."""
     found: dict[int, Disagreement] = {}
     for place, precision in best.items():
         double = {library: each[place] for library, each in runs.double.items()}
         single = {library: each[place] for library, each in runs.single.items()}
-        nudge = {library: each[place] for library, each in moved.items()}
-        if (told := _meant(double, nudge, precision) or _rounded(double, single, nudge)) is not None:
+        nudge = {library: each[place] for library, each in moved.double.items()}
+        noise = {library: error(single[library], each[place]) for library, each in moved.single.items()}
+        if (told := _meant(double, nudge, precision) or _rounded(double, single, nudge, noise)) is not None:
             found[place] = told
     return found
 
@@ -137,12 +147,18 @@ def _meant(
 
 
 def _rounded(
-    double: Mapping[Library, Array], single: Mapping[Library, Array], nudge: Mapping[Library, Array]
+    double: Mapping[Library, Array],
+    single: Mapping[Library, Array],
+    nudge: Mapping[Library, Array],
+    noise: Mapping[Library, float],
 ) -> Disagreement | None:
-    """A library's single precision that is far from its double, where that of others is not."""
+    """A library's single precision that is far from its double, where that of others is not.
+
+    noise: how far a nudge moves it in single precision: what cancels to nothing is all rounding there.
+    """
     if not moderate(list(double.values())):
         return None
-    most = {each: bound(SINGLE, double[each], nudge[each]) for each in double}
+    most = {each: max(bound(SINGLE, double[each], nudge[each]), TIMES * noise[each]) for each in double}
     wrong = [each for each in double if error(double[each], single[each]) > most[each]]
     if not wrong or len(wrong) == len(double):
         return None

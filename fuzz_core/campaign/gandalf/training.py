@@ -42,6 +42,11 @@ class Deadly(NamedTuple):
     place: int
 
 
+def varied(graph: Graph) -> Graph:
+    """The graph without constant weights: where all are equal, the gradient of the largest is a matter of taste."""
+    return graph.model_copy(update={"nodes": tuple(each.model_copy(update={"constants": ()}) for each in graph.nodes)})
+
+
 def trained(sides: Sides, graph: Graph) -> Runs | dict[Library, Outcome]:
     """Gradients by the place of their variable, see `again.variables`; how those ended that have none.
 
@@ -115,7 +120,8 @@ def _wrong(sides: Sides, graph: Graph) -> tuple[str, Disagreement] | None:
     names, came = variables_of(sides, graph), trained(sides, graph)
     if not isinstance(came, Runs) or failed(moved := sides.trained(shaken(graph), DOUBLE, names)):
         return None
-    found = found_in(came, results_of(moved), _best(sides, graph, came))
+    shaken_ = results_of(moved)
+    found = found_in(came, Runs(shaken_, shaken_), _best(sides, graph, came))
     return (names[min(found)], found[min(found)]) if found else None
 
 
