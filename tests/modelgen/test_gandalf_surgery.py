@@ -9,7 +9,7 @@ from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
 from fuzz_core.modelgen.gandalf.naming import api_of
 from fuzz_core.modelgen.gandalf.rendering import render, written
-from fuzz_core.modelgen.gandalf.scripts import RESULT, Expected, asserting
+from fuzz_core.modelgen.gandalf.scripts import RESULT, Expected, asserting, printing
 from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Spelling, load
@@ -88,6 +88,9 @@ class DescribePrograms:
             exec(f"found = 7.0\n{expected}\n{check}", {})
         with pytest.raises(AssertionError, match="nan"):
             exec(f"found = float('nan')\n{expected}\n{check}", {})
+
+    def test_or_prints_what_has_to_be_computed(self) -> None:
+        assert printing(["n0 = f(x0)"], "n0.numpy()") == "n0 = f(x0)\n\nprint(n0.numpy())\n"
 
     def test_or_a_shape(self) -> None:
         graph = Graph(inputs=(Input(shape=(2, 3)),), nodes=(Node(operator="relu", takes=("x0",)),))

@@ -17,8 +17,8 @@ from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.gandalf.again import training
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.naming import api_of
-from fuzz_core.modelgen.gandalf.rendering import render, written
-from fuzz_core.modelgen.gandalf.scripts import GRADIENT, RESULT, Expected, asserting
+from fuzz_core.modelgen.gandalf.rendering import written
+from fuzz_core.modelgen.gandalf.scripts import GRADIENT, RESULT, Expected, asserting, printing
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.oracles.contract import oracle_of
 
@@ -91,7 +91,8 @@ def crashed(
             continue
         begun = graph.model_copy(update={"nodes": graph.nodes[: place + 1]})
         failing = [each for each in PRECISIONS if isinstance(sides.run(begun, each, [library])[library], Outcome)]
-        program = render(begun, sides.table, library, failing[0] if failing else PRECISIONS[0])
+        lines = written(begun, sides.table, library, failing[0] if failing else PRECISIONS[0])
+        program = printing(lines, f"n{place}.numpy()")
         test = TestCase(Invocation(_api(sides, graph, place, library)), 0, program=program)
         yield library, Found(test, verdict, outcome, _origin(graph, place, None))
 

@@ -21,9 +21,10 @@ from fuzz_core.campaign.gandalf.looking import (
 )
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.modelgen.gandalf.again import losing, results, training, variables
+from fuzz_core.modelgen.gandalf.again import losing, training, variables
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.rendering import Precision
+from fuzz_core.modelgen.gandalf.scripts import printing
 from fuzz_core.modelgen.gandalf.surgery import apart
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.oracles.contract import oracle_of
@@ -85,7 +86,8 @@ def deadly(
             names = variables_of(sides, alone)
             seen = sides.trained(alone, DOUBLE, names, [library])[library] if names else None
             if isinstance(seen, Outcome) and _fatal(sides, library, seen):
-                program = "\n".join([*training(alone, sides.table, library, DOUBLE, names), results("gradients"), ""])
+                lines = training(alone, sides.table, library, DOUBLE, names)
+                program = printing(lines, "[None if each is None else each.numpy() for each in gradients]")
                 yield Deadly(alone, library, seen, program, place)
                 break
 

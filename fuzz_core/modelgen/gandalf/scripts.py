@@ -27,6 +27,11 @@ class Expected(NamedTuple):
     shape: tuple[int, ...] | None = None
 
 
+def printing(program: Sequence[str], array: str) -> str:
+    """The script of what dies or fails: it ends by printing an array, without which a lazy library computes nothing."""
+    return "\n".join([*program, "", f"print({array})", ""])
+
+
 def asserting(program: Sequence[str], array: str, said: str, expected: Expected) -> str:
     """The script. array: the expression of a numpy array of the program's. said: one of SAID."""
     if expected.shape is not None:
