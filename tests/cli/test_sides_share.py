@@ -34,5 +34,5 @@ def test_models_are_compared_in_the_state_of_the_run(
         session = Session(store, store.target("torch-1"), state, workers=1)
         settings = Settings(libraries=["tensorflow"], domain=["cv"], seed=1, state=state)
         new, told = compare_beside(session, settings, session.clock() + 60, None)
-    assert not new and told["fuzz"]["graphs"]["cv"] and told["fuzz"]["seconds"] < 60, told
+    assert not new and told["fuzz"]["graphs"]["cv"], told
     assert set(told["triage"]) == set(told["reports"]) == {"torch", "tensorflow"}

@@ -50,7 +50,8 @@ def test_the_same_seed_gives_the_same_graph(made: tuple[Grammar, list[Graph]]) -
 def test_what_a_library_is_known_to_do_wrong_is_followed_by_nothing() -> None:
     relu, libraries = load()["relu"], ("torch", "tensorflow")
     table = {**load(), "relu": relu.model_copy(update={"wrong": {"tensorflow": "gives zeros"}})}
-    graphs = [generate(grammar(table, libraries, "cv"), seed) for seed in range(200)]
+    symbols = grammar(table, libraries, "cv")
+    graphs = [generate(symbols, seed) for seed in range(200)]
     met = [(graph, place) for graph in graphs for place, node in enumerate(graph.nodes) if node.operator == "relu"]
     assert met and all(place in graph.leaves for graph, place in met)
     assert "relu" in {each.name for each in grammar(table, ("torch",), "cv").inner}

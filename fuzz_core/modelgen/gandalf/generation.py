@@ -68,13 +68,12 @@ def grammar(
     """
     known = [each for each in table.values() if domain in each.domains and set(libraries) <= set(each.spelled)]
     fit = [each.limited(libraries) for each in known]
-    sound = [each for each in fit if not set(libraries) & set(each.wrong)]
+    wrong = {each.name: each for each in fit if set(libraries) & set(each.wrong)}
 
     def of(symbol: str) -> tuple[Operator, ...]:
-        return tuple(each for each in sound if symbol in each.symbols)
+        return tuple(each for each in fit if symbol in each.symbols and each.name not in wrong)
 
-    wrong = tuple(each for each in fit if each not in sound)
-    return Grammar(of("input"), of("inner"), of("output") + wrong, order)
+    return Grammar(of("input"), of("inner"), (*of("output"), *wrong.values()), order)
 
 
 def generate(operators: Grammar, seed: int, guide: Guide | None = None, options: Options = Options()) -> Graph:  # noqa: B008
