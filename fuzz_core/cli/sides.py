@@ -20,7 +20,7 @@ from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
 from fuzz_core.cli.work import TRIAGE_SHARE, check_names, save_made, state_file, target_of, triage_phase
-from fuzz_core.ir.errors import NightfuzzError, UserError
+from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import Library, load
 from fuzz_core.store.opening import open_store
@@ -51,26 +51,12 @@ def compare_command(settings: Settings, console: Console, as_json: bool) -> int:
     return BUGS if settings.fail_on_bugs and compared.bugs else 0
 
 
-def compare_beside(session: Session, settings: Settings, end: float, console: Console | None) -> tuple[bool, Any]:
-    """The share of a run in which its target's models are compared with those of the libraries that are named.
+def beside(session: Session, settings: Settings) -> dict[Library, Session]:
+    """The run's own session, and one on a build of each library that it is compared with, in the same store.
 
-    Returns whether it brought new bugs, and all of it as JSON data. What cannot be compared is told, and no more.
+    Raises UserError where there is nothing to compare: said before a run begins, and not when its time is over.
     """
-    try:
-        check_guidance(settings.guidance)
-        sessions = _beside(session, settings)
-        seconds = max((end - session.clock()) * (1 - TRIAGE_SHARE), 1.0)
-        compared = _compared(sessions, settings, end, seconds)
-    except NightfuzzError as error:
-        why = str(error).partition("\n")[0]
-        session.watch.note(f"no models are compared: {why}")
-        return False, {"left_out": why}
-    if console is not None:
-        compared.print(console)
-    return bool(compared.bugs), compared.as_json()
-
-
-def _beside(session: Session, settings: Settings) -> dict[Library, Session]:
+    check_guidance(settings.guidance)
     if session.target.library not in LIBRARIES:
         raise UserError(f"nothing is known of models of {session.target.library}", f"libraries: {', '.join(LIBRARIES)}")
     found: dict[Library, Session] = {session.target.library: session}
@@ -79,7 +65,23 @@ def _beside(session: Session, settings: Settings) -> dict[Library, Session]:
             make_ready(record.library, Path(record.python), int(settings.compile_cache * 1e9))
             other = Session(session.store, record, session.state_dir, session.workers, session.watch, session.stopped)
             found[cast(Library, record.library)] = other
+    if len(found) < 2:
+        raise UserError(f"{session.target.library} is compared with itself alone", "name another one with --libraries")
     return found
+
+
+def compare_beside(
+    sessions: Mapping[Library, Session], settings: Settings, end: float, console: Console | None
+) -> tuple[bool, Any]:
+    """The share of a run in which its target's models are compared with those of the libraries that are named.
+
+    Returns whether it brought new bugs, and all of it as JSON data.
+    """
+    first = next(iter(sessions.values()))
+    compared = _compared(sessions, settings, end, max((end - first.clock()) * (1 - TRIAGE_SHARE), 1.0))
+    if console is not None:
+        compared.print(console)
+    return bool(compared.bugs), compared.as_json()
 
 
 class Compared(NamedTuple):

@@ -21,7 +21,7 @@ from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.sides import compare_beside, compare_command
+from fuzz_core.cli.sides import beside, compare_beside, compare_command
 from fuzz_core.cli.work import (
     TRACE_SHARE,
     Worked,
@@ -157,6 +157,7 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
     with session_of(settings, console, as_json) as session:
         end = began + settings.time
         known = seeds_on_record(session.store, session.target.library) if settings.changed else None
+        others = beside(session, settings) if settings.libraries else {}
         report = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE, own=settings.changed)
         if shown is not None:
             _print_trace(shown, report, _covered(session))
@@ -168,14 +169,14 @@ def run_command(settings: Settings, console: Console, as_json: bool) -> int:
         baseline = None
         if settings.baseline is not None:
             baseline = target_of(session.store, settings.model_copy(update={"target": settings.baseline}))
-        share = COMPARE_SHARE if baseline is not None else SIDES_SHARE if settings.libraries else 0.0
+        share = COMPARE_SHARE if baseline is not None else SIDES_SHARE if others else 0.0
         code, told = _work(session, settings, shown, end - (end - session.clock()) * share, models)
         told |= {"seeds": report.seeds - report.unchanged, "apis": settings.api}
         if baseline is not None and not session.stopped():
             worse, told["baseline"] = against_baseline(session, settings, shown, baseline, end)
             code = INTERRUPTED if session.stopped() else worse or code
-        elif settings.libraries and not session.stopped() and settings.tests_count is None:
-            new, told["libraries"] = compare_beside(session, settings, end, shown)
+        elif others and not session.stopped() and settings.tests_count is None:
+            new, told["libraries"] = compare_beside(others, settings, end, shown)
             code = INTERRUPTED if session.stopped() else BUGS if new and settings.fail_on_bugs else code
     if as_json:
         console.print_json(json.dumps(told))

@@ -209,10 +209,15 @@ def test_who_asks_for_billions_may_wait_for_them(operator: str, new: str, stands
     assert state_alone(node, outcome, []) == RESOURCES
 
 
-@pytest.mark.parametrize("operator", [EXTREME, GENERATED])
-def test_of_a_value_that_is_no_end_of_its_type_one_dies_for_want_of_memory(operator: str) -> None:
-    node, death = NODE._replace(operator=operator, new="2**31"), Verdict("crash", "crash", "cpu: SIGSEGV")
+@pytest.mark.parametrize(
+    ("operator", "new", "stands"),
+    [(EXTREME, "2**31", False), (EXTREME, "-2**31 - 1", True), (GENERATED, "2**31", True)],
+)
+def test_of_a_size_that_is_no_end_of_its_type_one_dies_for_want_of_memory(
+    operator: str, new: str, stands: bool
+) -> None:
+    node, death = NODE._replace(operator=operator, new=new), Verdict("crash", "crash", "cpu: SIGSEGV")
     failed = Verdict("crash", "internal-error", "cpu: RuntimeError")
     seen = [(death, Outcome("signal", "SIGSEGV")), (failed, Outcome("exception", "RuntimeError"))]
     told = [verdict for verdict, _ in held(node, seen, lambda: True)]
-    assert told == ([failed] if operator == EXTREME else [death, failed])
+    assert told == ([death, failed] if stands else [failed])

@@ -9,17 +9,16 @@ from conftest import Cli
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.config import Settings
-from fuzz_core.cli.sides import compare_beside
+from fuzz_core.cli.sides import beside, compare_beside
+from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 
 
-def test_a_library_of_which_no_models_are_known_is_fuzzed_all_the_same(cli: Cli, traced: Path) -> None:
-    run = ("run", "--target", "fakelib-1", "--source", "docs", "--seed", 3, "--time", "12s", "--models-share", "0")
-    done = cli(*run, "--state", traced, "--libraries", "torch", "--json")
-    assert done.code == 0, done
-    assert done.json["fuzz"]["tests"] and "fakelib" in done.json["libraries"]["left_out"]
-    assert "no models are compared" in done.err
+@pytest.mark.parametrize("names", ["torch", "nothing==1", "fakelib-1"])
+def test_what_cannot_be_compared_is_said_before_anything_is_done(cli: Cli, traced: Path, names: str) -> None:
+    done = cli("run", "--target", "fakelib-1", "--state", traced, "--time", "1h", "--libraries", names)
+    assert done.code == 2 and "nothing is known of models of fakelib" in done.err
 
 
 @pytest.mark.real
@@ -33,6 +32,10 @@ def test_models_are_compared_in_the_state_of_the_run(
             store.save_target(TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), info))
         session = Session(store, store.target("torch-1"), state, workers=1)
         settings = Settings(libraries=["tensorflow"], domain=["cv"], seed=1, state=state)
-        new, told = compare_beside(session, settings, session.clock() + 60, None)
+        with pytest.raises(UserError, match="with itself alone"):
+            beside(session, settings.model_copy(update={"libraries": ["torch"]}))
+        with pytest.raises(UserError):
+            beside(session, settings.model_copy(update={"libraries": ["nothing==1"]}))
+        new, told = compare_beside(beside(session, settings), settings, session.clock() + 60, None)
     assert not new and told["fuzz"]["graphs"]["cv"], told
     assert set(told["triage"]) == set(told["reports"]) == {"torch", "tensorflow"}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
-from fuzz_core.modelgen.moco.extremes import is_endless
+from fuzz_core.modelgen.moco.extremes import asks_for_memory, is_endless
 from fuzz_core.modelgen.moco.kinds import kind, written
 from fuzz_core.modelgen.moco.nodes import (
     CHECKED,
@@ -75,7 +75,8 @@ def held(node: Node, verdicts: Verdicts, dies_of_less: Callable[[], bool]) -> Ve
     if node.operator != EXTREME or not is_endless(node.new):
         return verdicts
     lasting = [each for each in verdicts if each[0].kind != "hang"]
-    if any(outcome.kind == "signal" for _, outcome in lasting) and dies_of_less():
+    died = any(outcome.kind == "signal" for _, outcome in lasting)
+    if died and asks_for_memory(node.new) and dies_of_less():
         return [each for each in lasting if each[1].kind != "signal"]
     return lasting
 

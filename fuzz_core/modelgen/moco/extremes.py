@@ -38,6 +38,11 @@ def is_endless(source: str) -> bool:
     return any(abs(number) >= 1 << 31 for number in numbers(meaning(source)) if isinstance(number, int))
 
 
+def asks_for_memory(source: str) -> bool:
+    """Whether a value may be a size for which there is none: less than nothing is no size."""
+    return any(number >= 1 << 31 for number in numbers(meaning(source)) if isinstance(number, int))
+
+
 def within(source: str) -> str:
     """The same value with every integer in it as far from nothing as 32 bits hold."""
     return written(_within(meaning(source)))
