@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from sidecases import side_by_side
 
 from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.gandalf import relating
@@ -21,8 +22,6 @@ from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
-from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import TargetRecord
 
 pytestmark = pytest.mark.real
 TABLE = load()
@@ -38,13 +37,7 @@ SOWN: dict[str, tuple[Library, str, str]] = {
 
 @pytest.fixture
 def sessions(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Iterator[dict[Library, Session]]:
-    interpreters: dict[Library, Path] = {"torch": torch_python, "tensorflow": tensorflow_python}
-    with open_store(tmp_path / "state" / "state.db") as store:
-        found: dict[Library, Session] = {}
-        for library, python in interpreters.items():
-            target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
-            store.save_target(target)
-            found[library] = Session(store, target, tmp_path / "state", workers=1)
+    with side_by_side(tmp_path / "state", {"torch": torch_python, "tensorflow": tensorflow_python}) as found:
         yield found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sidecases import side_by_side
 
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.findings import died, disagreed, violated
@@ -14,13 +15,10 @@ from fuzz_core.campaign.gandalf.looking import DOUBLE, Runs, ran
 from fuzz_core.campaign.gandalf.relating import miscompiled, mixed
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained
-from fuzz_core.campaign.session import Session
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
-from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import TargetRecord
 
 pytestmark = pytest.mark.real
 TABLE = load()
@@ -54,14 +52,11 @@ def node(name: str, **parameters: int) -> Node:
 @pytest.fixture
 def sides(tmp_path: Path, torch_python: Path, tensorflow_python: Path) -> Iterator[Sides]:
     interpreters: dict[Library, Path] = {"torch": torch_python, "tensorflow": tensorflow_python}
-    with open_store(tmp_path / "state" / "state.db") as store:
-        sessions: dict[Library, Session] = {}
-        for library, python in interpreters.items():
-            target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), {})
-            store.save_target(target)
-            sessions[library] = Session(store, target, tmp_path / "state", workers=1)
-        with sides_of(sessions, table(), 1) as found:
-            yield found
+    with (
+        side_by_side(tmp_path / "state", interpreters) as sessions,
+        sides_of(sessions, table(), 1) as found,
+    ):
+        yield found
 
 
 def runs_of(sides: Sides, graph: Graph) -> Runs:

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from sidecases import side_by_side
 
-from fuzz_core.campaign.session import Session
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.sides import beside, compare_beside
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import TargetRecord
 
 
 @pytest.mark.parametrize("names", ["torch", "nothing==1", "fakelib-1"])
@@ -26,11 +24,8 @@ def test_models_are_compared_in_the_state_of_the_run(
     tmp_path: Path, torch_python: Path, tensorflow_python: Path
 ) -> None:
     state = tmp_path / "state"
-    with open_store(state / "state.db") as store:
-        for library, python in (("torch", torch_python), ("tensorflow", tensorflow_python)):
-            info = {"summary": library, "notes": [], "devices": ["cpu"]}
-            store.save_target(TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), info))
-        session = Session(store, store.target("torch-1"), state, workers=1)
+    with side_by_side(state, {"torch": torch_python, "tensorflow": tensorflow_python}) as sessions:
+        session = sessions["torch"]
         settings = Settings(libraries=["tensorflow"], domain=["cv"], seed=1, state=state)
         with pytest.raises(UserError, match="with itself alone"):
             beside(session, settings.model_copy(update={"libraries": ["torch"]}))

@@ -1,0 +1,25 @@
+"""Sessions on real libraries side by side, in one store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+
+@contextmanager
+def side_by_side(folder: Path, interpreters: Mapping[Library, Path]) -> Iterator[dict[Library, Session]]:
+    """One for each interpreter, of one worker."""
+    with open_store(folder / "state.db") as store:
+        found: dict[Library, Session] = {}
+        for library, python in interpreters.items():
+            info = {"summary": library, "notes": [], "devices": ["cpu"]}
+            target = TargetRecord(f"{library}-1", f"python:{python}", library, "1", str(python), info)
+            store.save_target(target)
+            found[library] = Session(store, target, folder, workers=1)
+        yield found
