@@ -12,7 +12,7 @@ from fuzz_core.cli.boundary import guarded
 from fuzz_core.cli.config import Settings, load
 
 # Flags that take several words with commas between them.
-LISTED = ("source", "libraries", "domain")
+LISTED = ("source", "libraries", "domain", "reward")
 Work = Callable[[Settings, Console], int]
 
 

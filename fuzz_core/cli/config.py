@@ -50,6 +50,7 @@ def variable(text: str) -> str:
 
 
 Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=False)]
+Worth = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 # What may be a secret in the wrong place is not told again.
 UNTOLD = ("llm_endpoint", "llm_key_variable")
 
@@ -88,6 +89,7 @@ class Settings(BaseModel):
     libraries: list[str] = []
     domain: list[Literal["cv", "nlp", "asr"]] = ["cv", "nlp", "asr"]
     guidance: str = "random"
+    reward: list[Worth] = Field([1.0, 1.0, 1.0], min_length=3, max_length=3)
     models_share: float = Field(0.2, ge=0, lt=1, allow_inf_nan=False)
     knowledge_import: Path | None = None
     llm_endpoint: Annotated[str, AfterValidator(endpoint)] | None = None

@@ -52,7 +52,13 @@ GuidanceName = Annotated[
     str | None,
     typer.Option(
         "--guidance",
-        help="gandalf: random, mcmc, genetic, q, double-q, dqn, ddqn or bandit choose operators [default: random]",
+        help="gandalf: random, mcmc, genetic, q, double-q, dqn, ddqn, bandit or novelty choose [default: random]",
+    ),
+]
+Reward = Annotated[
+    str | None,
+    typer.Option(
+        "--reward", help="gandalf: what disagreements, crashes, and NaN or inf are worth to guidance [default: 1,1,1]"
     ),
 ]
 Domains = Annotated[str | None, typer.Option("--domain", help="gandalf: cv, nlp, asr [default: all]")]

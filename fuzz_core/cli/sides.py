@@ -157,6 +157,7 @@ def _record(store: Store, settings: Settings, name: str) -> TargetRecord:
 
 def _options(settings: Settings, seconds: float | None) -> GandalfOptions:
     whole = max(settings.time * (1 - TRIAGE_SHARE), 1.0)
+    beta, gamma, delta = settings.reward
     return GandalfOptions(
         seconds=None if settings.tests_count is not None else seconds or whole,
         graphs=settings.tests_count,
@@ -164,6 +165,9 @@ def _options(settings: Settings, seconds: float | None) -> GandalfOptions:
         domains=settings.domain,
         models=settings.models,
         guidance=settings.guidance,
+        beta=beta,
+        gamma=gamma,
+        delta=delta,
     )
 
 

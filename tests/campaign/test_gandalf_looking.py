@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from fuzz_core.campaign.gandalf.comparing import BOUNDS, NUDGE, bound, error, moderate, nudged, parties, worst
+from fuzz_core.campaign.gandalf.figures import GandalfOptions
+from fuzz_core.campaign.gandalf.findings import Symptom
 from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Disagreement, Runs, found_in, shaken, suspicious
 from fuzz_core.execution.results import Array
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
@@ -77,6 +79,11 @@ class DescribeErrors:
         assert parties(results, 1e-6) == [["a", "c", "d"], ["b"]]
 
 
+@pytest.mark.parametrize(("symptom", "worth"), [("inconsistency", 1.0), ("crash", 2.0), ("nan or inf", 3.0)])
+def test_symptoms_are_worth_what_is_asked_for(symptom: Symptom, worth: float) -> None:
+    assert GandalfOptions(beta=1.0, gamma=2.0, delta=3.0).worth(symptom) == worth
+
+
 class DescribeJudgement:
     def test_the_one_that_two_contradict_is_wrong(self) -> None:
         off = VALUES.copy()
@@ -93,6 +100,23 @@ class DescribeJudgement:
     def test_another_shape_is_a_disagreement_about_the_shape(self) -> None:
         told = judged({"torch": VALUES, "tensorflow": VALUES, "jittor": VALUES.T})
         assert told is not None and (told.wrong, told.shape, told.decided) == ("jittor", (3, 4), True)
+
+    @pytest.mark.parametrize("lost", [np.nan, np.inf, 1e7])
+    @pytest.mark.parametrize("others", [("tensorflow",), ("tensorflow", "jittor")])
+    def test_what_is_lost_where_others_have_numbers_is_wrong(self, lost: float, others: tuple[Library, ...]) -> None:
+        off = VALUES.copy()
+        off[1, 1] = lost
+        told = judged({"torch": off, **dict.fromkeys(others, VALUES)})
+        assert told is not None and (told.wrong, told.at, told.value) == ("torch", (1, 1), VALUES[1, 1])
+        assert told.decided == (len(others) > 1) and (np.isnan(told.seen) if np.isnan(lost) else told.seen == lost)
+
+    def test_what_most_have_lost_and_what_a_nudge_brings_back_is_no_disagreement(self) -> None:
+        off = VALUES.copy()
+        off[1, 1] = np.nan
+        assert judged({"torch": VALUES, "tensorflow": off, "jittor": off}) is None
+        assert (
+            judged({"torch": VALUES, "tensorflow": off}, moved=dict.fromkeys(("torch", "tensorflow"), VALUES)) is None
+        )
 
     def test_what_a_nudge_moves_as_far_is_no_disagreement(self) -> None:
         off = VALUES.copy()

@@ -68,6 +68,15 @@ def test_a_trap_is_left(name: str) -> None:
     assert sum(guidance.choose("", NAMES) == "a" for _ in range(300)) < liked / 2
 
 
+def test_every_operator_has_its_turn_before_any_has_two_more_than_another() -> None:
+    guidance, seen = GUIDANCE["novelty"](Rng(4), NAMES), Counter[str]()
+    for _ in range(60):
+        chosen = grown(guidance, 1)
+        seen.update(name for _, name in chosen)
+        guidance.told(chosen, 0.0)
+        assert max(seen.values()) - min(seen[name] for name in NAMES) <= 2
+
+
 def test_a_value_comes_from_what_follows() -> None:
     guidance = GUIDANCE["q"](Rng(3), NAMES)
     for _ in range(60):

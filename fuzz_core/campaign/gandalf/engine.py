@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from itertools import count
 
-from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
+from fuzz_core.campaign.gandalf.figures import APART, GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.lacking import absent
 from fuzz_core.campaign.gandalf.learnt import keep, recall
 from fuzz_core.campaign.gandalf.ordering import order_of
@@ -60,10 +60,8 @@ def fuzz_graphs(
 
         for judged in workshop(_graphs(grammars, options, report, Noting(guidance)), options.graphs, over):
             report.add(judged.report)
-            for library, found in judged.found:
-                report.findings += 1
-                report.kept += keeping[library].keep(*found).added
-            guidance.told(judged.chosen, _worth(judged, options))
+            known = not _kept(judged, keeping, report)
+            guidance.told(judged.chosen, _worth(judged, options) * (guidance.again if known else 1.0))
             if not report.takings.lacking <= left_out:
                 left_out |= report.takings.lacking
                 grammars |= _grammars(table, left_out, sessions, options, order)
@@ -74,9 +72,19 @@ def fuzz_graphs(
     return report
 
 
+def _kept(judged: Judged, keeping: Mapping[Library, Keeping], report: GandalfReport) -> bool:
+    """Puts findings on record; whether one is the first of its signature in this run."""
+    kept = [keeping[library].keep(*found[:4]) for library, found in judged.found]
+    report.findings += len(kept)
+    report.kept += sum(each.added for each in kept)
+    first = sum(each.first for each in kept)
+    report.signatures += first
+    return first > 0
+
+
 def _worth(judged: Judged, options: GandalfOptions) -> float:
-    kinds = [found.verdict.kind for _, found in judged.found] + ["apart"] * judged.report.rounded
-    return max((options.worth.get(kind, 0.0) for kind in kinds), default=0.0)
+    worth = [options.worth(found.symptom) for _, found in judged.found]
+    return max([*worth, *[APART * options.beta] * judged.report.rounded], default=0.0)
 
 
 def _left_out(sides: Sides, report: GandalfReport) -> set[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.campaign.gandalf.findings import Symptom
 from fuzz_core.campaign.gandalf.lacking import Takings
 from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.generation import Options
@@ -15,8 +16,8 @@ from fuzz_core.modelgen.gandalf.table import Domain
 
 # Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
 COMPARED = 300
-# The data are all alike here, and with them the means that equation 3 weighs crashes by.
-WORTH = {"wrong-result": 1.0, "crash": 1.0, "internal-error": 1.0, "nonfinite": 1.0, "apart": 0.1}
+# What a graph is worth that is apart by no operator's doing, as a share of an inconsistency.
+APART = 0.1
 
 
 @dataclass
@@ -24,8 +25,8 @@ class GandalfOptions:
     """seconds or graphs bound the run. seed: of the stream of graphs. domains: in turn. growth: how graphs are made.
 
     models: directories of programs that tell of the order of operators, besides those that are shipped. guidance: who
-    chooses operators, a name of `guides.GUIDANCE`. worth: equation 3's beta, gamma and delta, by kind
-    of finding; `apart` is that of graphs whose results are apart by no operator's doing.
+    chooses operators, a name of `guides.GUIDANCE`. beta, gamma, delta: what an inconsistency, a crash and a result that
+    is not finite are worth to it (equation 3; the data are all alike here, and with them the means that it weighs by).
     """
 
     seconds: float | None = 60.0
@@ -35,7 +36,13 @@ class GandalfOptions:
     growth: Options = Options()  # noqa: RUF009 - immutable
     models: Sequence[Path] = ()
     guidance: str = "random"
-    worth: Mapping[str, float] = field(default_factory=lambda: dict(WORTH))
+    beta: float = 1.0
+    gamma: float = 1.0
+    delta: float = 1.0
+
+    def worth(self, symptom: Symptom) -> float:
+        """What a finding of this symptom is worth to guidance."""
+        return {"inconsistency": self.beta, "crash": self.gamma, "nan or inf": self.delta}[symptom]
 
     def as_json(self) -> dict[str, Any]:
         """What the runs' records keep of them."""
@@ -49,12 +56,13 @@ class GandalfReport:
     domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. relations:
     how often each was asked, training and other ways among them. skipped: how often a library has no such way.
     absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
+    signatures: how many different ones findings have, by library.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
     effective: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
+    symptoms: Counter[str] = field(default_factory=Counter)
     relations: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
@@ -64,6 +72,7 @@ class GandalfReport:
     repeated: int = 0
     rounded: int = 0
     findings: int = 0
+    signatures: int = 0
     kept: int = 0
     seconds: float = 0.0
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from math import isfinite
+from typing import Literal, NamedTuple
 
 from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.gandalf.culprits import Culprit
@@ -22,6 +23,9 @@ from fuzz_core.modelgen.gandalf.scripts import GRADIENT, RESULT, Expected, asser
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.oracles.contract import oracle_of
 
+# The paper's three (table 5).
+Symptom = Literal["inconsistency", "crash", "nan or inf"]
+
 
 class Found(NamedTuple):
     """A finding. origin: see `store.records.FindingRow`."""
@@ -29,7 +33,8 @@ class Found(NamedTuple):
     test: TestCase
     verdict: Verdict
     outcome: Outcome
-    origin: str = ""
+    origin: str
+    symptom: Symptom = "inconsistency"
 
 
 def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Found]:
@@ -43,7 +48,8 @@ def disagreed(sides: Sides, whole: Graph, guilty: Culprit) -> tuple[Library, Fou
     script = asserting(program, array, GRADIENT if guilty.of else RESULT, expected)
     origin = _origin(whole, guilty.place, told) + (f", the gradient of {guilty.of}" if guilty.of else "")
     said = f"{GRADIENT if guilty.of else RESULT}\n{expected.witnesses}"
-    return told.wrong, _found(sides, graph, told.wrong, script, said, origin)
+    found = _found(sides, graph, told.wrong, script, said, origin)
+    return told.wrong, found if isfinite(told.seen) else found._replace(symptom="nan or inf")
 
 
 def violated(sides: Sides, whole: Graph, found: Violation) -> tuple[Library, Found]:
@@ -58,7 +64,7 @@ def died(sides: Sides, whole: Graph, found: Deadly) -> tuple[Library, Found]:
     verdict = oracle_of("crash").judge({"cpu": found.outcome}, sides.sides[found.library].session.dialect)
     test = TestCase(Invocation(_api(sides, found.graph, 0, found.library)), 0, program=found.program)
     origin = f"{_origin(whole, found.place, None)}, where it is trained"
-    return found.library, Found(test, verdict, found.outcome, origin)
+    return found.library, Found(test, verdict, found.outcome, origin, "crash")
 
 
 def _found(sides: Sides, graph: Graph, library: Library, script: str, said: str, origin: str) -> Found:
@@ -94,7 +100,7 @@ def crashed(
         lines = written(begun, sides.table, library, failing[0] if failing else PRECISIONS[0])
         program = printing(lines, f"n{place}.numpy()")
         test = TestCase(Invocation(_api(sides, graph, place, library)), 0, program=program)
-        yield library, Found(test, verdict, outcome, _origin(graph, place, None))
+        yield library, Found(test, verdict, outcome, _origin(graph, place, None), "crash")
 
 
 def first_failing(sides: Sides, graph: Graph, library: Library) -> int:

@@ -25,7 +25,7 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> li
     found = _found(sides, graph, report)
     if found:
         report.effective[domain] += 1
-        report.kinds.update(each.verdict.kind for _, each in found)
+        report.symptoms.update(each.symptom for _, each in found)
         report.models.append(operators_of(graph))
     return found
 

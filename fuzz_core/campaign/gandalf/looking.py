@@ -35,7 +35,8 @@ class Disagreement(NamedTuple):
     """One node: who is wrong, in which precision, and what its worst element has to be, give or take `bound`.
 
     witnesses: the libraries that agree on it. decided: whether they are more than those who say otherwise, or it is
-    a library's own double precision that says so. shape: what it has to be, where it is another.
+    a library's own double precision that says so. shape: what it has to be, where it is another. seen: what the element
+    is instead.
     """
 
     wrong: Library
@@ -46,6 +47,7 @@ class Disagreement(NamedTuple):
     value: float
     bound: float
     shape: tuple[int, ...] | None = None
+    seen: float = 0.0
 
 
 class Runs(NamedTuple):
@@ -133,12 +135,13 @@ def found_in(runs: Runs, moved: Runs, best: Mapping[int, Precision]) -> dict[int
 def _meant(
     double: Mapping[Library, Array], nudge: Mapping[Library, Array], precision: Precision
 ) -> Disagreement | None:
-    """What is not rounding at all: libraries mean other things."""
-    if not moderate(list(double.values())):
-        return None
+    """What is not rounding at all: libraries mean other things.
+
+    Of as many on both sides, those have more to say for themselves whose numbers are of a size to compute with.
+    """
     most = max(bound(precision, double[each], nudge[each]) for each in double)
-    sorted_ = parties(double, most)
-    if len(sorted_) == 1:
+    sorted_ = sorted(parties(double, most), key=lambda each: (-len(each), not moderate([double[each[0]]])))
+    if len(sorted_) == 1 or not moderate([double[sorted_[0][0]]]):
         return None
     largest, next_ = sorted_[:2]
     right, wrong = double[largest[0]], double[next_[0]]
@@ -180,7 +183,8 @@ def _told(
         return Disagreement(wrong, precision, witnesses, decided, (), 0.0, 0.0, right.shape)
     at = worst(seen, right)
     scale = float(np.max(np.abs(right.astype(np.float64)), initial=0.0))
-    return Disagreement(wrong, precision, witnesses, decided, at, float(right[at]), most * max(scale, LEAST_MAGNITUDE))
+    bound_ = most * max(scale, LEAST_MAGNITUDE)
+    return Disagreement(wrong, precision, witnesses, decided, at, float(right[at]), bound_, seen=float(seen[at]))
 
 
 def shaken(graph: Graph) -> Graph:

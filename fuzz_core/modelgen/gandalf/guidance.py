@@ -14,7 +14,12 @@ Pair = tuple[str, str]
 
 
 class Guidance(Protocol):
-    """Chooses operator by operator, and is told what the graph that came of it was worth."""
+    """Chooses operator by operator, and is told what the graph that came of it was worth.
+
+    again: what a finding is worth whose signature has been there before in this run, as a share of a new one.
+    """
+
+    again: float
 
     def choose(self, before: str, names: Sequence[str]) -> str:
         """One of the operators that may follow another, which is empty at the beginning of a path."""
@@ -25,6 +30,8 @@ class Guidance(Protocol):
 
 class Alike:
     """All choices are alike: the random guidance of CRADLE and MUFFIN."""
+
+    again = 1.0
 
     def __init__(self, rng: Rng) -> None:
         self.rng = rng
@@ -39,6 +46,8 @@ class Alike:
 
 class Epsilon:
     """SelectAction of algorithm 1: random by `epsilon`, else the best by half, and else one of the `top` best."""
+
+    again = 1.0
 
     def __init__(self, rng: Rng, epsilon: float = 0.2, top: int = 5) -> None:
         self.rng, self.epsilon, self.top = rng, epsilon, top
@@ -104,6 +113,8 @@ class Mcmc:
     The lowest of n ranks is accepted by (1 - 3/n)^n, about a twentieth (Chen et al., Classfuzz, PLDI 2016).
     """
 
+    again = 1.0
+
     def __init__(self, rng: Rng) -> None:
         self.rng = rng
         self.worth: defaultdict[str, float] = defaultdict(float)
@@ -131,6 +142,8 @@ class Mcmc:
 class Genetic:
     """AUDEE's: graphs follow children of the best ones so far. kept: of these; mutated: how often a gene is."""
 
+    again = 1.0
+
     def __init__(self, rng: Rng, kept: int = 32, mutated: float = 0.2) -> None:
         self.rng, self.kept, self.mutated = rng, kept, mutated
         self.population: list[tuple[float, list[str]]] = []
@@ -152,6 +165,8 @@ class Genetic:
 class Bandit:
     """An upper confidence bound for each pair of operators: what it has brought, and more the less it was tried."""
 
+    again = 1.0
+
     def __init__(self, rng: Rng, width: float = 1.0) -> None:
         self.rng, self.width = rng, width
         self.worth: defaultdict[Pair, float] = defaultdict(float)
@@ -171,6 +186,33 @@ class Bandit:
 
     def _bound(self, pair: Pair) -> float:
         return self.worth[pair] + self.width * sqrt(log(2 + self.total) / (1 + self.times[pair]))
+
+
+class Novelty(Bandit):
+    """A bandit whom only news pays, and who asks of every operator as often: pairs are too many for each to be tried.
+
+    A pair is worth what its operator is, as long as it has not been tried `kept` times itself.
+    """
+
+    again = 0.0
+
+    def __init__(self, rng: Rng, width: float = 0.5, kept: float = 4.0) -> None:
+        super().__init__(rng, width)
+        self.kept = kept
+        self.each: defaultdict[str, float] = defaultdict(float)
+        self.tried: Counter[str] = Counter()
+
+    def told(self, chosen: Sequence[Pair], reward: float) -> None:
+        """Pairs, and each operator, had their part in it."""
+        super().told(chosen, reward)
+        for _, name in chosen:
+            self.tried[name] += 1
+            self.each[name] += (max(0.0, reward) - self.each[name]) / self.tried[name]
+
+    def _bound(self, pair: Pair) -> float:
+        times, own = self.times[pair], self.each[pair[1]]
+        mean = (times * self.worth[pair] + self.kept * own) / (times + self.kept)
+        return mean + self.width * sqrt(log(2 + self.total) / (1 + self.tried[pair[1]]))
 
 
 class Noting:

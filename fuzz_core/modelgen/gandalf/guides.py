@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.dqn import DoubleDqn, Dqn
-from fuzz_core.modelgen.gandalf.guidance import Alike, Bandit, DoubleQ, Genetic, Guidance, Mcmc, QLearning
+from fuzz_core.modelgen.gandalf.guidance import Alike, Bandit, DoubleQ, Genetic, Guidance, Mcmc, Novelty, QLearning
 
 # Each is made for a stream of random numbers and the operators that there are.
 GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
@@ -19,6 +19,7 @@ GUIDANCE: dict[str, Callable[[Rng, Collection[str]], Guidance]] = {
     "dqn": Dqn,
     "ddqn": DoubleDqn,
     "bandit": lambda rng, _: Bandit(rng),
+    "novelty": lambda rng, _: Novelty(rng),
 }
 
 
