@@ -74,7 +74,8 @@ def test_an_unknown_key_of_the_file_names_the_nearest(cli: Cli) -> None:
         ("workers = 0", "workers"), ("workers = 'many'", "workers"), ("flavour = 'gpu'", "flavour"),
         ("time = 'abc'", "time"), ("time = '0'", "time"), ("time = -3", "time"), ("seed = -1", "seed"),
         ("api = 'torch'", "api"), ("confirm_runs = 0", "confirm_runs"), ("fail_on_bugs = 'perhaps'", "fail_on_bugs"),
-        ("time = inf", "time"), ("time = nan", "time"), ("reward = [1, 2]", "reward"), ("reward = [1, 2, inf]", "reward"),
+        ("time = inf", "time"), ("time = nan", "time"), ("reward = [1, 2]", "reward"),
+        ("reward = [1, 2, inf]", "reward"),
     ],
 )  # fmt: skip
 def test_a_bad_value_names_its_key_and_file(cli: Cli, line: str, key: str) -> None:
