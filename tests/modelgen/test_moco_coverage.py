@@ -12,7 +12,7 @@ from moco_grounds import ALL, CALLS, CONV, KNOWLEDGE, call, program
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.values import Fill, Seq, Tensor, Then
+from fuzz_core.ir.values import Fill, Seq, Tensor, Then, prim
 from fuzz_core.modelgen.moco.calls import parsed, with_value
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.disassembly import disassemble
@@ -58,11 +58,17 @@ UNSEEN = Facts(
     ),
     ranks=(2,),
 )
+JOIN = Facts(
+    api="torch.nn.functional.join",
+    kind="function",
+    parameters=(Parameter(name="tensors", required=True), Parameter(name="axis", dtype="int", required=True)),
+    ranks=(2,),
+)
 RNN = KNOWLEDGE.apis["torch.nn.LSTM"].model_copy(
     update={"inputs": ((3, 5, 4),), "example": {"input_size": "4", "hidden_size": "2"}}
 )
 WIDER = Knowledge(
-    library="torch", build="", apis={facts.api: facts for facts in (*ALL, BILINEAR, ADD, LOSS, RNN, UNSEEN)}
+    library="torch", build="", apis={facts.api: facts for facts in (*ALL, BILINEAR, ADD, LOSS, RNN, UNSEEN, JOIN)}
 )
 EAGER = Taste(fitted=CLASS)
 FITTED = Fit(CLASS, ("((8, 2), 'float32')", "[((8, 3), 'int64')]"))
@@ -133,6 +139,11 @@ class DescribeFit:
         own = WIDER.apis["torch.nn.LSTM"]
         assert "torch.nn.Bilinear" not in similar(call(own.api, "8", "2"), WIDER, Arrival((2, 3, 8)), EAGER)
 
+    def test_a_function_of_several_tensors_stands_for_a_layer_with_its_settings_behind_them(self) -> None:
+        found = {each.written for each in made(JOIN.api, 1500)}
+        assert "Fitted(F.join, [((4, 4), 'float32'), ((4, 4), 'float32')], axis=4)" in found
+        assert "torch.nn.functional.relu" not in similar(CALLS[0], WIDER, IMAGE, EAGER)
+
     def test_functions_are_not_replaced_by_layers(self) -> None:
         found = similar(call("torch.nn.functional.relu", "x", applied=True), WIDER, Arrival((2, 7)), EAGER)
         assert set(found) == {"torch.nn.functional.leaky_relu"}
@@ -143,6 +154,15 @@ class DescribeText:
         each = call("torch.nn.Bilinear", "2", out="nn.Linear(3, 4)")._replace(fit=FITTED)
         assert parsed(each.written, each.api, False) == each
 
+    def test_a_function_is_read_back_and_called_with_its_inputs(self) -> None:
+        each = call(JOIN.api, axis="1")._replace(fit=FITTED._replace(function=True))
+        assert parsed(each.written, each.api, False) == each
+        changed = with_value(each, JOIN, "axis", "2")
+        assert changed.written == f"Fitted({each.spelled}, {', '.join(FITTED.inputs)}, axis=2)"
+        test = as_test(changed, JOIN, (100, 6, 28, 28), "float32", 7)
+        assert test is not None and test.invocation.then is None and len(test.invocation.args) == 2
+        assert test.invocation.kwargs == (("axis", prim(2)),)
+
     @pytest.mark.parametrize(
         "text",
         [
@@ -150,6 +170,7 @@ class DescribeText:
             "Wrapped(nn.Linear(2, 3), 4)",
             "Wrapped(nn.Linear(2, 3), [])",
             "W(f(2), ((2,), 3))",
+            "W(f, ((2,), 3))",
         ],
     )
     def test_other_layers_around_layers_are_none(self, text: str) -> None:
@@ -215,6 +236,9 @@ class DescribePrograms:
             again = disassemble(name, text, library)
             assert assemble(again.template, {block.number: block.call for block in again.blocks}) == text
             assert f"Fitted(__made__({place}, " in assemble(seed.template, calls, watched=True)
+            function = calls[place]._replace(fit=Fit(names.fitted, ("((4, 4), 'float32')",), function=True))
+            watched = assemble(seed.template, {**calls, place: function}, watched=True)
+            assert f"Fitted(__made__({place}, {function.spelled}), ((4, 4), 'float32')" in watched
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_every_library_has_one(self, library: str) -> None:

@@ -1,4 +1,4 @@
-"""Layers that are made to fit, in programs of the real libraries: they run, keep shapes, and let gradients through."""
+"""Layers and functions that are made to fit, in programs of the real libraries: gradients pass, shapes stay."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ m = nn.Sequential(
     Fitted(__made__(1, nn.Embedding)(2, 3), ((6,), 'int64')),
     Fitted(__made__(2, nn.LSTM)(4, 2), ((3, 5, 4), 'float32'), [((1, 5, 2), 'float32'), ((1, 5, 2), 'float32')]),
     Fitted(__made__(3, nn.MSELoss)(), ((3,), 'float32'), ((3,), 'float32')),
+    Fitted(__made__(4, nn.functional.cosine_similarity), ((3, 2), 'float32'), ((3, 2), 'float32'), dim=0),
 )
 y = m(x)
 y.sum().backward()
@@ -36,6 +37,7 @@ y = Fitted(__made__(0, layers.Add)(), [((8, 2), 'float32'), ((8, 2), 'float32')]
 y = Fitted(__made__(1, layers.Hashing)(3), ((4, 2), 'string'))(y)
 y = Fitted(__made__(2, layers.LSTMCell)(5), ((3, 2), 'float32'), [((3, 5), 'float32'), ((3, 5), 'float32')])(y)
 y = Fitted(__made__(3, layers.Normalization)(), ((1, 3), 'float32'))(y)
+y = Fitted(__made__(4, layers.dot), [((8, 2), 'float32'), ((8, 2), 'float32')], axes=1, normalize=True)(y)
 m = tf.keras.Model(shown, y)
 with tf.GradientTape() as tape:
     y = m(tf.random.uniform((4, 8, 8, 3)), training=True)
@@ -49,6 +51,7 @@ x = jittor.rand(4, 3, 8, 8)
 m = nn.Sequential(
     Fitted(__made__(0, nn.Bilinear)(2, 3, 4), ((8, 2), 'float32'), ((8, 3), 'float32')),
     Fitted(__made__(1, nn.Embedding)(2, 3), ((6,), 'int32')),
+    Fitted(__made__(4, nn.bmm), ((2, 3, 4), 'float32'), ((2, 4, 5), 'float32')),
 )
 y = m(x)
 assert y.shape == x.shape and y.dtype == x.dtype
@@ -66,6 +69,7 @@ def test_they_run_keep_the_shape_and_let_gradients_through(
         ran = replayer.program(definition(library) + text, 0, 1)
         replayer.close()
     assert ran.outcome.kind == "ok", ran.outcome.text
+    assert 4 in ran.saw
     # Each layer is seen with what it was made to get, not with the activation.
     assert (first := ran.saw[0].took) is not None and first == Kind((8, 2), "float32")
     assert (second := ran.saw[1].took) is not None and second.dtype != "float32"

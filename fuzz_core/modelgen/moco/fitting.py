@@ -1,4 +1,4 @@
-"""Layers where something else arrives than they take: a class of the program's own stands around them.
+"""Layers and functions where something else arrives than they take: a class of the program's own stands around them.
 
 MoCo (2024) has an api take a block's place only where its dimensionality is the same. Layers of several tensors, of
 other ranks and of other types than any seed has then never get into a program. Here the program defines a class that
@@ -70,7 +70,7 @@ def fit_of(facts: Facts, name: str, rng: Rng) -> Fit | None:
         other = rng.choice((own, INDEX)) if len(facts.inputs) > 1 else own
         inputs = tuple(_written(shape, other if place else own) for place, shape in enumerate(facts.inputs))
     cells = sum(prod(shape) for text in inputs for shape, _ in kinds(meaning(text)))
-    return Fit(name, inputs) if inputs and 0 < cells <= MOST_CELLS else None
+    return Fit(name, inputs, facts.kind == "function") if inputs and 0 < cells <= MOST_CELLS else None
 
 
 def _written(shape: tuple[int, ...], dtype: str) -> str:
@@ -106,12 +106,23 @@ def _is_input(node: ast.expr) -> bool:
 
 
 def taken_out(tree: ast.Call, text: str) -> tuple[ast.Call, Fit | None]:
-    """The call of the layer in a call that makes it fit, with that; a call of anything else as it is."""
+    """The call of the layer in a call that makes it fit, with that; a call of anything else as it is.
+
+    Of a function that is made to fit, a call with what it gets besides its inputs.
+    """
     match tree:
         case ast.Call(func=ast.Name(id=name), args=[ast.Call() as layer, *inputs], keywords=[]):
             if inputs and all(map(_is_input, inputs)):
-                return layer, Fit(name, tuple(ast.get_source_segment(text, each) or "" for each in inputs))
+                return layer, Fit(name, _segments(text, inputs))
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name() | ast.Attribute() as function, *inputs]):
+            if inputs and all(map(_is_input, inputs)):
+                call = ast.Call(func=function, args=[], keywords=tree.keywords)
+                return call, Fit(name, _segments(text, inputs), function=True)
     return tree, None
+
+
+def _segments(text: str, nodes: list[ast.expr]) -> tuple[str, ...]:
+    return tuple(ast.get_source_segment(text, each) or "" for each in nodes)
 
 
 def tensors(fit: Fit, seed: int) -> tuple[Value, ...] | None:

@@ -114,9 +114,12 @@ def similar(
 
 
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
-    """Whether a layer can stand in the place of one that gives a tensor, with what makes it fit."""
+    """Whether a layer can stand in the place of one that gives a tensor, with what makes it fit.
+
+    So can a function that nobody has seen give anything: those of several tensors are not applied to an activation.
+    """
     tensor = own.kind == "class" and own.returns in ("", "tensor")
-    return bool(taste.fitted) and tensor and facts.kind == "class"
+    return bool(taste.fitted) and tensor and (facts.kind == "class" or not (facts.inputs or facts.returns))
 
 
 def _replaces(facts: Facts, own: Facts, arrival: Arrival | None) -> bool:

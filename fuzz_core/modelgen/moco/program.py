@@ -24,11 +24,13 @@ class Fit(NamedTuple):
     """How a layer stands where its inputs do not arrive: `Fitted(nn.Bilinear(2, 3, 4), ((8, 2), 'float32'), ...)`.
 
     name: a class of the program that makes the inputs of the activation, and gives what has its shape. inputs: one
-    expression for each argument of the layer's call: a shape and a dtype, or a list of such.
+    expression for each argument of the layer's call: a shape and a dtype, or a list of such. function: whether it is no
+    layer but a function, whose other arguments come last: `Fitted(torch.cdist, ((2, 3), 'float32'), ..., p=1.0)`.
     """
 
     name: str
     inputs: tuple[str, ...]
+    function: bool = False
 
 
 class Call(NamedTuple):
@@ -47,7 +49,9 @@ class Call(NamedTuple):
 
     @property
     def bare(self) -> str:
-        """The call as source, without what makes it fit."""
+        """The call as source, without what makes it fit; of a function that is made to, its name."""
+        if self.fit is not None and self.fit.function:
+            return self.spelled
         return f"{self.spelled}({', '.join(argument.written for argument in self.arguments)})"
 
     @property
@@ -57,7 +61,10 @@ class Call(NamedTuple):
 
     def around(self, bare: str) -> str:
         """What makes it fit, around the call."""
-        return bare if self.fit is None else f"{self.fit.name}({', '.join((bare, *self.fit.inputs))})"
+        if self.fit is None:
+            return bare
+        settings = [argument.written for argument in self.arguments] if self.fit.function else []
+        return f"{self.fit.name}({', '.join((bare, *self.fit.inputs, *settings))})"
 
 
 class Block(NamedTuple):

@@ -36,7 +36,7 @@ def fitting_in(call: Call, own: Facts, facts: Facts, fitted: str, rng: Rng, fail
     # What is recorded alone need not work here.
     if fit is None or (failed and not facts.inputs and rng.chance(0.5)):
         guess = _first(call, facts, {}, [guessed_arguments(facts)])
-        return guess and guess._replace(fit=Fit(fitted, guessed_inputs(facts, rng, failed)))
+        return guess and guess._replace(fit=Fit(fitted, guessed_inputs(facts, rng, failed), facts.kind == "function"))
     taken = [{**facts.example, **_taken_over(call, own, facts)}] if rng.chance(0.5) else []
     first = next(shape for text in fit.inputs for shape, _ in kinds(meaning(text)))
     made = _first(call, facts, bound(facts, first), (*taken, facts.example))
@@ -92,9 +92,12 @@ def _alternatives(facts: Facts, chosen: dict[str, str]) -> dict[str, str]:
 
 
 def _written(call: Call, facts: Facts, chosen: dict[str, str]) -> Call:
-    """Required parameters by position as far as there is no gap, the others by keyword."""
+    """Required parameters by position as far as there is no gap, the others by keyword.
+
+    All are by keyword of a function in the place of a layer: its inputs come first.
+    """
     arguments = [Argument("", INPUT)] if call.applied else []
-    gap = False
+    gap = facts.kind == "function" and not call.applied
     for parameter in parameters(facts):
         gap = gap or not (parameter.required and parameter.positional and parameter.name in chosen)
         if parameter.name in chosen:

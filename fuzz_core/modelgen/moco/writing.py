@@ -27,7 +27,7 @@ def as_test(
 ) -> TestCase | None:
     """The block alone as a test case with uniform input: a class is made and called, a function is called.
 
-    A layer that is made to fit is called with what it takes, whatever arrives.
+    What is made to fit is called with what it takes, whatever arrives.
 
     dtype: a name of `ir.dtypes`. public: the public path for a dotted path of the program, None where it is none of the
     library's (`Names.public`). None where an argument is no constant expression (`Names.resolved` makes some of them
@@ -44,8 +44,9 @@ def as_test(
     inputs = (tensor,) if call.fit is None else tensors(call.fit, seed)
     if inputs is None:
         return None
-    then = Then("__call__", inputs) if facts.kind == "class" else None
-    return TestCase(Invocation(call.api, args, kwargs, then), seed)
+    if facts.kind == "class":
+        return TestCase(Invocation(call.api, args, kwargs, Then("__call__", inputs)), seed)
+    return TestCase(Invocation(call.api, args if call.fit is None else inputs, kwargs), seed)
 
 
 def _arguments(call: Call, tensor: Tensor, public: Public) -> tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]]:

@@ -6,15 +6,16 @@ import jittor
 
 
 class Fitted(jittor.Module):
-    """A layer whose inputs, of other shapes, are made of the activation alone; its first result is added to that."""
+    """A layer, or a function with settings, whose inputs are made of the activation; its first result is added."""
 
-    def __init__(self, layer, *inputs):
+    def __init__(self, layer, *inputs, **settings):
         super().__init__()
         self.layer = layer
         self.inputs = inputs
+        self.settings = settings
 
     def execute(self, x, *others, **settings):
-        found = self.layer(*[self.made(x, each) for each in self.inputs])
+        found = self.layer(*[self.made(x, each) for each in self.inputs], **self.settings)
         while isinstance(found, (list, tuple)):
             found = found[0]
         return x + self.resized(found, x.shape).cast(x.dtype)

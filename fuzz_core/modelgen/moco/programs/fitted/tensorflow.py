@@ -4,19 +4,20 @@ import tensorflow as tf
 
 
 class Fitted(tf.keras.layers.Layer):
-    """A layer whose inputs, of other shapes, are made of the activation alone; its first result is added to that."""
+    """A layer, or a function with settings, whose inputs are made of the activation; its first result is added."""
 
-    def __init__(self, layer, *inputs):
+    def __init__(self, layer, *inputs, **settings):
         super().__init__()
         self.layer = layer
         self.kinds = inputs
+        self.settings = settings
 
     def build(self, shape):
         with tf.init_scope():
-            self.layer(*[self.made(tf.zeros([1]), each) for each in self.kinds])
+            self.layer(*[self.made(tf.zeros([1]), each) for each in self.kinds], **self.settings)
 
     def call(self, x, *others, training=None, **settings):
-        found = self.layer(*[self.made(x, each) for each in self.kinds])
+        found = self.layer(*[self.made(x, each) for each in self.kinds], **self.settings)
         while isinstance(found, (list, tuple)):
             found = found[0]
         if found.dtype == tf.string:
