@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.scripts import CORRUPTION_FACTOR, HANG_FACTOR, Scripts, is_compared, mode_of
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayed, Replayer
@@ -123,7 +124,8 @@ class Examiner:
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
         """The smallest test case with the finding's signature; the original where it does not replay."""
         self.smallest = None
-        if not self._reproduces(finding.test, finding, wanted):
+        first = self._reproduced(finding.test, finding, wanted)
+        if first is None:
             return finding.test
         end, late = self._end(finding.verdict), False
 
@@ -132,7 +134,12 @@ class Examiner:
             late = late or self.session.clock() >= end or self._over()
             return late
 
-        small = minimise(finding.test, lambda test: self._reproduces(test, finding, wanted), over)
+        def reproduces(test: TestCase) -> bool:
+            seen = self._reproduced(test, finding, wanted)
+            # What the program is compared with stands in it: of another one, it says nothing.
+            return seen is not None and (mode_of(finding.verdict) != LIBRARIES or seen.text == first.text)
+
+        small = minimise(finding.test, reproduces, over)
         self.smallest = None if late else small
         return small
 
@@ -143,9 +150,9 @@ class Examiner:
             return end
         return min(end, self.deadline - self.runs * (self.timeout * HANG_FACTOR if verdict.kind == "hang" else 1.0))
 
-    def _reproduces(self, test: TestCase, finding: FindingRow, wanted: str) -> bool:
+    def _reproduced(self, test: TestCase, finding: FindingRow, wanted: str) -> Outcome | None:
         leak, mode = finding.verdict.kind == "leak", mode_of(finding.verdict)
-        return self._seen(self.replayer.run(test, weigh=leak, mode=mode), finding, wanted) is not None
+        return self._seen(self.replayer.run(test, weigh=leak, mode=mode), finding, wanted)
 
     def _seen(self, replayed: Replayed, finding: FindingRow, wanted: str) -> Outcome | None:
         """The evidence in a replay for the finding's own signature."""

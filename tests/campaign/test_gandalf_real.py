@@ -27,11 +27,12 @@ pytestmark = pytest.mark.real
 TABLE = load()
 LIBRARIES: tuple[Library, ...] = ("torch", "tensorflow")
 # What is wrong, in which library, and the api that has to be named. One is wrong in single precision alone, one gives
-# another shape, which what follows may not take.
+# another shape, which what follows may not take, and one infinities, though two libraries have no majority.
 SOWN: dict[str, tuple[Library, str, str]] = {
     "relu": ("tensorflow", "tf.nn.relu(x) + 0.01", "tf.nn.relu"),
     "tanh": ("torch", "torch.tanh(x) * (1.5 if x.dtype == torch.float32 else 1)", "torch.tanh"),
     "elu": ("tensorflow", "keras.ops.elu(x, alpha)[:1]", "tf.keras.ops.elu"),
+    "softsign": ("tensorflow", "tf.nn.softsign(x) / tf.cast(x > 0, x.dtype)", "tf.nn.softsign"),
 }
 
 
@@ -56,6 +57,7 @@ def test_what_is_sown_is_found_in_its_library_and_shown_by_a_script(sessions: di
     options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=Options(most=5))
     report = fuzz_graphs(sessions, sown(SOWN), options)
     assert report.effective.total() and report.graphs == {"cv": 40} and not report.refused
+    assert report.symptoms["nan or inf"] and report.symptoms["inconsistency"] and report.signatures == len(SOWN)
     bugs = {}
     for library, session in sessions.items():
         examine(session, TriageOptions(runs=1))
