@@ -5,28 +5,22 @@ The targets have to be there (`nightfuzz pull`). Each graph runs once in each, i
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from itertools import count, islice
-from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, get_args
 
 import typer
 
+from bench.sides import sides
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.findings import first_failing
 from fuzz_core.campaign.gandalf.lacking import absent
 from fuzz_core.campaign.gandalf.looking import DOUBLE, failed
 from fuzz_core.campaign.gandalf.ordering import order_of
-from fuzz_core.campaign.session import Session
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf.generation import generate, grammar
-from fuzz_core.modelgen.gandalf.table import Domain, Library, load
-from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import TargetRecord
-from fuzz_core.targets.compiled import make_ready
-from fuzz_core.targets.record import list_targets
+from fuzz_core.modelgen.gandalf.table import Domain, load
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 
@@ -38,22 +32,15 @@ def main(
 ) -> None:
     """Prints the share that each library takes, what it does not, and graphs per second."""
     table = load()
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "state.db") as store:
-        sessions: dict[Library, Session] = {}
-        for spec in specs:
-            made = next(each for each in list_targets() if each.spec == spec)
-            record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), {})
-            store.save_target(record)
-            make_ready(made.library, made.python, 1 << 34)
-            sessions[cast(Library, made.library)] = Session(store, record, Path(folder), workers=1)
+    with sides(specs) as sessions:
         order = order_of(table, sessions)
         refused, operators, generating = Counter[str](), set[str](), 0.0
         taken = Counter(dict.fromkeys(sessions, graphs))
-        with sides_of(sessions, table, seed) as sides:
-            missing = set[str]().union(*absent(sides).values())
+        with sides_of(sessions, table, seed) as processes:
+            missing = set[str]().union(*absent(processes).values())
             there = {name: each for name, each in table.items() if name not in missing}
             grammars = {domain: grammar(there, tuple(sessions), domain, order) for domain in DOMAINS}
-            sides.run(generate(grammars["cv"], seed), DOUBLE)
+            processes.run(generate(grammars["cv"], seed), DOUBLE)
             began = time.monotonic()
             for number in islice(count(), graphs):
                 starting = time.monotonic()
@@ -61,9 +48,9 @@ def main(
                 graph = generate(grammars[domain], derive(seed, domain, number))
                 generating += time.monotonic() - starting
                 operators.update(node.operator for node in graph.nodes)
-                for library in failed(sides.run(graph, DOUBLE)):
+                for library in failed(processes.run(graph, DOUBLE)):
                     taken[library] -= 1
-                    refused[f"{library} {graph.nodes[first_failing(sides, graph, library)].operator}"] += 1
+                    refused[f"{library} {graph.nodes[first_failing(processes, graph, library)].operator}"] += 1
             seconds = time.monotonic() - began
     print(f"{graphs:,} graphs of {len(operators)} operators in {seconds:.0f} s: {graphs / seconds:.1f} per second")
     print(f"  operators that these builds do not have: {len(missing)}")

@@ -5,24 +5,18 @@ The targets have to be there (`nightfuzz pull`). Every guidance begins anew for 
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from pathlib import Path
 from statistics import mean
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
+from bench.sides import sides
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
-from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.guides import GUIDANCE
-from fuzz_core.modelgen.gandalf.table import Library, load
-from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import TargetRecord
-from fuzz_core.targets.compiled import make_ready
-from fuzz_core.targets.record import list_targets
+from fuzz_core.modelgen.gandalf.table import load
 
 HEAD = ("guidance", "seed", "graphs", "per second", "effective", "an hour", "mED", "signatures", "symptoms")
 
@@ -37,6 +31,8 @@ def main(
     guidance: Annotated[list[str] | None, typer.Option(help="some of them alone")] = None,
 ) -> None:
     """Prints a line for each as it ends, and one of means for each guidance."""
+    if (graphs is None) == (seconds is None):
+        raise typer.BadParameter("say how many graphs, or how many seconds")
     names, found = guidance or list(GUIDANCE), dict[str, list[GandalfReport]]()
     print("\t".join(HEAD), flush=True)
     for seed in range(first, first + seeds):
@@ -51,14 +47,7 @@ def main(
 
 def once(specs: list[str], options: GandalfOptions, workers: int) -> GandalfReport:
     """One run, in a state of its own."""
-    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "state.db") as store:
-        sessions: dict[Library, Session] = {}
-        for spec in specs:
-            made = next(each for each in list_targets() if each.spec == spec)
-            record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), {})
-            store.save_target(record)
-            make_ready(made.library, made.python, 1 << 34)
-            sessions[cast(Library, made.library)] = Session(store, record, Path(folder), workers=workers)
+    with sides(specs, workers) as sessions:
         return fuzz_graphs(sessions, load(), options)
 
 
