@@ -293,10 +293,18 @@ def grown(options: Options, seed: int, count: int) -> list[str]:
 
 class DescribeTrees:
     def test_a_tree_has_all_apis_soon(self) -> None:
-        plain = Options(fresh=1.0, fitted=0.0, times_bc=0, times_ev=0)
+        plain = Options(fresh=1.0, favoured=1.0, fitted=0.0, times_bc=0, times_ev=0)
         few = [len(set(grown(plain, seed, 60))) for seed in range(6)]
         many = [len(set(grown(Options(times_bc=0, times_ev=0), seed, 60))) for seed in range(6)]
         assert sum(many) > sum(few) and min(many) >= 8
+
+    def test_each_tree_favours_some_and_many_trees_have_favoured_them_all(self) -> None:
+        apis = [f"torch.nn.L{number}" for number in range(64)]
+        lots = [Taste(fresh=8.0, favoured=8.0, lot=lot) for lot in range(64)]
+        liked = [{api for api in apis if taste.times(api) == 64.0} for taste in lots]
+        assert all(0 < len(each) < 24 for each in liked) and set().union(*liked) == set(apis)
+        known = lots[0]._replace(ran=apis[:1], failed={apis[1]: 99})
+        assert known.times(apis[0]) == known.times(apis[1]) == 1.0
 
     @settings(max_examples=10)
     @given(st.integers(0, 1 << 30), st.integers(1, 40))

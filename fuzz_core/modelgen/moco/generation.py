@@ -24,10 +24,11 @@ class Options(NamedTuple):
     """How a tree grows. times_mt: mutants of a block by AR or RG. times_bc: of each of them that works, by BC.
     keep: the share of each equivalence class that goes on. widest: how many nodes of a level may, 0 for all.
 
-    Beyond the paper, where 0, 1 and 0 are as there. times_ev: mutants by EV of each that works. fresh: how much
+    Beyond the paper, where 0, 1, 1 and 0 are as there. times_ev: mutants by EV of each that works. fresh: how much
     likelier AR chooses an api that no program of the tree has executed than its similarity says, less so each time it
-    fails. fitted: how often a layer that might take a block's place as it is gets inputs made for it; those that might
-    not always do, and none does where this is 0.
+    fails; favoured: how much likelier still one such api in eight, other ones in each tree. fitted: how often a layer
+    that might take a block's place as it is gets inputs made for it; those that might not always do, and none does
+    where this is 0.
     """
 
     times_mt: int = 4
@@ -36,6 +37,7 @@ class Options(NamedTuple):
     keep: float = 0.5
     widest: int = 0
     fresh: float = 8.0
+    favoured: float = 8.0
     fitted: float = 0.2
 
 
@@ -78,7 +80,8 @@ def children(
     ran: apis that programs of the tree have executed. failed: how often an api did not work in it.
     """
     options = ground.options
-    taste = Taste(ran, options.fresh, failed, ground.names.fitted if options.fitted else "", options.fitted)
+    around = ground.names.fitted if options.fitted else ""
+    taste = Taste(ran, options.fresh, failed, around, options.fitted, options.favoured, ground.seed)
     rng = Rng(derive(ground.seed, "children", parent.number))
     original = _child(ground, step[0], _original(ground, step[0], parent))
     found = {(step[0].number, original.mutant.call.written): original}

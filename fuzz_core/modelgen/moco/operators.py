@@ -6,9 +6,10 @@ Pure: randomness is injected.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
-from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.calls import broken, parameters, value, with_value
 from fuzz_core.modelgen.moco.candidates import others, outside
 from fuzz_core.modelgen.moco.constants import Opaque, meaning, written
@@ -35,6 +36,7 @@ class Mutant(NamedTuple):
 
 
 Spell = Callable[[str], str]
+EVERY = 8
 
 
 class Taste(NamedTuple):
@@ -42,7 +44,8 @@ class Taste(NamedTuple):
 
     failed: how often an api did not work; `fresh` is divided by one more than that. fitted: the program's name for the
     class that stands around layers which do not fit, empty where there is none. between: how often it stands around one
-    that may be there without.
+    that may be there without. favoured: how much likelier one new api in EVERY is still, other ones for each `lot`: by
+    similarity alone trees would all draw the same ones first.
     """
 
     ran: Collection[str] = ()
@@ -50,10 +53,20 @@ class Taste(NamedTuple):
     failed: Mapping[str, int] = {}
     fitted: str = ""
     between: float = 0.0
+    favoured: float = 1.0
+    lot: int = 0
 
     def times(self, api: str) -> float:
         """By how much an api is likelier than it is similar."""
-        return 1.0 if api in self.ran else max(1.0, self.fresh / (1 + self.failed.get(api, 0)))
+        if api in self.ran:
+            return 1.0
+        wanted = self.fresh * (self.favoured if _is_favoured(self.lot, api) else 1.0)
+        return max(1.0, wanted / (1 + self.failed.get(api, 0)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_favoured(lot: int, api: str) -> bool:
+    return derive(lot, "favoured", api) % EVERY == 0
 
 
 def replaced(
