@@ -91,7 +91,7 @@ class DescribeFit:
         assert not made(api, taste=Taste())
 
     def test_it_has_the_inputs_with_which_the_layer_was_seen_to_work(self) -> None:
-        (text,) = {each.written for each in made("torch.nn.Bilinear") if "(2, 3, 4)" in each.written}
+        (text,) = {each.written for each in made("torch.nn.Bilinear", 300) if "(2, 3, 4)" in each.written}
         assert text == "Fitted(nn.Bilinear(2, 3, 4), ((8, 2), 'float32'), ((8, 3), 'float32'))"
         (text,) = {each.written for each in made("torch.nn.Add")}
         assert text == "Fitted(nn.Add(), [((4, 8), 'float32'), ((4, 8), 'int64')])"
