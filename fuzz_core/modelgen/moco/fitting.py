@@ -82,17 +82,19 @@ def kinds(value: Any) -> Iterator[tuple[tuple[int, ...], str]]:
     if isinstance(value, list):
         for each in value:
             yield from kinds(each)
-    elif _is_kind(value):
-        yield value
+    elif is_kind(value):
+        yield value[:2]
 
 
-def _is_kind(value: Any) -> bool:
+def is_kind(value: Any) -> bool:
+    """Whether a value is a shape and a dtype; the number of which the tensor is full may follow."""
     return (
         isinstance(value, tuple)
-        and len(value) == 2
+        and len(value) in (2, 3)
         and isinstance(value[0], tuple)
         and all(type(size) is int and size >= 0 for size in value[0])
         and isinstance(value[1], str)
+        and all(type(number) is int for number in value[2:])
     )
 
 
@@ -102,7 +104,7 @@ def _is_input(node: ast.expr) -> bool:
         value = constant(node)
     except (ValueError, TypeError, ArithmeticError):
         return False
-    return _is_kind(value) or (isinstance(value, list) and bool(list(kinds(value))))
+    return is_kind(value) or (isinstance(value, list) and bool(list(kinds(value))))
 
 
 def taken_out(tree: ast.Call, text: str) -> tuple[ast.Call, Fit | None]:
@@ -139,7 +141,9 @@ def tensors(fit: Fit, seed: int) -> tuple[Value, ...] | None:
 def _tensor(value: Any, seed: int) -> Value:
     if isinstance(value, list):
         return Seq("list", tuple(_tensor(each, seed) for each in value))
-    shape, dtype = value
+    shape, dtype, *full = value
+    if full:
+        return Tensor(dtype, shape, Fill("constant", float(full[0]), float(full[0])))
     if DTYPES[dtype].kind in ("int", "uint", "bool"):
         width = max(DTYPES[dtype].bits // 8, 1)
         return Tensor(dtype, shape, Fill("values", data=bytes([0] * width + [1] + [0] * (width - 1))))

@@ -10,8 +10,8 @@ from fuzz_core.modelgen.moco.adaptation import as_written, fitted
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.names import Names
-from fuzz_core.modelgen.moco.nodes import CHECKED, GENERATED, ORIGINAL, REPLACED, Arrival, Node
-from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, extreme, generated, replaced
+from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, GENERATED, ORIGINAL, REPLACED, Arrival, Node
+from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, extreme, extreme_input, generated, replaced
 from fuzz_core.modelgen.moco.program import INPUT, Block, Call, Program
 from fuzz_core.modelgen.moco.pruning import equivalence, sample
 from fuzz_core.modelgen.moco.writing import described
@@ -95,8 +95,8 @@ def children(
     return list(found.values())
 
 
-def negatives(ground: Ground, base: Node, operator: str = CHECKED) -> list[Child]:
-    """What BC or EV can make of the block of a node that works, in random order."""
+def negatives(ground: Ground, base: Node, operator: str = CHECKED, arrival: Arrival | None = None) -> list[Child]:
+    """What BC or EV can make of the block of a node that works, in random order. arrival: what it got."""
     facts = ground.facts(base.api)
     if facts is None:
         return []
@@ -105,6 +105,8 @@ def negatives(ground: Ground, base: Node, operator: str = CHECKED) -> list[Child
     plain = ground.names.resolved(call)
     mutants = checks(plain, facts, rng) if operator == CHECKED else extreme(plain, facts)
     found = [_in_words(mutant, plain, call) for mutant in mutants]
+    if operator == EXTREME:
+        found += extreme_input(call, arrival, ground.names.fitted)
     block = ground.program.blocks[_place(ground.program, base.block)]
     return [_child(ground, block, mutant) for mutant in sample(found, len(found), rng)]
 

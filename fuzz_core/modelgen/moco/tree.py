@@ -165,7 +165,8 @@ class Tree:
         """BC or EV on a block that works: what this tree has done least often; no two siblings are the same."""
         parent = self.nodes[base.parent or 0]
         there = {(node.block, node.call) for node in self._below(parent)}
-        made = negatives(self.ground, base, operator) if times else ()
+        arrival = parent.arrives.get(-1 if base.block is None else base.block)
+        made = negatives(self.ground, base, operator, arrival) if times else ()
         new = [each for each in made if (each.block.number, each.mutant.call.written) not in there]
         new.sort(key=lambda each: self._checked[each.equivalence, each.mutant.new])
         for child in new[:times]:
