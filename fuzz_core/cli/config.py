@@ -88,7 +88,7 @@ class Settings(BaseModel):
     engine: str = Field("api", pattern="^(api|moco|gandalf)$")
     libraries: list[str] = []
     domain: list[Literal["cv", "nlp", "asr"]] = ["cv", "nlp", "asr"]
-    guidance: str = "random"
+    guidance: str = "novelty"
     reward: list[Worth] = Field([1.0, 1.0, 1.0], min_length=3, max_length=3)
     models_share: float = Field(0.2, ge=0, lt=1, allow_inf_nan=False)
     knowledge_import: Path | None = None

@@ -52,7 +52,7 @@ GuidanceName = Annotated[
     str | None,
     typer.Option(
         "--guidance",
-        help="gandalf: random, mcmc, genetic, q, double-q, dqn, ddqn, bandit or novelty choose [default: random]",
+        help="gandalf: random, mcmc, genetic, q, double-q, dqn, ddqn, bandit or novelty choose [default: novelty]",
     ),
 ]
 Reward = Annotated[
