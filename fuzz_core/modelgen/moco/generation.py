@@ -9,6 +9,7 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.moco.adaptation import as_written, fitted
 from fuzz_core.modelgen.moco.calls import parsed
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
+from fuzz_core.modelgen.moco.fitting import CLASS
 from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, GENERATED, ORIGINAL, REPLACED, Arrival, Node
 from fuzz_core.modelgen.moco.operators import Mutant, Taste, checks, extreme, extreme_input, generated, replaced
@@ -106,7 +107,8 @@ def negatives(ground: Ground, base: Node, operator: str = CHECKED, arrival: Arri
     mutants = checks(plain, facts, rng) if operator == CHECKED else extreme(plain, facts)
     found = [_in_words(mutant, plain, call) for mutant in mutants]
     if operator == EXTREME:
-        found += extreme_input(call, arrival, ground.names.fitted)
+        # No program has these calls, whether the library has such a class or not.
+        found += extreme_input(call, arrival, CLASS)
     block = ground.program.blocks[_place(ground.program, base.block)]
     return [_child(ground, block, mutant) for mutant in sample(found, len(found), rng)]
 
