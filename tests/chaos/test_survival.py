@@ -69,7 +69,7 @@ def found(session: Session) -> set[tuple[str, str]]:
 
 
 def test_a_library_that_fights_back_is_fuzzed_like_any_other(session: Session) -> None:
-    report = timed(session, 8.0)
+    report = timed(session, 16.0)
     assert found(session) == PLANTED
     assert report.apis == len(PEACEFUL) + 2 + 13
     assert report.deaths > 0
