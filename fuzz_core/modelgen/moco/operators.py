@@ -37,6 +37,7 @@ class Mutant(NamedTuple):
 
 
 Spell = Callable[[str], str]
+# Of so many new apis a tree favours one.
 EVERY = 8
 
 
