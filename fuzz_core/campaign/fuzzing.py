@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 
-from rapidfuzz import process as nearest
-
+from fuzz_core.campaign.asked import matching
 from fuzz_core.campaign.due import Due
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.foci import Foci
@@ -77,15 +75,8 @@ def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
         )
     if not patterns:
         return rows
-    names = sorted({row.api for row in rows})
-    matching: set[str] = set()
-    for pattern in patterns:
-        found = fnmatch.filter(names, pattern)
-        if not found:
-            close = ", ".join(match[0] for match in nearest.extract(pattern, names, limit=3))
-            raise UserError(f"no traced api matches {pattern!r}", f"nearest: {close}")
-        matching.update(found)
-    return [row for row in rows if row.api in matching]
+    names = matching((row.api for row in rows), patterns, "traced api")
+    return [row for row in rows if row.api in names]
 
 
 def _run(

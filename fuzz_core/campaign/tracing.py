@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.campaign.asked import naming
 from fuzz_core.campaign.documenting import document, learn_refusals
 from fuzz_core.campaign.retracing import Retraced, recheck, take_over
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
@@ -35,7 +36,9 @@ class TraceOptions:
     """sources: names of seed sources. seconds: time limit per seed. deadline: clock time by which all is done;
     no seed starts in its last third, which is for running what was traced.
 
-    since: key of the target to take over from; None for the newest earlier one of the library, if there is one.
+    own: without what comes with the library. patterns: of apis; only seeds that name one of these are traced, the
+    others wait for a trace that asks for them. since: key of the target to take over from; None for the newest earlier
+    one of the library, if there is one.
     """
 
     sources: Sequence[str] = tuple(SOURCES)
@@ -46,6 +49,7 @@ class TraceOptions:
     deadline: float | None = None
     freefuzz: Path | None = None
     own: bool = False
+    patterns: Sequence[str] = ()
     since: str | None = None
 
 
@@ -56,6 +60,7 @@ class TraceReport:
     seeds: int = 0
     unchanged: int = 0
     left: int = 0
+    aside: int = 0
     status: Counter[str] = field(default_factory=Counter)
     new: int = 0
     imported: int = 0
@@ -123,7 +128,9 @@ def _new_seeds(session: Session, request: Request, options: TraceOptions, report
     seeds = list(collect(request, options.sources))
     new = take_over(session, seeds, options.since, report.retraced)
     report.seeds, report.unchanged = len(seeds), len(seeds) - len(new)
-    return new
+    asked = naming(new, request.apis, options.patterns) if options.patterns else new
+    report.aside = len(new) - len(asked)
+    return asked
 
 
 def _trace_seeds(

@@ -67,6 +67,7 @@ def trace(
     models: options.Models = None,
     seed_time: options.SeedTime = None,
     import_freefuzz: options.FreeFuzz = None,
+    api: options.ApiPattern = None,
     since: Annotated[
         str | None, typer.Option("--since", help="Key of the build to take over from [default: newest]")
     ] = None,
@@ -84,6 +85,7 @@ def trace(
         flavour=flavour,
         library=library,
         workers=workers,
+        api=api,
         source=source,
         docs=docs,
         tests=tests,

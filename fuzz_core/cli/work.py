@@ -114,14 +114,16 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def trace_phase(session: Session, settings: Settings, **extra: Any) -> TraceReport:
-    """Traces what is new."""
+def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
+    """Traces what is new; of a user's own seeds all, whatever apis are asked for."""
     options = TraceOptions(
         sources=settings.source,
         docs_dirs=settings.docs,
         tests_dirs=settings.tests,
         models_dirs=settings.models,
         seconds=settings.seed_time,
+        own=own,
+        patterns=[] if own else settings.api,
         **extra,
     )
     return trace(session, options)

@@ -113,6 +113,8 @@ def _print_trace(console: Console, report: TraceReport, covered: dict[str, int])
         f"recording took {report.overhead:.0%} of {report.seconds:.0f} s of seeds",
     ]
     lines[1:1] = _retraced_lines(report.retraced)
+    if report.aside:
+        lines.append(f"{report.aside} seeds are left aside: they name none of the apis asked for")
     if report.left:
         lines.append(f"{report.left} seeds wait for the next trace")
     if report.waiting:

@@ -93,7 +93,8 @@ def test_a_bump_gets_one_comment_that_the_next_push_updates(project: Project) ->
     assert updated != comment and "fakelib.row_sum" not in updated
 
 
-# What a night has learnt is not used by the next one, so that both execute the same.
+# What a night has learnt is not used by the next one, so that both execute the same. The apis' documentation takes
+# moments; what else names one of them compiles for a minute.
 TORCH = """
 workers = 2
 seed = 1
@@ -102,6 +103,7 @@ tests_count = 3000
 grow = false
 schedule = "uniform"
 source = ["docs"]
+seed_time = 10
 api = ["torch.ones", "torch.nn.FeatureAlphaDropout", "torch.nn.AlphaDropout", "torch.Tensor.all"]
 """
 
