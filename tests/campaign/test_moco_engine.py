@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from fuzz_core.campaign.moco.growing import Bench
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
 from fuzz_core.campaign.moco.workshop import Workshop
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.nodes import Node
@@ -70,6 +71,21 @@ def test_what_breaks_documentation_is_refused_or_a_finding_and_has_no_children(
     assert {"refused"} <= {node.state for node in nodes if node.operator == "BC"}
     for tree in trees(fakelib_session):
         assert all(tree[node.parent].state == "ok" and tree[node.parent].positive for node in tree if node.parent)
+
+
+def test_a_run_that_is_stopped_while_the_library_is_imported_is_told(fakelib_session: Session, own: list[Seed]) -> None:
+    class Impatient(Silent):
+        def phase(self, name: str, total: float = 0) -> None:
+            """What has begun."""
+            phases.append(name)
+
+    # The first question in the growing is whether a turn may begin.
+    phases, answers = list[str](), iter([False])
+    session = replace(
+        fakelib_session, watch=Impatient(), stopped=lambda: "growing models" in phases and next(answers, True)
+    )
+    report = grown(session, own, 40)
+    assert not report.tests and [run.status for run in fakelib_session.store.runs()] == ["interrupted"]
 
 
 def test_a_tree_that_stops_goes_on_as_if_it_had_not(

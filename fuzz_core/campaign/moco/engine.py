@@ -18,7 +18,7 @@ from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch, sweep
-from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.moco.facts import Knowledge
 
 
@@ -141,6 +141,9 @@ def _turns(
                     turn = future.result()
                 except UserError as error:
                     report.refused[plot.program.name] = error.problem
+                    continue
+                except Interrupted:
+                    # Stopped while the library was being imported: the others' turns are to be kept.
                     continue
                 yield plot, turn
                 if plot.growth is not None and plot.growth.tree.finished:
