@@ -58,7 +58,7 @@ def line(name: str, seed: object, reports: list[GandalfReport]) -> str:
     seconds = mean(each.seconds for each in reports)
     figures = [f"{graphs:.0f}", f"{graphs / seconds:.2f}", f"{effective:.1f}", f"{effective / seconds * 3600:.0f}"]
     figures += [f"{mean(diversity(each.models) for each in reports):.2f}"]
-    figures += [f"{mean(each.signatures for each in reports):.1f}"]
+    figures += [f"{mean(len(each.signatures) for each in reports):.1f}"]
     symptoms = sum((each.symptoms for each in reports), start=Counter[str]())
     return "\t".join([name, str(seed), *figures, str(dict(symptoms))])
 

@@ -56,6 +56,13 @@ class TriageReport:
     known: int = 0
     left: int = 0
 
+    def add(self, later: TriageReport) -> None:
+        """Counts a later examination; what waits now is what that one left."""
+        self.settled += later.settled
+        self.bugs += [bug for bug in later.bugs if bug not in self.bugs]
+        self.known += later.known
+        self.left = later.left
+
 
 def examine(session: Session, options: TriageOptions) -> TriageReport:
     """Settles pending findings, simplest first; what the deadline leaves stays pending."""

@@ -16,6 +16,7 @@ KEPT_PER_SIGNATURE = 4
 class Kept(NamedTuple):
     """What became of a finding: whether it is the first of its signature in this run, and whether it is on record."""
 
+    signature: str
     first: bool
     added: bool
 
@@ -36,4 +37,4 @@ class Keeping:
         added = None
         if self.seen[text] <= KEPT_PER_SIGNATURE:
             added = self.store.add_finding(self.target, self.run, test, verdict, outcome, origin)
-        return Kept(self.seen[text] == 1, added is not None)
+        return Kept(text, self.seen[text] == 1, added is not None)

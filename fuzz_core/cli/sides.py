@@ -19,7 +19,8 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
-from fuzz_core.cli.work import TRIAGE_SHARE, check_names, save_made, state_file, target_of, triage_phase
+from fuzz_core.cli.rounds import rounds
+from fuzz_core.cli.work import check_names, save_made, state_file, target_of, triage_phase
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import Library, load
@@ -77,8 +78,7 @@ def compare_beside(
 
     Returns whether it brought new bugs, and all of it as JSON data.
     """
-    first = next(iter(sessions.values()))
-    compared = _compared(sessions, settings, end, max((end - first.clock()) * (1 - TRIAGE_SHARE), 1.0))
+    compared = _compared(sessions, settings, end)
     if console is not None:
         compared.print(console)
     return bool(compared.bugs), compared.as_json()
@@ -107,11 +107,15 @@ class Compared(NamedTuple):
         _print(console, self.fuzzed, self.triaged, self.reports)
 
 
-def _compared(
-    sessions: Mapping[Library, Session], settings: Settings, end: float | None, seconds: float | None = None
-) -> Compared:
-    fuzzed = fuzz_graphs(sessions, load(), _options(settings, seconds))
-    triaged = _examined(sessions, settings, end)
+def _compared(sessions: Mapping[Library, Session], settings: Settings, end: float | None) -> Compared:
+    """Rounds of comparing and examining, until the time-box is over."""
+    fuzzed, triaged = GandalfReport(), {library: TriageReport() for library in sessions}
+    for each, seconds in rounds(next(iter(sessions.values())), settings, end):
+        fuzzed.add(fuzz_graphs(sessions, load(), _options(each, seconds)))
+        for library, report in _examined(sessions, each, end).items():
+            triaged[library].add(report)
+        if any(report.left for report in triaged.values()):
+            break
     return Compared(fuzzed, triaged, {library: _reported(each) for library, each in sessions.items()})
 
 
@@ -156,10 +160,9 @@ def _record(store: Store, settings: Settings, name: str) -> TargetRecord:
 
 
 def _options(settings: Settings, seconds: float | None) -> GandalfOptions:
-    whole = max(settings.time * (1 - TRIAGE_SHARE), 1.0)
     beta, gamma, delta = settings.reward
     return GandalfOptions(
-        seconds=None if settings.tests_count is not None else seconds or whole,
+        seconds=seconds,
         graphs=settings.tests_count,
         seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
         domains=settings.domain,

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -26,8 +25,10 @@ from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
 from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
+from fuzz_core.cli.rounds import TRIAGE_SHARE, fuzzing_time, rounds
 from fuzz_core.collect.sources import source_of
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.opening import open_store
@@ -43,7 +44,6 @@ from fuzz_core.triage.known import load_registry
 
 STATE_FILE = "state.db"
 TRACE_SHARE = 0.4
-TRIAGE_SHARE = 0.4
 # Of the time for growing models, at most so much goes to taking programs apart.
 SOWING_SHARE = 0.25
 
@@ -137,7 +137,7 @@ def fuzz_phase(
         seconds=seconds,
         tests=settings.tests_count,
         patterns=settings.api,
-        seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
+        seed=_seed(settings),
         disabled=settings.disable,
         oracles=settings.oracles,
         timeout=settings.timeout,
@@ -149,6 +149,10 @@ def fuzz_phase(
     return fuzz(session, options)
 
 
+def _seed(settings: Settings) -> int:
+    return secrets.randbelow(2**31) if settings.seed is None else settings.seed
+
+
 def triage_phase(session: Session, settings: Settings, deadline: float | None) -> TriageReport:
     """Examines what is pending."""
     known = load_registry(settings.known, today())
@@ -158,16 +162,38 @@ def triage_phase(session: Session, settings: Settings, deadline: float | None) -
 def grow_phase(session: Session, settings: Settings, seconds: float | None) -> MocoReport:
     """Grows derivation trees; knowledge is learnt first where there is none, in the same time."""
     began = session.clock()
+    ground = prepare_ground(session, settings, seconds)
+    return grow(session, settings, ground, _rest(session, began, seconds))
+
+
+def _rest(session: Session, began: float, seconds: float | None) -> float | None:
+    return None if seconds is None else max(seconds - (session.clock() - began), 1.0)
+
+
+class Ground(NamedTuple):
+    """What trees grow from."""
+
+    programs: list[Seed]
+    knowledge: Knowledge
+
+
+def prepare_ground(session: Session, settings: Settings, seconds: float | None) -> Ground:
+    """Learns what is not known yet and takes programs apart, in shares of the time."""
     knowledge = knowledge_of(session, None if seconds is None else seconds * KNOWING_SHARE)
-    sown = _sown(session, settings, None if seconds is None else session.clock() + seconds * SOWING_SHARE)
+    end = None if seconds is None else session.clock() + seconds * SOWING_SHARE
+    return Ground(_sown(session, settings, end), knowledge)
+
+
+def grow(session: Session, settings: Settings, ground: Ground, seconds: float | None) -> MocoReport:
+    """Grows derivation trees."""
     options = MocoOptions(
-        seconds=None if seconds is None else max(seconds - (session.clock() - began), 1.0),
+        seconds=seconds,
         nodes=settings.tests_count,
-        seed=secrets.randbelow(2**31) if settings.seed is None else settings.seed,
+        seed=_seed(settings),
         oracles=settings.oracles,
         timeout=settings.timeout,
     )
-    return fuzz_models(session, sown, knowledge, options)
+    return fuzz_models(session, ground.programs, ground.knowledge, options)
 
 
 def _sown(session: Session, settings: Settings, end: float | None) -> list[Seed]:
@@ -199,25 +225,39 @@ def fuzz_and_triage(session: Session, settings: Settings, end: float | None, sha
 
     share: of the fuzzing, in which model programs grow. A counted run has none: nothing in it depends on the clock.
     """
-    phase: Callable[[Session, Settings, float | None], FuzzReport | MocoReport]
-    phase = grow_phase if settings.engine == "moco" else fuzz_phase
+    if settings.engine == "moco":
+        return _grown_and_examined(session, settings, end)
     if settings.tests_count is not None or end is None:
-        fuzzed = phase(session, settings, None)
-        return Worked(fuzzed, triage_phase(session, settings, None))
+        return Worked(fuzz_phase(session, settings, None), triage_phase(session, settings, None))
     left = end - session.clock()
-    seconds, left_out = max(left * (1 - TRIAGE_SHARE), 1.0), ""
-    if phase is fuzz_phase:
-        phase = partial(fuzz_phase, examining=left * TRIAGE_SHARE)
+    seconds, left_out = fuzzing_time(left), ""
     if share and (left_out := hindrance(session, settings.models, seconds * share)):
         session.watch.note(f"no model programs are grown: {left_out}")
         share = 0.0
-    fuzzed, grown = phase(session, settings, seconds * (1 - share)), None
+    fuzzed, grown = fuzz_phase(session, settings, seconds * (1 - share), left * TRIAGE_SHARE), None
     if share and not session.stopped():
         grown, left_out = _share_phase(session, settings, seconds * share)
     if session.stopped():
-        left = len(session.store.pending_findings(session.target.key))
-        return Worked(fuzzed, TriageReport(left=left), grown, left_out)
+        return Worked(fuzzed, TriageReport(left=_waiting(session)), grown, left_out)
     return Worked(fuzzed, triage_phase(session, settings, end), grown, left_out)
+
+
+def _grown_and_examined(session: Session, settings: Settings, end: float | None) -> Worked:
+    """Rounds of growing and examining. Trees go on where they stopped, so that all rounds have one seed."""
+    settings = settings.model_copy(update={"seed": _seed(settings)})
+    grown, triaged, ground = MocoReport(), TriageReport(), None
+    for _, seconds in rounds(session, settings, end):
+        began = session.clock()
+        ground = ground or prepare_ground(session, settings, seconds)
+        grown.add(grow(session, settings, ground, _rest(session, began, seconds)))
+        triaged.add(TriageReport(left=_waiting(session)) if session.stopped() else triage_phase(session, settings, end))
+        if triaged.left:
+            break
+    return Worked(grown, triaged)
+
+
+def _waiting(session: Session) -> int:
+    return len(session.store.pending_findings(session.target.key))
 
 
 def _share_phase(session: Session, settings: Settings, seconds: float) -> tuple[MocoReport | None, str]:

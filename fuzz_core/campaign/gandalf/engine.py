@@ -74,12 +74,11 @@ def fuzz_graphs(
 
 def _kept(judged: Judged, keeping: Mapping[Library, Keeping], report: GandalfReport) -> bool:
     """Puts findings on record; whether one is the first of its signature in this run."""
-    kept = [keeping[library].keep(*found[:4]) for library, found in judged.found]
+    kept = [(library, keeping[library].keep(*found[:4])) for library, found in judged.found]
     report.findings += len(kept)
-    report.kept += sum(each.added for each in kept)
-    first = sum(each.first for each in kept)
-    report.signatures += first
-    return first > 0
+    report.kept += sum(each.added for _, each in kept)
+    report.signatures.update((library, each.signature) for library, each in kept)
+    return any(each.first for _, each in kept)
 
 
 def _worth(judged: Judged, options: GandalfOptions) -> float:

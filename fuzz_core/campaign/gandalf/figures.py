@@ -12,7 +12,7 @@ from fuzz_core.campaign.gandalf.findings import Symptom
 from fuzz_core.campaign.gandalf.lacking import Takings
 from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.generation import Options
-from fuzz_core.modelgen.gandalf.table import Domain
+from fuzz_core.modelgen.gandalf.table import Domain, Library
 
 # Of so many effective inputs the mean edit distance is told: the pairs grow with the square.
 COMPARED = 300
@@ -56,7 +56,7 @@ class GandalfReport:
     domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. relations:
     how often each was asked, training and other ways among them. skipped: how often a library has no such way.
     absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
-    signatures: how many different ones findings have, by library.
+    signatures: the different ones of findings, by library.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
@@ -66,13 +66,13 @@ class GandalfReport:
     relations: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
+    signatures: set[tuple[Library, str]] = field(default_factory=set)
     takings: Takings = field(default_factory=Takings)
-    absent: Counter[str] = field(default_factory=Counter)
+    absent: dict[str, int] = field(default_factory=dict)
     models: list[tuple[str, ...]] = field(default_factory=list)
     repeated: int = 0
     rounded: int = 0
     findings: int = 0
-    signatures: int = 0
     kept: int = 0
     seconds: float = 0.0
 
@@ -91,6 +91,7 @@ class GandalfReport:
             **plain,
             "tests": self.graphs.total(),
             "operators": sorted(self.operators),
+            "signatures": len(self.signatures),
             "takings": sorted(self.takings.lacking),
             "models": diversity(self.models),
         }
@@ -101,6 +102,8 @@ class GandalfReport:
             mine = getattr(self, name)
             if isinstance(each, Counter | set):
                 mine.update(each)
+            elif isinstance(each, dict):
+                mine |= each
             elif isinstance(each, Takings):
                 mine.add(each)
             elif isinstance(each, list):

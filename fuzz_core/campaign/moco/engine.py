@@ -53,6 +53,18 @@ class MocoReport:
         grown = f"{self.tests:,} nodes of {self.trees} trees with {len(self.apis)} apis in {self.seconds:.0f} s"
         return f"{grown} ({rate:,.0f} per second): {states}"
 
+    def add(self, later: MocoReport) -> None:
+        """Counts a later run that went on with the same trees."""
+        self.run, self.trees = later.run, later.trees
+        self.refused |= later.refused
+        self.nodes += later.nodes
+        self.operators += later.operators
+        self.apis |= later.apis
+        self.seconds += later.seconds
+        self.findings += later.findings
+        self.kept += later.kept
+        self.finished += later.finished
+
     def summary(self) -> dict[str, Any]:
         """What the run's record keeps of it."""
         counts = {"nodes": dict(self.nodes), "operators": dict(self.operators), "apis": sorted(self.apis)}

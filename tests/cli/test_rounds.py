@@ -1,0 +1,74 @@
+"""What an examination leaves of a time-box is fuzzed in once more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+from windows import PROGRAM, WINDOW
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli import work
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.rounds import rounds
+from fuzz_core.modelgen.moco.facts import Knowledge
+from fuzz_core.modelgen.moco.knowledge.file import write
+from fuzz_core.store.opening import open_store
+
+HOUR = Settings(time=3600.0, seed=1)
+
+
+class Clock:
+    """Time that passes where the test says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def timed(session: Session, took: float) -> list[tuple[float, float, int | None]]:
+    """When each round of an hour begins, how long it may fuzz, and its seed, if examining takes so many seconds."""
+    clock, found = Clock(), []
+    session = replace(session, clock=clock)
+    for settings, seconds in rounds(session, HOUR, 3600.0):
+        assert seconds is not None
+        found.append((clock.now, seconds, settings.seed))
+        clock.now += seconds + took
+    return found
+
+
+def test_rounds_go_on_until_too_little_is_left(fakelib_session: Session) -> None:
+    first, second, third = timed(fakelib_session, 100.0)
+    assert (first[:2], second[:2]) == ((0.0, 2160.0), (2260.0, 804.0))
+    assert third[:2] == pytest.approx((3164.0, 261.6))
+    assert len({seed for *_, seed in (first, second, third)}) == 3 and first[2] == 1
+    assert timed(fakelib_session, 100.0) == [first, second, third]
+    assert timed(fakelib_session, 1440.0) == [first]
+
+
+def test_a_run_that_is_counted_or_stopped_has_one_round(fakelib_session: Session) -> None:
+    assert list(rounds(fakelib_session, HOUR, None)) == [(HOUR, None)]
+    stopped = replace(fakelib_session, clock=Clock(), stopped=lambda: True)
+    assert list(rounds(stopped, HOUR, 3600.0)) == [(HOUR, 2160.0)]
+
+
+def test_trees_go_on_in_the_next_round(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine").mkdir()
+    (Path("mine") / "windows.py").write_text(PROGRAM)
+    Path("nightfuzz.toml").write_text('confirm_runs = 2\nworkers = 1\nengine = "moco"\nmodels = ["mine"]\n')
+    write(
+        Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW}),
+        traced / "knowledge" / "fakelib-1.yaml",
+    )
+    monkeypatch.setattr(work, "rounds", lambda _, settings, end: [(settings, None)] * 2)
+    done = cli("fuzz", "--target", "fakelib-1", "--state", traced, "--tests-count", 20, "--json")
+    assert done.code == 0, done
+    with open_store(traced / "state.db", read_only=True) as store:
+        runs = [run for run in store.runs() if run.options.get("engine") == "moco"]
+        trees = store.trees("fakelib-1")
+    assert len(runs) == 2 and len({run.seed for run in runs}) == 1 and len({tree.seed for tree in trees}) == len(trees)
+    assert done.json["fuzz"]["tests"] == sum(run.summary["tests"] for run in runs) >= 40
+    assert sum(done.json["triage"]["settled"].values()) == done.json["fuzz"]["kept"]
