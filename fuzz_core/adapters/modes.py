@@ -21,9 +21,10 @@ class Mode(Protocol):
     relation: what of its result must agree with the result of the mode `against`, one of `values`, `behaviour` (values,
     and to be accepted or refused alike), `shape` (and dtype), `strides` (of dimensions that have any), `metadata` (all
     three), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
-    has a number), or empty where it is not compared. blind: of one that is made without the elements of the arguments,
-    and so cannot refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time,
-    as compilers do. keeps_nan: false where it is documented to lose NaN. builder: makes its arguments.
+    has a number), or empty where it is not compared: only whether it is survived counts. blind: of one that is made
+    without the elements of the arguments, and so cannot refuse what depends on them, the mode that differs from it in
+    knowing them. dear: it takes its time, as compilers do. keeps_nan: false where it is documented to lose NaN.
+    builder: makes its arguments.
     """
 
     against: str

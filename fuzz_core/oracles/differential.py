@@ -20,6 +20,7 @@ SHARES = {
     "meta": 0.2,
     "fake": 0.05,
     "vmap": 0.1,
+    "backward": 0.03,
     "grad-forward": 0.01,
     "grad-numerical": 0.005,
     "grad-second": 0.005,

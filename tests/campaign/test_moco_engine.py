@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from windows import PROGRAM, WINDOW
@@ -15,8 +16,12 @@ from fuzz_core.campaign.moco.growing import Bench
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
 from fuzz_core.campaign.moco.workshop import Workshop
+from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session, Silent
+from fuzz_core.execution.replay import Replayed, Telling, Told
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.nodes import Node
 from fuzz_core.modelgen.moco.program import Call
@@ -71,6 +76,31 @@ def test_what_breaks_documentation_is_refused_or_a_finding_and_has_no_children(
     assert {"refused"} <= {node.state for node in nodes if node.operator == "BC"}
     for tree in trees(fakelib_session):
         assert all(tree[node.parent].state == "ok" and tree[node.parent].positive for node in tree if node.parent)
+
+
+class Backwards(NamedTuple):
+    """A process in which calls return, and their gradients die."""
+
+    def run(self, test: TestCase) -> Replayed:
+        return Replayed(Outcome("ok"))
+
+    def tell(self, test: TestCase, modes: Sequence[str]) -> Telling:
+        return {mode: [Told(Outcome("signal", "SIGSEGV"))] for mode in modes}
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def test_gradients_are_asked_for_where_a_value_is_extreme(fakelib_session: Session, tmp_path: Path) -> None:
+    make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
+    workshop = Workshop(fakelib_session, tmp_path / "plan.jsonl", 1.0)
+    workshop.tests.close()
+    workshop.tests = Backwards()  # type: ignore[assignment] # as much of one as is asked for
+    test = TestCase(Invocation("fakelib.scale"), 0)
+    assert workshop.alone(test._replace(rules=("RG",))) == (Outcome("ok"), [])
+    outcome, [(verdict, died)] = workshop.alone(test._replace(rules=("EV",)))
+    assert outcome.kind == "ok" and died.name == "SIGSEGV" and verdict.detail.startswith("backward: ")
+    workshop.close()
 
 
 def test_a_run_that_is_stopped_while_the_library_is_imported_is_told(fakelib_session: Session, own: list[Seed]) -> None:

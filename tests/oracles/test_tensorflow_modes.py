@@ -181,7 +181,7 @@ def test_every_mode_executes_what_it_is_for(seen: dict[str, Any]) -> None:
     wanted = {
         "cpu-fp64 dense", "cpu-fp64 half dense", "cpu-fp64 lists", "cpu-fp64-nudged softmax", "function dense",
         "function lstm", "function ragged", "function stateless", "xla conv", "xla sum", "xla batchnorm",
-        "grad matmul", "grad-numerical conv2d", "grad-numerical softmax",
+        "backward matmul", "backward conv", "grad matmul", "grad-numerical conv2d", "grad-numerical softmax",
     }  # fmt: skip
     assert wanted <= set(seen["ran"])
 

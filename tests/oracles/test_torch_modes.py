@@ -17,6 +17,7 @@ import torch
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, TestCase, Then, prim
+from fuzz_core.oracles.crash import Crash
 from fuzz_core.oracles.differential import Differential
 from fuzz_core.worker.execution import Execution
 
@@ -66,6 +67,12 @@ class Flat(torch.autograd.Function):
         return 3 * x.detach() * x * grad
 
 
+class Asserting(Halved):
+    @staticmethod
+    def backward(ctx, grad):
+        raise RuntimeError("false INTERNAL ASSERT FAILED, please report a bug to PyTorch")
+
+
 def planted_out(x, out=None):
     return x + 1 if out is None else out.copy_(x)
 
@@ -99,6 +106,7 @@ torch.p_fake = lambda x: x.t() if type(x).__name__ == "FakeTensor" else x.t().co
 torch.p_vmap = off(torch._C._functorch.is_batchedtensor)
 torch.p_forward = lambda x: Wrong.apply(x)
 torch.p_backward = lambda x: Halved.apply(x)
+torch.p_asserts = lambda x: Asserting.apply(x)
 torch.p_second = lambda x: Flat.apply(x)
 torch.p_compile = off(lambda x: torch.compiler.is_compiling())
 torch.p_refuses = lambda x: torch.ops.planted.refuses(x)
@@ -121,7 +129,8 @@ execution = Execution(adapter, dialect, [])
 def look(mode, call, seed):
     test = TestCase(call, seed)
     outcome = execution._outcome(test, mode, {"cpu": execution.run(test, "cpu")})
-    return outcome, Differential().judge({mode: outcome}, dialect).kind
+    crash = Crash().judge({mode: outcome}, dialect)
+    return outcome, (Differential().judge({mode: outcome}, dialect) if crash.clean else crash).kind
 
 
 matrix, square = Tensor("float32", (3, 4), Fill(key=5)), Tensor("float32", (4, 4), Fill(key=9))
@@ -170,7 +179,8 @@ clean = {
 }
 planted = [
     ("strided", "strided", matrix), ("out", "out", matrix), ("inplace", "inplace", matrix), ("meta", "meta", matrix),
-    ("fake", "fake", matrix), ("vmap", "vmap", matrix), ("grad-forward", "forward", positive),
+    ("fake", "fake", matrix), ("backward", "asserts", matrix), ("vmap", "vmap", matrix),
+    ("grad-forward", "forward", positive),
     ("grad-numerical", "backward", positive), ("grad-second", "second", positive), ("compile", "compile", matrix),
     ("compile", "refuses", matrix), ("compile", "accepts", matrix), ("onednn-off", "onednn", matrix),
     ("threads", "threads", long),
@@ -203,6 +213,7 @@ def seen(torch_python: Path) -> dict[str, Any]:
 
 
 KINDS = {
+    "backward": "internal-error",
     "meta": "wrong-metadata",
     "fake": "wrong-metadata",
     "grad-forward": "wrong-gradient",
@@ -230,7 +241,7 @@ def test_every_mode_executes_what_it_is_for(seen: dict[str, Any]) -> None:
     wanted = {
         "strided matmul", "out matmul", "out max", "inplace relu", "inplace add", "meta conv", "fake linear",
         "vmap matmul", "vmap linear", "vmap max", "grad-forward matmul", "grad-numerical conv", "grad-second matmul",
-        "compile conv", "onednn-off conv", "threads sum",
+        "backward matmul", "backward conv", "backward max", "compile conv", "onednn-off conv", "threads sum",
     }  # fmt: skip
     assert wanted <= set(seen["ran"])
 

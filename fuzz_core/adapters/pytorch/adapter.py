@@ -24,6 +24,7 @@ WAYS = {
     "meta": "fuzz_core.adapters.pytorch.modes.metadata:Meta",
     "fake": "fuzz_core.adapters.pytorch.modes.metadata:Fake",
     "vmap": "fuzz_core.adapters.pytorch.modes.batching:VMap",
+    "backward": "fuzz_core.adapters.pytorch.modes.training:Backward",
     "grad": "fuzz_core.adapters.pytorch.modes.gradient:Reverse",
     "grad-forward": "fuzz_core.adapters.pytorch.modes.gradient:Forward",
     "grad-numerical": "fuzz_core.adapters.pytorch.modes.gradient:Numerical",

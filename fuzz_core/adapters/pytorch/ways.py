@@ -123,6 +123,11 @@ def _leaf(source: str, tensor: Tensor, seed: int) -> str:
     return f"{source}.double().detach().requires_grad_()"
 
 
+def _trained(source: str, tensor: Tensor, seed: int) -> str:
+    floating = tensor.dtype in ("float16", "bfloat16", "float32", "float64")
+    return f"{source}.detach().requires_grad_().clone()" if floating else source
+
+
 def _batched(source: str, tensor: Tensor, seed: int) -> str:
     return _of(batch(tensor), source)
 
@@ -154,6 +159,12 @@ WAYS: dict[str, Way] = {
         ),
     ),
     "vmap": Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
+    "backward": Way(
+        "results = [r for r in tree_flatten({actual})[0] if isinstance(r, torch.Tensor) and r.requires_grad]\n"
+        "sum((r.abs() if r.is_complex() else r).sum() for r in results).backward()",
+        _trained,
+        imports=("from torch.utils._pytree import tree_flatten",),
+    ),
     "grad-forward": _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
     "grad-numerical": _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)"),
     "grad-second": _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),

@@ -36,6 +36,7 @@ WAYS = {
     "function": f"{_MODES}.tracing:Traced",
     "function-known": f"{_MODES}.tracing:Known",
     "xla": f"{_MODES}.tracing:Compiled",
+    "backward": f"{_MODES}.training:Backward",
     "grad": f"{_MODES}.gradient:Reverse",
     "grad-numerical": f"{_MODES}.gradient:Numerical",
 }

@@ -33,6 +33,15 @@ GRADIENT = (
     "    tf.test.TestCase().assertAllClose(a, b, 1e-3, 1e-5)"
 )
 
+BACKWARD = (
+    "xs = {actual}\n"
+    "at = [x for x in xs if tf.is_tensor(x) and x.dtype.is_floating]\n"
+    "with tf.GradientTape() as tape:\n"
+    "    tape.watch(at)\n"
+    "    results = [r for r in tf.nest.flatten(f(*xs), True) if tf.is_tensor(r) and r.dtype.is_floating]\n"
+    "tape.gradient(results, [*at, *tape.watched_variables()])"
+)
+
 
 def _wide(source: str, tensor: Tensor, seed: int) -> str:
     kind = DTYPES[tensor.dtype].kind
@@ -82,5 +91,6 @@ WAYS: dict[str, Way] = {
     "cpu-fp64": Way(FINITE, _wide),
     "function": _graph(),
     "xla": _graph(", jit_compile=True"),
+    "backward": Way(BACKWARD, actual="[{x}]"),
     "grad-numerical": Way(GRADIENT, _wide, "[{x}]"),
 }

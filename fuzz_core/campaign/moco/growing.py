@@ -184,7 +184,7 @@ class Growth:
     def _dies_of_less(self, workshop: Workshop, node: Node, call: Call) -> bool:
         facts = self.bench.knowledge.apis[call.api]
         test = self._test(node, with_value(call, facts, node.parameter, within(node.new)))
-        return test is not None and workshop.alone(test)[0].kind == "signal"
+        return test is not None and any(each.kind == "signal" for _, each in workshop.alone(test)[1])
 
     def _calls(self, node: Node) -> dict[int, Call]:
         """Those of its parent, as they fit there, and its own."""

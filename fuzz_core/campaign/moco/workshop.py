@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import Dialect
@@ -11,10 +12,13 @@ from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
+from fuzz_core.modelgen.moco.nodes import EXTREME
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.programs_ran import OWN, Ran
 
+# The mode that asks for gradients as training does.
+BACKWARD = "backward"
 # A program trains for an epoch, where a test case makes one call.
 PROGRAM_TIMEOUT = 20.0
 
@@ -31,13 +35,27 @@ class Workshop:
         self.crash = oracle_of("crash")
 
     def alone(self, test: TestCase) -> tuple[Outcome, Verdicts]:
-        """What a block does by itself, and every verdict on that which is not clean."""
+        """What a block does by itself, and every verdict on that which is not clean.
+
+        Of extreme values, also what its gradients come to, where nothing has to be compiled for them.
+        """
         replayed = self.tests.run(test)
         verdicts = list(replayed.verdicts)
         crash = self.crash.judge({"cpu": replayed.outcome}, self.dialect)
         if not crash.clean and not any(verdict.oracle == crash.oracle for verdict, _ in verdicts):
             verdicts.append((crash, replayed.outcome))
+        if EXTREME in test.rules and replayed.outcome.kind == "ok" and not verdicts:
+            verdicts.extend(self._backwards(test))
         return replayed.outcome, verdicts
+
+    def _backwards(self, test: TestCase) -> Iterator[tuple[Verdict, Outcome]]:
+        """How a block fails only once gradients are asked for: what the call lets pass is often met there."""
+        if self.dialect.compiled:
+            return
+        for told in self.tests.tell(test, (BACKWARD,)).get(BACKWARD, ()):
+            crash = self.crash.judge({BACKWARD: told.outcome}, self.dialect)
+            if not crash.clean and crash.kind != "hang":
+                yield crash, told.outcome
 
     def program(self, source: str, data: int, seed: int) -> Ran:
         """What a program comes to."""
