@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,12 @@ from sidecases import side_by_side
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.findings import died, disagreed, violated
 from fuzz_core.campaign.gandalf.looking import DOUBLE, Runs, ran
-from fuzz_core.campaign.gandalf.relating import miscompiled, mixed
+from fuzz_core.campaign.gandalf.relating import miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
-from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT
+from fuzz_core.modelgen.gandalf.scripts import ALONE, COMPILED, GRADIENT, REWRITTEN
 from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
 
 pytestmark = pytest.mark.real
@@ -106,6 +107,24 @@ def test_what_has_no_gradient_is_skipped_and_what_dies_of_it_found(
     assert (found.library, found.place, found.outcome.kind) == ("torch", 1, "signal")
     library, finding = died(sides, graph, found)
     assert library == "torch" and finding.verdict.kind == "crash" and "where it is trained" in finding.origin
+
+
+def test_what_a_library_has_kept_of_the_plain_way_is_shown_by_the_script(
+    sides: Sides, tensorflow_python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As TensorFlow 2.12 keeps the layout of a pooling for the next one of this size."""
+    pooling = TABLE["max_pool2d"]
+    plain = Spelling(call="[setattr(tf, 'kept', 1.0), tf.nn.max_pool2d(x, k, s, 'VALID')][1]", layout="last")
+    other = Spelling(call="keras.layers.MaxPooling2D(k, s, data_format='channels_first')(x) + getattr(tf, 'kept', 0.0)")
+    changes = {"spelled": {**pooling.spelled, "tensorflow": plain}, "also": {"tensorflow": {6: other}}}
+    monkeypatch.setitem(sides.table, "max_pool2d", pooling.model_copy(update=changes))  # type: ignore[arg-type]
+    pooled = Graph(inputs=(Input(shape=(1, 4, 4, 4), seed=5),), nodes=(node("max_pool2d", k=2, s=2),))
+    runs, asked, refused = runs_of(sides, pooled), Counter[str](), Counter[str]()
+    every = (violations(sides, pooled, runs, Rng(seed), asked, refused) for seed in range(20))
+    found = next(each for some in every for each in some)
+    assert found.library == "tensorflow" and "relation 6" in found.way.told and not refused
+    done = subprocess.run([tensorflow_python, "-c", found.script], capture_output=True, text=True)
+    assert f"AssertionError: {REWRITTEN}" in done.stderr
 
 
 def test_what_a_compiled_model_alone_gets_wrong_is_found(sides: Sides) -> None:

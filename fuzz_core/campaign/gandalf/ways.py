@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -63,9 +64,13 @@ class Rewritten(Way):
     def shown(
         self, graph: Graph, table: Mapping[str, Operator], library: Library, precision: Precision, at: tuple[int, ...]
     ) -> Shown:
-        """See `Way`."""
+        """See `Way`. The plain way goes first, as it did here: what a library has kept of that may be what is wrong."""
         place = len(graph.nodes) - 1
-        return Shown(written(graph, table, library, precision, {place: self.relation}), f"n{place}.numpy()", at)
+        array = f"n{place}.numpy()"
+        plain = written(graph, table, library, precision)
+        rewritten = written(graph, table, library, precision, {place: self.relation})
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(plain, rewritten, strict=False))
+        return Shown([*plain, array, "", *rewritten[len(list(same)) :]], array, at)
 
 
 class Compiled(Way):
