@@ -32,7 +32,7 @@ SOWN: dict[str, tuple[Library, str, str]] = {
     "relu": ("tensorflow", "tf.nn.relu(x) + 0.01", "tf.nn.relu"),
     "tanh": ("torch", "torch.tanh(x) * (1.5 if x.dtype == torch.float32 else 1)", "torch.tanh"),
     "elu": ("tensorflow", "keras.ops.elu(x, alpha)[:1]", "tf.keras.ops.elu"),
-    "softsign": ("tensorflow", "tf.nn.softsign(x) / tf.cast(x > 0, x.dtype)", "tf.nn.softsign"),
+    "softsign": ("tensorflow", "tf.math.rsqrt(x)", "tf.math.rsqrt"),
 }
 
 
@@ -55,7 +55,10 @@ def sown(names: Mapping[str, tuple[Library, str, str]]) -> dict[str, Operator]:
 
 def test_what_is_sown_is_found_in_its_library_and_shown_by_a_script(sessions: dict[Library, Session]) -> None:
     options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=Options(most=5))
-    report = fuzz_graphs(sessions, sown(SOWN), options)
+    # What is no number because a formula of the table has none in between is nobody's fault.
+    report = fuzz_graphs(
+        sessions, sown(SOWN | {"atan": ("torch", "torch.log(torch.exp(x * 1e9))", "torch.log")}), options
+    )
     assert report.effective.total() and report.graphs == {"cv": 40} and not report.refused
     assert report.symptoms["nan or inf"] and report.symptoms["inconsistency"] and len(report.signatures) == len(SOWN)
     bugs = {}

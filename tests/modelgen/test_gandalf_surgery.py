@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fuzz_core.modelgen.gandalf.diversity import diversity, edit_distance, operators_of
 from fuzz_core.modelgen.gandalf.generation import Options, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
-from fuzz_core.modelgen.gandalf.naming import api_of
+from fuzz_core.modelgen.gandalf.naming import api_of, is_formula
 from fuzz_core.modelgen.gandalf.rendering import render, written
 from fuzz_core.modelgen.gandalf.scripts import RESULT, Expected, asserting, printing
 from fuzz_core.modelgen.gandalf.shapes import Tensor
@@ -140,3 +140,20 @@ def _recursive(one: tuple[str, ...], other: tuple[str, ...], known: dict[tuple[i
             shorter = min(_recursive(one[:-1], other, known), _recursive(one, other[:-1], known)) + 1
             known[key] = min(changed, shorter)
     return known[key]
+
+
+@pytest.mark.parametrize(
+    ("call", "formula"),
+    [
+        ("F.relu(x)", False),
+        ("-F.cosine_similarity(a, b, dim=-1)", False),
+        ("F.cross_entropy(a, b.long() % D, reduction='none')", False),
+        ("nn.GRU(D, K)(x)[0]", False),
+        ("torch.sort(x, dim=-1).values", False),
+        ("torch.log(torch.cosh(a - b)).mean(-1)", True),
+        ("x.exp().log()", True),
+        ("x / (1 + torch.abs(x))", True),
+    ],
+)
+def test_more_than_one_call_is_a_formula(call: str, formula: bool) -> None:
+    assert is_formula(Spelling(call=call), "torch") is formula

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fuzz_core.campaign.gandalf.culprits import culprit
+from math import isfinite
+
+from fuzz_core.campaign.gandalf.culprits import Culprit, culprit
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, first_failing, violated
 from fuzz_core.campaign.gandalf.looking import Runs, precisions, ran, suspicious
@@ -12,6 +14,7 @@ from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained, var
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import operators_of
 from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.naming import is_formula
 from fuzz_core.modelgen.gandalf.table import Library
 
 # How often a graph that agrees is trained as well, and compiled, which takes as long as all else together.
@@ -49,8 +52,10 @@ def _found(sides: Sides, graph: Graph, report: GandalfReport) -> list[tuple[Libr
 def _compared(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> list[tuple[Library, Found]]:
     if suspicious(runs, precisions(sides, graph)):
         guilty = culprit(sides, graph, runs)
-        report.rounded += guilty is None
-        return [] if guilty is None else [disagreed(sides, graph, guilty)]
+        if guilty is None or _overflows(sides, guilty):
+            report.rounded += 1
+            return []
+        return [disagreed(sides, graph, guilty)]
     rng = Rng(derive("relations", operators_of(graph), graph.model_dump_json()))
     every = [*violations(sides, graph, runs, rng, report.relations, report.refused)]
     every += mixed(sides, graph, runs, rng, report.relations)
@@ -67,4 +72,10 @@ def _trained(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> l
         return [died(sides, graph, each) for each in deadly(sides, graph, runs, came, report.skipped)]
     report.relations.update(["training"])
     guilty = mistrained(sides, graph, runs, came)
-    return [] if guilty is None else [disagreed(sides, graph, guilty)]
+    return [] if guilty is None or _overflows(sides, guilty) else [disagreed(sides, graph, guilty)]
+
+
+def _overflows(sides: Sides, guilty: Culprit) -> bool:
+    """Whether there is no number because the table's own formula has none in between."""
+    told, operator = guilty.told, sides.table[guilty.graph.nodes[-1].operator]
+    return not isfinite(told.seen) and is_formula(operator.spelled[told.wrong], told.wrong)

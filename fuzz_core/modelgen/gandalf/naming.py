@@ -28,6 +28,27 @@ def api_of(spelling: Spelling, library: Library) -> str:
     return next(filter(None, names), next(iter(ROOTS[library].values())))
 
 
+def is_formula(spelling: Spelling, library: Library) -> bool:
+    """Whether a library is asked for more than one call: what overflows in between is the spelling's doing."""
+    whole: ast.AST = parsed(spelling.call).body[-1]
+    while isinstance(whole, ast.Expr | ast.UnaryOp | ast.Subscript | ast.Attribute):
+        whole = whole.operand if isinstance(whole, ast.UnaryOp) else whole.value
+    if not isinstance(whole, ast.Call):
+        return not isinstance(whole, ast.Name)
+    # A layer that is made to be called is one call with that.
+    made = whole.func
+    owner = list(ast.walk(made.value)) if isinstance(made, ast.Attribute) else []
+    inner = [node for node in ast.walk(whole) if isinstance(node, ast.Call) and node not in (whole, made)]
+    return any(node in owner or _computes(node.func, library) for node in inner)
+
+
+def _computes(function: ast.expr, library: Library) -> bool:
+    """Not what an argument is asked for itself, as `b.long()` is."""
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return function.value.id in ROOTS[library]
+    return True
+
+
 def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
     """What is called to make each name that a preparation gives a value to."""
     for node in ast.walk(parsed(setup)):
