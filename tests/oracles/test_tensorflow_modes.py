@@ -94,6 +94,7 @@ clean = {
     "shuffle": Invocation("tf.random.shuffle", (matrix,)),
     "conv": keras("Conv2D", prim(4), prim(3), x=image),
     "conv2d": Invocation("tf.nn.conv2d", (image, Tensor("float32", (3, 3, 3, 2)), prim(1), prim("SAME"))),
+    "embedding": keras("Embedding", prim(9), prim(3), x=Tensor("int32", (4,), Fill(high=9.0))),
     "sort": Invocation("tf.sort", (Tensor("float32", (6,), Fill("constant", 1.0, 1.0)),)),
     "round": Invocation("tf.math.round", (matrix,)),
     "sum": Invocation("tf.math.reduce_sum", (long,)),
@@ -181,7 +182,8 @@ def test_every_mode_executes_what_it_is_for(seen: dict[str, Any]) -> None:
     wanted = {
         "cpu-fp64 dense", "cpu-fp64 half dense", "cpu-fp64 lists", "cpu-fp64-nudged softmax", "function dense",
         "function lstm", "function ragged", "function stateless", "xla conv", "xla sum", "xla batchnorm",
-        "backward matmul", "backward conv", "grad matmul", "grad-numerical conv2d", "grad-numerical softmax",
+        "backward matmul", "backward conv", "backward embedding",
+        "grad matmul", "grad-numerical conv2d", "grad-numerical softmax",
     }  # fmt: skip
     assert wanted <= set(seen["ran"])
 

@@ -134,6 +134,7 @@ def look(mode, call, seed):
 
 
 matrix, square = Tensor("float32", (3, 4), Fill(key=5)), Tensor("float32", (4, 4), Fill(key=9))
+indices = Tensor("int64", (4,), Fill(high=9.0))
 image, long = Tensor("float32", (2, 3, 8, 8), Fill(key=5)), Tensor("float32", (4096,), Fill(key=2))
 huge = Tensor("float32", (4, 4, 4), Fill(special=-3.4e38))
 one, row = Tensor("float32", (4096,), Fill("constant", 1.0, 1.0)), Tensor("float32", (4,), Fill(key=3))
@@ -166,6 +167,7 @@ clean = {
     "address": Invocation("torch.Tensor.data_ptr", (matrix,)),
     "empty_like": Invocation("torch.empty_like", (matrix,)),
     "conv": Invocation("torch.nn.Conv2d", (prim(3), prim(4), prim(3)), (), Then("__call__", (image,))),
+    "embedding": Invocation("torch.nn.Embedding", (prim(9), prim(3)), (), Then("__call__", (indices,))),
     "sort": Invocation("torch.sort", (Tensor("float32", (6,), Fill("constant", 1.0, 1.0)),)),
     "round": Invocation("torch.round", (matrix,)),
     "sum": Invocation("torch.sum", (long,)),
@@ -241,7 +243,8 @@ def test_every_mode_executes_what_it_is_for(seen: dict[str, Any]) -> None:
     wanted = {
         "strided matmul", "out matmul", "out max", "inplace relu", "inplace add", "meta conv", "fake linear",
         "vmap matmul", "vmap linear", "vmap max", "grad-forward matmul", "grad-numerical conv", "grad-second matmul",
-        "backward matmul", "backward conv", "backward max", "compile conv", "onednn-off conv", "threads sum",
+        "backward matmul", "backward conv", "backward max", "backward embedding",
+        "compile conv", "onednn-off conv", "threads sum",
     }  # fmt: skip
     assert wanted <= set(seen["ran"])
 

@@ -48,8 +48,9 @@ class Backward(Changed):
         return self.watched
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor."""
-        return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+        """Where there is a floating-point tensor, or an object that may have weights."""
+        floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+        return floating or test.invocation.then is not None
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""
