@@ -225,9 +225,10 @@ def fuzz_and_triage(session: Session, settings: Settings, end: float | None, sha
 
     share: of the fuzzing, in which model programs grow. A counted run has none: nothing in it depends on the clock.
     """
+    end = None if settings.tests_count is not None else end
     if settings.engine == "moco":
         return _grown_and_examined(session, settings, end)
-    if settings.tests_count is not None or end is None:
+    if end is None:
         return Worked(fuzz_phase(session, settings, None), triage_phase(session, settings, None))
     left = end - session.clock()
     seconds, left_out = fuzzing_time(left), ""

@@ -19,6 +19,7 @@ from random import Random
 
 import pytest
 
+from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.cli.boundary import USER_ERROR, guarded
@@ -65,9 +66,12 @@ def timed(session: Session, seconds: float, *patterns: str) -> FuzzReport:
 
 
 def found(session: Session) -> set[tuple[str, str]]:
-    """What a run has found; who is out of patience sooner than the time-out only suspects a hang: see `Patience`."""
+    """What a run has found. An api's own time-out makes a suspicion: the full one says whether it hangs."""
     rows = session.store.findings(session.target.key)
-    return {(r.api, r.verdict.kind) for r in rows if r.verdict.kind != "hang" or r.outcome.name == f"{TIMEOUT:g} s"}
+    if any(row.verdict.kind == "hang" for row in rows):
+        examine(session, TriageOptions(runs=1, timeout=TIMEOUT))
+        rows = session.store.findings(session.target.key)
+    return {(row.api, row.verdict.kind) for row in rows if (row.verdict.kind, row.status) != ("hang", "rejected")}
 
 
 def test_a_library_that_fights_back_is_fuzzed_like_any_other(session: Session) -> None:

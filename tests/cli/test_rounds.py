@@ -55,7 +55,9 @@ def test_a_run_that_is_counted_or_stopped_has_one_round(fakelib_session: Session
     assert list(rounds(stopped, HOUR, 3600.0)) == [(HOUR, 2160.0)]
 
 
-def test_trees_go_on_in_the_next_round(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def growing(traced: Path) -> Path:
+    """The state of a run of model programs, in a directory with one."""
     Path("mine").mkdir()
     (Path("mine") / "windows.py").write_text(PROGRAM)
     Path("nightfuzz.toml").write_text('confirm_runs = 2\nworkers = 1\nengine = "moco"\nmodels = ["mine"]\n')
@@ -63,10 +65,23 @@ def test_trees_go_on_in_the_next_round(cli: Cli, traced: Path, monkeypatch: pyte
         Knowledge(library="fakelib", build="fakelib-1", apis={WINDOW.api: WINDOW}),
         traced / "knowledge" / "fakelib-1.yaml",
     )
-    monkeypatch.setattr(work, "rounds", lambda _, settings, end: [(settings, None)] * 2)
-    done = cli("fuzz", "--target", "fakelib-1", "--state", traced, "--tests-count", 20, "--json")
+    return traced
+
+
+@pytest.mark.parametrize("command", [("fuzz",), ("run", "--source", "docs")])
+def test_a_counted_run_grows_once_whatever_time_there_is(cli: Cli, growing: Path, command: tuple[str, ...]) -> None:
+    done = cli(*command, "--target", "fakelib-1", "--state", growing, "--tests-count", 20, "--time", "10h", "--json")
     assert done.code == 0, done
-    with open_store(traced / "state.db", read_only=True) as store:
+    with open_store(growing / "state.db", read_only=True) as store:
+        runs = [run for run in store.runs() if run.options.get("engine") == "moco"]
+    assert len(runs) == 1 and runs[0].options["seconds"] is None
+
+
+def test_trees_go_on_in_the_next_round(cli: Cli, growing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "rounds", lambda _, settings, end: [(settings, None)] * 2)
+    done = cli("fuzz", "--target", "fakelib-1", "--state", growing, "--tests-count", 20, "--json")
+    assert done.code == 0, done
+    with open_store(growing / "state.db", read_only=True) as store:
         runs = [run for run in store.runs() if run.options.get("engine") == "moco"]
         trees = store.trees("fakelib-1")
     assert len(runs) == 2 and len({run.seed for run in runs}) == 1 and len({tree.seed for tree in trees}) == len(trees)
