@@ -28,6 +28,22 @@ class Change(Protocol):
         """Something known by name: a dtype, a device."""
 
 
+class Unchanged:
+    """A change that leaves the parts as they are, for those that change some of them."""
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        return live
+
+    def instance(self, live: Any) -> Any:
+        """See `Change`."""
+        return live
+
+    def ref(self, ref: Ref) -> Ref:
+        """See `Change`."""
+        return ref
+
+
 class Builder:
     """Makes values for one device, as `change` has them; public names are resolved once.
 

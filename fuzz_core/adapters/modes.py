@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.building import Builder, Change
 from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import TestCase
 
@@ -66,6 +67,17 @@ class Changed:
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""
         return self.builder.call(test.invocation)
+
+
+class Trained(Changed):
+    """The call and its backward pass, in its own precision: a crash is all that this can show."""
+
+    relation = ""
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a floating-point tensor, or an object that may have weights."""
+        floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+        return floating or test.invocation.then is not None
 
 
 class Plain:

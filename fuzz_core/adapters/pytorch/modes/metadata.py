@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.building import Change, Unchanged
 from fuzz_core.adapters.pytorch.modes.promised import Promised
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
@@ -39,7 +39,7 @@ class Meta(Promised):
         return _OnMeta()
 
 
-class _Fake:
+class _Fake(Unchanged):
     """Tensors that pretend to be on the CPU."""
 
     def __init__(self) -> None:
@@ -48,14 +48,6 @@ class _Fake:
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
         return self.faking.from_tensor(live) if isinstance(live, torch.Tensor) else live
-
-    def instance(self, live: Any) -> Any:
-        """See `Change`."""
-        return live
-
-    def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
-        return ref
 
 
 class Fake(Promised):

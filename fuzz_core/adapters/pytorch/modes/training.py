@@ -7,15 +7,13 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
-from fuzz_core.adapters.building import Change
-from fuzz_core.adapters.modes import Changed
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.adapters.building import Change, Unchanged
+from fuzz_core.adapters.modes import Trained
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
-from fuzz_core.ir.values import Ref, Tensor, TestCase
+from fuzz_core.ir.values import Tensor, TestCase
 
 
-class _Leaves:
+class _Leaves(Unchanged):
     """Tensors that gradients are asked for, and what may be changed in their place."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
@@ -24,28 +22,13 @@ class _Leaves:
             return live
         return live.detach().requires_grad_().clone()
 
-    def instance(self, live: Any) -> Any:
-        """See `Change`."""
-        return live
 
-    def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
-        return ref
-
-
-class Backward(Changed):
-    """The call and its backward pass, in its own precision: a crash is all that this can show."""
-
-    relation = ""
+class Backward(Trained):
+    """See `Trained`."""
 
     def change(self) -> Change:
         """See `Changed`."""
         return _Leaves()
-
-    def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor, or an object that may have weights."""
-        floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
-        return floating or test.invocation.then is not None
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""

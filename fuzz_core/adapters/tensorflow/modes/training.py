@@ -6,15 +6,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from fuzz_core.adapters.building import Change
-from fuzz_core.adapters.modes import Changed
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.adapters.building import Change, Unchanged
+from fuzz_core.adapters.modes import Trained
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
-from fuzz_core.ir.values import Ref, Tensor, TestCase
+from fuzz_core.ir.values import Tensor, TestCase
 
 
-class _Watched:
+class _Watched(Unchanged):
     """Tensors that gradients are asked for."""
 
     def __init__(self) -> None:
@@ -28,29 +26,14 @@ class _Watched:
             self.tensors.append(live)
         return live
 
-    def instance(self, live: Any) -> Any:
-        """See `Change`."""
-        return live
 
-    def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
-        return ref
-
-
-class Backward(Changed):
-    """The call and its backward pass, in its own precision: a crash is all that this can show."""
-
-    relation = ""
+class Backward(Trained):
+    """See `Trained`."""
 
     def change(self) -> Change:
         """See `Changed`."""
         self.watched = _Watched()
         return self.watched
-
-    def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor, or an object that may have weights."""
-        floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
-        return floating or test.invocation.then is not None
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""
