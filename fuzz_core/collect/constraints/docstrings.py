@@ -14,13 +14,15 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import NONE, Prim, prim
 
 SOURCE = "docstring"
-# With one of these a sentence is about some calls, or about a part of the argument: it bounds nothing by itself.
-_HEDGED = re.compile(
+# With one of these a sentence is about some calls: it bounds nothing by itself.
+_SOME_CALLS = (
     r"\b(?:if|when|where|unless|otherwise|except|only|typically|usually|generally|often|recommend\w*|prefer\w*|ideally"
-    r"|e\.g|i\.e|example|such as|case|cases|depend\w*|each|every|elements?|entries|shape|shapes|sizes?|length|sum|norm"
-    r"|along|broadcast\w*|whose|last|first|mean|expected|not|number of)\b|\\",
-    re.IGNORECASE,
+    r"|e\.g|i\.e|example|such as|case|cases|depend\w*|each|every|broadcast\w*|whose|expected|not)\b"
 )
+# With one of these a clause is about a part of the argument. In the words before it they say what the argument is.
+_A_PART = r"\b(?:elements?|entries|shapes?|sizes?|length|sum|norm|along|last|first|mean|number of)\b|\\"
+_CONDITIONED = re.compile(_SOME_CALLS, re.IGNORECASE)
+_HEDGED = re.compile(f"{_SOME_CALLS}|{_A_PART}", re.IGNORECASE)
 _LISTED_LOOSELY = re.compile(
     r"\b(?:if|when|unless|otherwise|e\.g|i\.e|example|such as|like|including|not|whether)\b", re.I
 )
@@ -33,7 +35,9 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _SIGNED = re.compile(r"\(?(?:an? |optional,? |scalar )*(?=(?:strictly )?positive |non-?negative )", re.IGNORECASE)
-_OBLIGED = re.compile(rf"(?:^|, |\()(?:it |this |value |the value |{_NOUNS} )?{_MUST} ", re.IGNORECASE)
+_CLAUSE = r"(?:^|[,;] |\()"
+_OF_A_KIND = rf"(?:(?:an? )?{_NOUNS}(?: or {_NOUNS})? )?"
+_OBLIGED = re.compile(rf"{_CLAUSE}(?:it |this |value |the value |{_NOUNS} )?{_MUST} {_OF_A_KIND}", re.IGNORECASE)
 _ONE_OF = re.compile(
     r"(?:\bone of|\beither|\bany of|\bstring from|\bchoices(?: are)?|\boptions(?: are)?):?\s+(?:of )?", re.IGNORECASE
 )
@@ -78,12 +82,13 @@ def _of_entry(argument: str, text: str, default: Prim | None) -> Iterator[tuple[
 
 
 def _bounds(argument: str, sentence: str, declares: bool) -> list[Found]:
-    if _HEDGED.search(sentence):
+    if _CONDITIONED.search(sentence):
         return []
-    named = re.compile(rf"(?:^|, |\()(?:the |this )?{re.escape(argument)} {_MUST} ", re.IGNORECASE)
-    starts = [match.end() for pattern in (_OBLIGED, named) for match in pattern.finditer(sentence)]
+    named = re.compile(rf"{_CLAUSE}(?:the |this )?{re.escape(argument)} {_MUST} {_OF_A_KIND}", re.IGNORECASE)
+    clauses = [match for pattern in (_OBLIGED, named) for match in pattern.finditer(sentence)]
+    starts = [match.end() for match in clauses if not _HEDGED.search(sentence, match.start())]
     obliged = [found for start in starts for found in stated(sentence, start)]
-    if obliged or not declares:
+    if obliged or not declares or _HEDGED.search(sentence):
         return obliged
     starts = [match.end() for pattern in (_DECLARED, _SIGNED) if (match := pattern.match(sentence))]
     # A rank that is only declared is that of the usual case: batched and unbatched input are often both taken.

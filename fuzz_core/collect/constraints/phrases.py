@@ -14,10 +14,13 @@ _N = r"(?:[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|inf)|zero|one|two)"
 # What follows a bound must end it: "at least 2 elements" bounds no number, "or -1" opens what was closed.
 _END = r"(?=\s*(?:$|[.;)\]]|,(?! or)|\band\b|or None\b|\()|\s+and\b)(?!,? or (?!None\b))"
 _NOUN = r"(?: (?:python |floating[- ]point )?(?:int(?:eger)?|float|number|scalar|value)s?)?"
+# A word for the argument itself, and what it is for.
+_NAMED = r"\w+(?=$|[.;)]| (?:representing|specifying|controlling|that|which|for|of|to)\b)"
 _INTERVAL = rf"(?P<open>[\[(])\s*(?P<low>{_N})\s*,\s*(?P<high>{_N})\s*(?P<close>[\])])"
 RANKS = ("rank", "least-rank")
 _PHRASES = (
     ("interval", rf"between (?P<low>{_N}) and (?P<high>{_N}){_END}"),
+    ("interval", rf"from (?P<low>{_N}) to (?P<high>{_N}){_END}"),
     ("interval", rf"(?:with)?in (?:the )?(?:(?:half-)?open |closed )?(?:range |interval )?(?:of )?{_INTERVAL}{_END}"),
     ("interval", rf"(?P<low>{_N}) ?(?P<open><)?=? ?\w+ ?(?P<close><)?=? ?(?P<high>{_N}){_END}"),
     ("minimum", rf"(?:>=|(?:greater|larger) than or equal to|at least|no less than) ?(?P<low>{_N}){_END}"),
@@ -25,7 +28,8 @@ _PHRASES = (
     ("maximum", rf"(?:<=|less than or equal to|at most|no (?:more|greater) than) ?(?P<low>{_N}){_END}"),
     ("below", rf"(?:<|(?:strictly )?(?:less|smaller) than) ?(?P<low>{_N}){_END}"),
     ("above", rf"(?:an? )?(?:strictly )?positive{_NOUN}{_END}"),
-    ("minimum", rf"(?:an? )?non-?negative{_NOUN}{_END}"),
+    ("minimum", rf"(?:an? )?(?:non-?negative|weakly positive){_NOUN}{_END}"),
+    ("minimum", rf"(?:an? )?non-?negative(?: scalar)? {_NAMED}"),
     (RANKS[0], rf"(?:an? )?(?:(?P<low>\d)-?d(?:imensional)?(?: tensor)?|(?:of )?rank (?P<of>\d)){_END}"),
     (RANKS[1], rf"(?:have )?at least (?:(?P<low>\d)-?d(?:imensional)?|(?:of )?rank (?P<of>\d)){_END}"),
 )
