@@ -119,6 +119,12 @@ def test_bounds_keep_their_words_and_choices_are_expressions() -> None:
     assert mode.choices == ("'a'", "'b'", "None")
 
 
+def test_a_quoted_none_is_a_text() -> None:
+    told = [Constraint("lib.nn.Gate", "mode", "choices", ("none", "sum"), "one of 'none' | 'sum'", "docstring")]
+    mode = facts(constraints=told).parameter("mode")
+    assert mode is not None and mode.choices == ("'none'", "'sum'")
+
+
 def test_a_number_that_was_seen_with_a_fraction_is_no_integer() -> None:
     found = facts(layer({"size": prim(3), "rate": prim(0.5)}), definition="lib.nn.Gate(size, rate=0)")
     rate = found.parameter("rate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from fuzz_core.ir.constraints import Constraint
@@ -9,6 +10,7 @@ from fuzz_core.modelgen.moco.facts import Bounds, Origin
 
 # How far each source is trusted: declarations that the library itself checks, prose that a rule has read.
 CONFIDENCE = {"op definition": 1.0, "schema": 1.0, "error message": 0.95, "annotation": 0.9, "docstring": 0.8}
+_QUOTED_NONE = re.compile(r"""(['"])none\1""")
 _SIDES = {
     "minimum": ("least", False),
     "above": ("least", True),
@@ -33,9 +35,10 @@ def bounds_of(constraints: Iterable[Constraint]) -> tuple[Bounds, ...]:
 
 
 def choices_of(constraints: Sequence[Constraint]) -> tuple[tuple[str, ...], Origin | None]:
-    """The texts that an argument may be, as expressions; `none` among them is None."""
+    """The texts that an argument may be, as expressions; `none` among them is None, unless it is quoted."""
     for each in constraints:
         if each.kind == "choices":
-            texts = tuple(dict.fromkeys("None" if text == "none" else repr(text) for text in map(str, each.bounds)))
+            absent = "none" if _QUOTED_NONE.search(each.text) is None else None
+            texts = tuple(dict.fromkeys("None" if text == absent else repr(text) for text in map(str, each.bounds)))
             return texts, origin_of(each)
     return (), None
