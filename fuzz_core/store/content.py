@@ -91,6 +91,12 @@ TABLES = (
     Table("dropped", ("target", "seed", "api", "reason"), ("count",), ("count DESC",)),
     Table("argument_values", ("target", "argument", "type", "api", "digest"), ("value",), ("length(value)",)),
     Table("constraints", ("target", "api", "argument", "kind"), ("bounds", "text", "source")),
+    Table(
+        "facts",
+        ("target", "api"),
+        ("version", "unfinished", "embedding", "body"),
+        ("version DESC", "unfinished", "length(body) DESC"),
+    ),
     Table("operators", ("target", "name", "dtype"), ("api",)),
     Table(
         "runs",

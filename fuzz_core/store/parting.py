@@ -15,7 +15,7 @@ from fuzz_core.store.merging import COUNT_FINDINGS
 from fuzz_core.store.opening import now, open_store
 from fuzz_core.store.store import Store
 
-_PLAIN = ("apis", "undescribed", "dropped", "argument_values", "similarity", "similarity_of", "constraints")
+_PLAIN = ("apis", "undescribed", "dropped", "argument_values", "similarity", "similarity_of", "constraints", "facts")
 _APART = {
     "findings": "SELECT id FROM other.findings WHERE bug IN temp.apart_bugs",
     "checks": "SELECT id FROM other.checks WHERE bug IN temp.apart_bugs",

@@ -143,6 +143,14 @@ ALTER TABLE findings ADD COLUMN origin TEXT NOT NULL DEFAULT '';
 ALTER TABLE bugs ADD COLUMN origin TEXT NOT NULL DEFAULT '';
 """
 
+_FACTS = """
+CREATE TABLE facts (
+    target TEXT NOT NULL REFERENCES targets(key), api TEXT NOT NULL, version INTEGER NOT NULL,
+    unfinished INTEGER NOT NULL CHECK (unfinished IN (0, 1)), embedding TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (target, api)
+) WITHOUT ROWID;
+"""
+
 
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
@@ -192,7 +200,13 @@ def m0008_origin(db: Database) -> None:
     db.executescript(_ORIGIN)
 
 
-NEWEST = 8
+@MIGRATIONS()
+def m0009_facts(db: Database) -> None:
+    """What MoCo knows of apis."""
+    db.executescript(_FACTS)
+
+
+NEWEST = 9
 # What fuzzing leaves, children first; everything else is what tracing has left.
 RESULT_TABLES = (
     *("known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),

@@ -7,6 +7,7 @@ from fuzz_core.store.carrying import CarryTables
 from fuzz_core.store.changes import ChangeTables
 from fuzz_core.store.checks import CheckTables
 from fuzz_core.store.constraints import ConstraintTables
+from fuzz_core.store.facts import FactTables
 from fuzz_core.store.findings import FindingTables
 from fuzz_core.store.known import KnownTables
 from fuzz_core.store.moco import MocoTables
@@ -23,6 +24,7 @@ class Store(
     NewsTables,
     KnownTables,
     ConstraintTables,
+    FactTables,
     ChangeTables,
     CheckTables,
     ProbeTables,

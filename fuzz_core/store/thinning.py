@@ -27,6 +27,7 @@ _STATEMENTS = (
         f"DELETE FROM {table} WHERE target = ?1"
         for table in (
             "moco_trees",
+            "facts",
             "argument_values",
             "undescribed",
             "dropped",

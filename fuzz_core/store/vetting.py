@@ -22,6 +22,7 @@ from fuzz_core.store.base import text
 from fuzz_core.store.cells import MAX_COUNT, Refused
 from fuzz_core.store.changes import KINDS as CHANGES
 from fuzz_core.store.checks import FIXED
+from fuzz_core.store.facts import is_body
 from fuzz_core.store.findings import finding_key, signature_digest
 from fuzz_core.store.known import KNOWN, OPEN
 
@@ -182,6 +183,15 @@ def _constraint(vetting: Vetting, row: Row) -> None:
         raise Refused("bounds: no constraint")
 
 
+def _facts(vetting: Vetting, row: Row) -> None:
+    def check() -> None:
+        _shallow("body", parsed("body", row["body"]))
+        if not is_body(row["body"], row["api"]):
+            raise Refused("body: no facts of the api")
+
+    vetting.once(check, "facts", row["api"], row["body"])
+
+
 def _run(vetting: Vetting, row: Row) -> None:
     _mapping("options", row["options"])
     _mapping("summary", row["summary"])
@@ -251,6 +261,7 @@ _ROWS: dict[str, Callable[[Vetting, Row], None]] = {
     "invocations": _invocation,
     "argument_values": _argument,
     "constraints": _constraint,
+    "facts": _facts,
     "runs": _run,
     "bugs": _bug,
     "findings": _finding,

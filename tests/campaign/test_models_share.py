@@ -126,6 +126,31 @@ def test_what_was_not_finished_is_gone_on_with(traced_session: Session) -> None:
     assert knowledge_of(traced_session, 60.0) == done
 
 
+def test_what_is_known_goes_with_the_state_without_the_file(
+    traced_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = knowledge_of(traced_session, 0.0)
+    kept_in(traced_session).unlink()
+    assert hindrance(traced_session, MINE, 60) == ""
+    assert knowledge_of(traced_session) == left
+    done = knowledge_of(traced_session, 60.0)
+    kept_in(traced_session).unlink()
+    monkeypatch.setattr(keeping, "learn", lambda *_, **__: pytest.fail("it is in the state"))
+    assert done.unfinished == () and knowledge_of(traced_session, 60.0) == done
+
+
+def test_what_cannot_be_told_to_other_machines_is_learnt_there(traced_session: Session) -> None:
+    done = knowledge_of(traced_session, 60.0)
+    strange = done.apis[WINDOW].model_copy(update={"example": {"size": "open('x')"}})
+    corrected = done.model_copy(update={"apis": {**done.apis, WINDOW: strange, "os.system": Facts(api="os.system")}})
+    traced_session.store.save_knowledge(traced_session.target.key, corrected)
+    kept_in(traced_session).unlink()
+    found = knowledge_of(traced_session)
+    assert found.apis.keys() == done.apis.keys() and found.unfinished == (WINDOW,)
+    assert (found.apis[WINDOW].example, found.apis[WINDOW].inputs) == ({}, ())
+    assert knowledge_of(traced_session, 60.0).apis[WINDOW] == done.apis[WINDOW]
+
+
 def test_a_new_build_learns_what_is_not_as_before(traced_session: Session) -> None:
     store, target = traced_session.store, traced_session.target
     [window] = [api for api in store.apis(target.key) if api.name == WINDOW]
@@ -154,6 +179,7 @@ def test_a_build_that_is_as_the_one_before_takes_over_what_that_showed(
     store._db.execute("UPDATE apis SET definition = 'other' WHERE target = 'fakelib-0' AND name = ?", (WINDOW,))
     store._db.conn.commit()
     kept_in(traced_session).unlink()
+    store.save_knowledge(target.key, Knowledge(library="fakelib", build=target.key))
     assert knowledge_of(traced_session, 60.0).apis[WINDOW].definition != "Corrected by hand."
 
 

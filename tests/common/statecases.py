@@ -15,6 +15,7 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
 from fuzz_core.store.changes import KINDS, Change
 from fuzz_core.store.checks import NewCheck
@@ -51,7 +52,22 @@ def case(number: int, origin: int = 0, seed: int = 1) -> TestCase:
 # One thing that happens to a state: what, on which target, and two small numbers that say which.
 small = st.integers(0, 3)
 what = st.sampled_from(
-    ["trace", "valid", "find", "find", "settle", "settle", "check", "known", "news", "change", "probe", "run", "learn"]
+    [
+        "trace",
+        "valid",
+        "find",
+        "find",
+        "settle",
+        "settle",
+        "check",
+        "known",
+        "news",
+        "change",
+        "probe",
+        "run",
+        "learn",
+        "know",
+    ]
 )
 events = st.tuples(what, st.sampled_from([OLD, NEW]), small, small)
 histories = st.lists(events, max_size=14)
@@ -63,6 +79,7 @@ def fresh(path: Path) -> Path:
         store.save_target(target(OLD))
         store.save_apis(OLD, [Api(f"lib.f{n}", "function", ("a", "b"), f"f{n}(a, b)", "Doc.") for n in range(3)])
         store.save_constraints(OLD, [Constraint("lib.f0", "a", "minimum", (0,), "at least 0", "docstring")])
+        know(store, OLD, 1, 1)
         refresh_similarity(store, OLD)
         trace(store, OLD, 0)
         store.start_run(OLD, 1, {})
@@ -187,6 +204,12 @@ def run(store: Store, key: str, one: int, other: int) -> None:
 def learn(store: Store, key: str, one: int, other: int) -> None:
     store.save_target(target(key, f"note {one}"))
     store.save_news(key, [], [Operator(f"op{one}", "float32", f"lib.f{other}")])
+
+
+def know(store: Store, key: str, one: int, other: int) -> None:
+    apis = {f"lib.f{n}": Facts(api=f"lib.f{n}", ranks=(one,)) for n in range(other)}
+    unfinished = ("lib.f0",) if one % 2 else ()
+    store.save_knowledge(key, Knowledge(library="fakelib", build=key, unfinished=unfinished, apis=apis))
 
 
 def said(path: Path, numbered: bool = False) -> dict[str, list[tuple[Any, ...]]]:

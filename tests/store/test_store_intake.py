@@ -236,6 +236,10 @@ class DescribeRows:
             ("UPDATE probes SET info = '\"x\"'", "probes: info: no object"),
             ("UPDATE checks SET outcome = '7'", "checks: describes no value"),
             ("UPDATE constraints SET source = 'my word'", "constraints: describes no value"),
+            ("UPDATE facts SET body = '{}'", "facts: body: no facts of the api"),
+            ('UPDATE facts SET body = \'{"api":"lib.f1"}\'', "facts: body: no facts of the api"),
+            ('UPDATE facts SET body = \'{"api": "lib.f0"}\'', "facts: body: no facts of the api"),
+            ('UPDATE facts SET body = \'{"api":"lib.f0","x":1}\'', "facts: body: no facts of the api"),
             ("UPDATE similarity SET row = x'00'", "similarity: row: no similarities"),
             ("UPDATE similarity_of SET definitions = 'x'", "similarity_of: definitions: no digest"),
             (

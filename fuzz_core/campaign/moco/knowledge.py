@@ -1,4 +1,7 @@
-"""Where the knowledge of a target is kept, and how it comes there."""
+"""Where the knowledge of a target is kept, and how it comes there.
+
+It is in a file that a person may correct, and in the state, with which it goes to other machines. The file counts.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,19 @@ from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.encoder import SentenceEncoder
 from fuzz_core.modelgen.moco.knowledge.extraction import Extractor
 from fuzz_core.modelgen.moco.knowledge.file import path_of, read, write
+from fuzz_core.modelgen.moco.knowledge.portable import portable
 
 FOLDER = "knowledge"
 
 
 def kept_in(session: Session) -> Path:
-    """The file of the session's target in the state directory; a person may correct it."""
+    """The file of the session's target in the state directory."""
     return _file(session, session.target.key)
 
 
 def is_kept(session: Session) -> bool:
-    """Whether anything is on file of the session's target, or of an earlier build of its library."""
-    return kept_in(session).exists() or _earlier(session) is not None
+    """Whether anything is known of the session's target, or of an earlier build of its library."""
+    return _is_kept(session, session.target.key) or _earlier(session) is not None
 
 
 def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
@@ -34,8 +38,7 @@ def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
     seconds: for learning, from now on. What they do not suffice for is gone on with the next time, and of a new build
     only what is not as in the build before it is learnt. None: for what it takes as a rule, where nothing is on file.
     """
-    path = kept_in(session)
-    kept = read(path) if path.exists() else None
+    kept = _kept(session, session.target.key)
     if kept is not None and (seconds is None or not kept.unfinished):
         return kept
     deadline = None if seconds is None else session.clock() + seconds
@@ -60,7 +63,11 @@ def made(
 
     Where the weights that compare definitions cannot be had, parameters alone are compared, and a note says so.
     """
-    path = kept_in(session)
+
+    def keep(knowledge: Knowledge) -> None:
+        write(knowledge, kept_in(session))
+        session.store.save_knowledge(session.target.key, _travelling(session, knowledge))
+
     found = learn(
         session,
         _encoder(session, wheel),
@@ -68,9 +75,9 @@ def made(
         seconds=seconds,
         deadline=deadline,
         taken=taken,
-        keep=lambda knowledge: write(knowledge, path),
+        keep=keep,
     )
-    write(found, path)
+    keep(found)
     return found
 
 
@@ -78,11 +85,32 @@ def _file(session: Session, build: str) -> Path:
     return path_of(session.state_dir / FOLDER, build)
 
 
+def _is_kept(session: Session, build: str) -> bool:
+    return _file(session, build).exists() or build in session.store.builds_known()
+
+
+def _kept(session: Session, build: str) -> Knowledge | None:
+    path = _file(session, build)
+    if path.exists():
+        return read(path)
+    known = session.store.knowledge(build)
+    return None if known is None else _travelling(session, known)
+
+
+def _travelling(session: Session, knowledge: Knowledge) -> Knowledge:
+    """What may go from machine to machine. What that leaves without an example is to be learnt again."""
+    roots = {statement.split()[-1].partition(".")[0] for statement in session.dialect.imports} - {"np"}
+    apis = {name: each for name, facts in knowledge.apis.items() if (each := portable(facts, roots)) is not None}
+    lost = {name for name, each in apis.items() if each.inputs != knowledge.apis[name].inputs}
+    unfinished = sorted({*knowledge.unfinished, *lost} & apis.keys())
+    return knowledge.model_copy(update={"apis": apis, "unfinished": tuple(unfinished)})
+
+
 def _earlier(session: Session) -> str | None:
-    """The newest other build of the library that something is on file of."""
+    """The newest other build of the library that something is known of."""
     own = session.target
     builds = [each.key for each in session.store.targets() if each.library == own.library and each.key != own.key]
-    return next((build for build in reversed(builds) if _file(session, build).exists()), None)
+    return next((build for build in reversed(builds) if _is_kept(session, build)), None)
 
 
 def _unchanged(session: Session) -> dict[str, Facts]:
@@ -91,10 +119,11 @@ def _unchanged(session: Session) -> dict[str, Facts]:
     if build is None:
         return {}
     try:
-        kept = read(_file(session, build))
+        kept = _kept(session, build)
     except UserError as error:
         session.watch.note(f"{error.problem}: nothing is taken over from there")
         return {}
+    assert kept is not None
     store, target = session.store, session.target.key
     stirred = changes_between(store, build, target).stirred | set(kept.unfinished)
     same = {api.name for api in store.apis(target)} - stirred

@@ -15,7 +15,7 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.moco.facts import VERSION, Knowledge
+from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 
 WIDTH = 4096
 # What may stand without quotes if YAML itself has nothing against it; the library leaves too much of the rest as it is.
@@ -53,12 +53,17 @@ def read(path: Path) -> Knowledge:
 
 def dumped(knowledge: Knowledge) -> str:
     """The text of the file: apis by name, defaults left out."""
-    data: dict[str, Any] = knowledge.model_dump(mode="json", exclude_defaults=True)
-    data = {"version": knowledge.version, **data}
+    data = {"version": knowledge.version, **plain(knowledge)}
     data["apis"] = dict(sorted(data.get("apis", {}).items()))
     stream = StringIO()
-    _yaml().dump(_clean(data), stream)
+    _yaml().dump(data, stream)
     return stream.getvalue()
+
+
+def plain(facts: Knowledge | Facts) -> dict[str, Any]:
+    """Plain data of JSON, defaults left out. Lone surrogates, which a worker may send, become escapes."""
+    found: dict[str, Any] = _clean(facts.model_dump(mode="json", exclude_defaults=True))
+    return found
 
 
 def loaded(text: str, where: str) -> Knowledge:
@@ -106,7 +111,6 @@ def _yaml() -> YAML:
 
 
 def _clean(data: Any) -> Any:
-    """Text from a worker may have lone surrogates, which no file can hold."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, dict):

@@ -1,0 +1,75 @@
+"""Facts that may have come from anywhere: what of them goes into programs is never code that others wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from math import isfinite
+
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.modelgen.moco.constants import Opaque, meaning
+from fuzz_core.modelgen.moco.facts import Bounds, Facts, Parameter, Relation
+from fuzz_core.modelgen.moco.knowledge.expressions import read
+from fuzz_core.modelgen.moco.writing import described
+
+
+def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
+    """What of these facts stands for values and names of the library's own; None where the api is none of its apis.
+
+    roots: the names that programs import the library by. An example that says anything else is left out as a whole.
+    """
+    if _own(facts.api, roots) is None:
+        return None
+    examples = facts.example.items()
+    whole = all(name.isidentifier() and _is_value(text, roots) for name, text in examples)
+    takes = [text for text in facts.takes if not isinstance(meaning(text), Opaque)]
+    sound = whole and len(takes) == len(facts.takes)
+    return facts.model_copy(
+        update={
+            "parameters": tuple(_parameter(each, roots) for each in facts.parameters if each.name.isidentifier()),
+            "relations": tuple(filter(_is_readable, facts.relations)),
+            "dtypes": tuple(dtype for dtype in facts.dtypes if dtype in DTYPES),
+            "example": facts.example if sound else {},
+            "inputs": facts.inputs if sound else (),
+            "takes": facts.takes if sound else (),
+        }
+    )
+
+
+def _own(path: str, roots: Collection[str]) -> str | None:
+    """A public path of the library, None for any other."""
+    parts = path.split(".")
+    public = all(part.isidentifier() and not part.startswith("_") for part in parts)
+    return path if public and parts[0] in roots and len(parts) > 1 else None
+
+
+def _is_value(text: str, roots: Collection[str]) -> bool:
+    return described(text, lambda path: _own(path, roots)) is not None
+
+
+def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
+    def kept(texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(text for text in texts if _is_value(text, roots))
+
+    default = parameter.default
+    return parameter.model_copy(
+        update={
+            "default": default if default is None or _is_value(default, roots) else None,
+            "choices": kept(parameter.choices),
+            "seen": kept(parameter.seen),
+            "bounds": tuple(map(_finite, parameter.bounds)),
+        }
+    )
+
+
+def _finite(bounds: Bounds) -> Bounds:
+    """JSON has no infinity, which bounds nothing."""
+    least, most = (end if end is not None and isfinite(end) else None for end in (bounds.least, bounds.most))
+    return bounds.model_copy(update={"least": least, "most": most})
+
+
+def _is_readable(relation: Relation) -> bool:
+    try:
+        read(relation.expression)
+    except ValueError:
+        return False
+    return all(name.isidentifier() for name in relation.parameters)
