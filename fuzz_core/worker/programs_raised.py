@@ -150,7 +150,9 @@ def _is_foreign(function: ast.expr, frame: FrameType) -> bool:
     if called is None:
         return True
     home = getattr(called, "__module__", None) or type(getattr(called, "__self__", None)).__module__
-    is_written = hasattr(called, "__code__") or isinstance(called, type) or inspect.ismethod(called)
+    # What makes an object of a class: one in Python would have a frame, but for arguments that it does not take.
+    made = [getattr(called, name) for name in ("__init__", "__new__")] if isinstance(called, type) else [called]
+    is_written = inspect.ismethod(called) or any(hasattr(each, "__code__") for each in made)
     return not is_written and str(home).partition(".")[0] not in sys.stdlib_module_names
 
 

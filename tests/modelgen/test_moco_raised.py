@@ -48,6 +48,19 @@ def tensors(x):
     y = np.ones(3)
     return y + np.ones(4)
 
+def made(x):
+    return np.dtype([x])
+
+class Plain:
+    def __init__(self):
+        pass
+
+def made_wrongly(x):
+    return Plain(x)
+
+def made_of_python(x):
+    return int([x])
+
 def recurs(x):
     return recurs(x + 1)
 
@@ -72,6 +85,9 @@ def again(x):
         ("looked", "expression"),
         ("refused", "call"),
         ("tensors", "call"),
+        ("made", "call"),
+        ("made_wrongly", "expression"),
+        ("made_of_python", "expression"),
         ("again", "raise"),
         ("recurs", "expression"),
     ],
@@ -81,7 +97,7 @@ def test_whether_somebody_meant_an_error_is_told_by_where_it_arose(name: str, ho
     file.write_text(LIBRARY)
     names: dict[str, Any] = {"np": np}
     exec(compile(LIBRARY, str(file), "exec"), names)
-    with pytest.raises((ValueError, ArithmeticError, AssertionError, AttributeError, RuntimeError)) as caught:
+    with pytest.raises(Exception) as caught:
         exec(compile(f"library['{name}'](1)", PROGRAM, "exec"), {"library": names})
     told = raised(caught.value)
     assert (told.how, told.line) == (how, 1)
