@@ -11,9 +11,12 @@ from fuzz_core.ir.values import TestCase
 def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
     """The test case with a program that no single statement can be taken out of; the text is else as it was.
 
+    A program that names the api that it is about does so to the end: what fails without it is something else.
     `reproduces` executes a candidate; `deadline` says when to stop with the best so far.
     """
     best, tried = test, {test.program}
+    about = test.invocation.api.rpartition(".")[2]
+    named = about in _names(test.program)
     found = True
     while found:
         found = False
@@ -21,11 +24,22 @@ def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: 
             if deadline():
                 return best
             candidate = best._replace(program=program)
-            if program not in tried and reproduces(candidate):
+            kept = not named or about in _names(program)
+            if program not in tried and kept and reproduces(candidate):
                 best, found = candidate, True
                 break
             tried.add(program)
     return best
+
+
+def _names(program: str) -> set[str]:
+    """The names and attributes in a program; none where it is no program."""
+    try:
+        nodes = list(ast.walk(ast.parse(program)))
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return attributes | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _shorter(program: str) -> Iterator[str]:

@@ -45,6 +45,14 @@ def test_what_does_not_matter_goes() -> None:
     assert minimise(program(PROGRAM), divides, lambda: False).program == "print(1 / 0)\n"
 
 
+def test_what_a_program_is_about_stays_in_it() -> None:
+    about = program(PROGRAM)._replace(invocation=Invocation("math.log"))
+    small = shortened(about, divides, lambda: False).program
+    assert "math.log" in small and "sqrt" not in small and "1 / 0" in small
+    elsewhere = about._replace(invocation=Invocation("lib.other"))
+    assert shortened(elsewhere, divides, lambda: False).program == "print(1 / 0)\n"
+
+
 def test_it_stays_python_and_a_body_is_never_empty() -> None:
     def wanted(test: TestCase) -> bool:
         ast.parse(test.program)
