@@ -34,7 +34,7 @@ print(1 / 0)
 
 
 def program(text: str) -> TestCase:
-    return TestCase(Invocation("a.b"), 1, program=text)
+    return TestCase(Invocation("lib.gate"), 1, program=text)
 
 
 def divides(test: TestCase) -> bool:
