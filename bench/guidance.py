@@ -14,11 +14,22 @@ import typer
 from bench.sides import sides
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
-from fuzz_core.modelgen.gandalf.diversity import diversity
 from fuzz_core.modelgen.gandalf.guides import GUIDANCE
 from fuzz_core.modelgen.gandalf.table import load
 
-HEAD = ("guidance", "seed", "graphs", "per second", "effective", "an hour", "mED", "signatures", "symptoms")
+HEAD = (
+    "guidance",
+    "seed",
+    "graphs",
+    "per second",
+    "effective",
+    "an hour",
+    "mED",
+    "signatures",
+    "mED by domain",
+    "effective",
+    "symptoms",
+)
 
 
 def main(
@@ -57,9 +68,12 @@ def line(name: str, seed: object, reports: list[GandalfReport]) -> str:
     effective = mean(each.effective.total() for each in reports)
     seconds = mean(each.seconds for each in reports)
     figures = [f"{graphs:.0f}", f"{graphs / seconds:.2f}", f"{effective:.1f}", f"{effective / seconds * 3600:.0f}"]
-    figures += [f"{mean(diversity(each.models) for each in reports):.2f}"]
+    figures += [f"{mean(each.diversity() for each in reports):.2f}"]
     figures += [f"{mean(len(each.signatures) for each in reports):.1f}"]
-    symptoms = sum((each.symptoms for each in reports), start=Counter[str]())
+    domains = sorted({domain for each in reports for domain in each.graphs})
+    figures += [" ".join(f"{mean(each.diversity(domain) for each in reports):.2f}" for domain in domains)]
+    figures += [" ".join(f"{mean(each.effective[domain] for each in reports):.1f}" for domain in domains)]
+    symptoms = Counter(symptom for each in reports for _, symptom in each.symptoms.elements())
     return "\t".join([name, str(seed), *figures, str(dict(symptoms))])
 
 

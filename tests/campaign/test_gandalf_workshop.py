@@ -86,11 +86,12 @@ def test_what_processes_tell_that_were_ended_is_no_finding(used: list[tuple[int,
 def test_figures_are_added_up() -> None:
     whole = GandalfReport()
     for number in range(COMPARED + 10):
-        part = GandalfReport(models=[(str(number),)], rounded=1, operators={f"o{number % 3}"})
+        part = GandalfReport(models=[("cv", (str(number),))], rounded=1, operators={f"o{number % 3}"})
         part.graphs["cv"] += 1
         whole.add(part)
     assert whole.graphs == {"cv": COMPARED + 10} and whole.rounded == COMPARED + 10
     assert whole.operators == {"o0", "o1", "o2"} and len(whole.models) == COMPARED
+    assert whole.diversity() == whole.diversity("cv") == 1.0 and whole.diversity("nlp") == 0.0
 
 
 def test_what_a_build_never_takes_is_lacking() -> None:

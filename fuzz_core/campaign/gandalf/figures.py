@@ -53,23 +53,24 @@ class GandalfOptions:
 @dataclass
 class GandalfReport:
     """Figures of one run. graphs: executed, by domain. effective: those that triggered a finding (section 5.4), by
-    domain. repeated: generated anew and left out. refused: by library and operator, what it did not take. relations:
-    how often each was asked, training and other ways among them. skipped: how often a library has no such way.
-    absent: how many operators each build does not have. rounded: graphs that were apart by no operator's doing.
-    signatures: the different ones of findings, by library.
+    domain. symptoms: of findings, by domain and symptom (table 5). models: effective ones, with their domains.
+    repeated: generated anew and left out. refused: by library and operator, what it did not take. relations: how often
+    each was asked, training and other ways among them. skipped: how often a library has no such way. absent: how many
+    operators each build does not have. rounded: graphs that were apart by no operator's doing. signatures: the
+    different ones of findings, by library.
     """
 
     graphs: Counter[str] = field(default_factory=Counter)
     effective: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    symptoms: Counter[str] = field(default_factory=Counter)
+    symptoms: Counter[tuple[str, str]] = field(default_factory=Counter)
     relations: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
     signatures: set[tuple[Library, str]] = field(default_factory=set)
     takings: Takings = field(default_factory=Takings)
     absent: dict[str, int] = field(default_factory=dict)
-    models: list[tuple[str, ...]] = field(default_factory=list)
+    models: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     repeated: int = 0
     rounded: int = 0
     findings: int = 0
@@ -81,8 +82,12 @@ class GandalfReport:
         """All of it in a line."""
         rate = self.graphs.total() / self.seconds if self.seconds else 0.0
         made = f"{self.graphs.total():,} graphs of {len(self.operators)} operators"
-        found = f"{self.effective.total():,} effective, mean edit distance {diversity(self.models):.2f}"
+        found = f"{self.effective.total():,} effective, mean edit distance {self.diversity():.2f}"
         return f"{made} in {self.seconds:.0f} s ({rate:.1f} per second), {found}"
+
+    def diversity(self, domain: str = "") -> float:
+        """The mean edit distance of effective models, of one domain where it is named (table 7)."""
+        return diversity([operators for of, operators in self.models if domain in ("", of)])
 
     def summary(self) -> dict[str, Any]:
         """What the runs' records keep of it."""
@@ -93,7 +98,8 @@ class GandalfReport:
             "operators": sorted(self.operators),
             "signatures": len(self.signatures),
             "takings": sorted(self.takings.lacking),
-            "models": diversity(self.models),
+            "symptoms": {" ".join(each): count for each, count in sorted(self.symptoms.items())},
+            "models": {domain: self.diversity(domain) for domain in ("", *sorted(self.graphs))},
         }
 
     def add(self, other: GandalfReport) -> None:

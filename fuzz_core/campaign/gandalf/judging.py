@@ -28,8 +28,8 @@ def judged(sides: Sides, graph: Graph, domain: str, report: GandalfReport) -> li
     found = _found(sides, graph, report)
     if found:
         report.effective[domain] += 1
-        report.symptoms.update(each.symptom for _, each in found)
-        report.models.append(operators_of(graph))
+        report.symptoms.update((domain, each.symptom) for _, each in found)
+        report.models.append((domain, operators_of(graph)))
     return found
 
 
