@@ -13,6 +13,7 @@ from moco_grounds import ALL, CALLS, CONV, KNOWLEDGE, call, program
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Seq, Tensor, Then, prim
+from fuzz_core.modelgen.moco.adaptation import bound, fitted
 from fuzz_core.modelgen.moco.calls import parsed, with_value
 from fuzz_core.modelgen.moco.constants import meaning
 from fuzz_core.modelgen.moco.disassembly import disassemble
@@ -25,7 +26,7 @@ from fuzz_core.modelgen.moco.names import Names
 from fuzz_core.modelgen.moco.nodes import OK, Arrival, Result
 from fuzz_core.modelgen.moco.operators import Taste, replaced, similar
 from fuzz_core.modelgen.moco.program import Call, Fit, Slot, assemble
-from fuzz_core.modelgen.moco.replacement import fitting_in
+from fuzz_core.modelgen.moco.replacement import fitting_in, replacement
 from fuzz_core.modelgen.moco.seeds import shipped
 from fuzz_core.modelgen.moco.tree import Tree
 from fuzz_core.modelgen.moco.writing import as_test
@@ -64,12 +65,30 @@ JOIN = Facts(
     parameters=(Parameter(name="tensors", required=True), Parameter(name="axis", dtype="int", required=True)),
     ranks=(2,),
 )
+# A loss of two tensors of one shape, and weights of another.
+DISTANCE = Facts(
+    api="torch.nn.functional.distance",
+    kind="function",
+    parameters=(
+        Parameter(name="input", dtype="tensor", required=True),
+        Parameter(name="target", dtype="tensor", required=True),
+        Parameter(name="weight", dtype="tensor"),
+    ),
+    ranks=(2,),
+    returns="tensor",
+    example={"target": "torch.full((5, 6), 0.5)", "weight": "torch.full((6,), 0.5)"},
+    inputs=((5, 6),),
+)
 RNN = KNOWLEDGE.apis["torch.nn.LSTM"].model_copy(
     update={"inputs": ((3, 5, 4),), "example": {"input_size": "4", "hidden_size": "2"}}
 )
 WIDER = Knowledge(
-    library="torch", build="", apis={facts.api: facts for facts in (*ALL, BILINEAR, ADD, LOSS, RNN, UNSEEN, JOIN)}
+    library="torch",
+    build="",
+    apis={facts.api: facts for facts in (*ALL, BILINEAR, ADD, LOSS, RNN, UNSEEN, JOIN)},
 )
+LOSSES = WIDER.model_copy(update={"apis": {**KNOWLEDGE.apis, DISTANCE.api: DISTANCE}})
+TARGET = DISTANCE.example["target"]
 EAGER = Taste(fitted=CLASS)
 FITTED = Fit(CLASS, ("((8, 2), 'float32')", "[((8, 3), 'int64')]"))
 
@@ -144,9 +163,29 @@ class DescribeFit:
         assert "Fitted(F.join, [((4, 4), 'float32'), ((4, 4), 'float32')], axis=4)" in found
         assert "torch.nn.functional.relu" not in similar(CALLS[0], WIDER, IMAGE, EAGER)
 
+    def test_a_function_with_further_tensors_has_them_as_it_was_seen_to_work(self) -> None:
+        expected = f"Fitted(F.distance, ((5, 6), 'float32'), target={TARGET}, weight=torch.full((6,), 0.5))"
+        found = (replaced(CALLS[0], LOSSES, IMAGE, Rng(seed), Names.of(program()).spelled, EAGER) for seed in range(60))
+        assert {each.call.written for each in found if each is not None and each.new == DISTANCE.api} == {expected}
+
     def test_functions_are_not_replaced_by_layers(self) -> None:
-        found = similar(call("torch.nn.functional.relu", "x", applied=True), WIDER, Arrival((2, 7)), EAGER)
-        assert set(found) == {"torch.nn.functional.leaky_relu"}
+        found = similar(call("torch.nn.functional.relu", "x", applied=True), LOSSES, Arrival((2, 7)), EAGER)
+        assert set(found) == {"torch.nn.functional.leaky_relu", DISTANCE.api}
+
+    def test_in_the_place_of_a_function_tensors_as_large_as_the_input_are_that_again(self) -> None:
+        own = call("torch.nn.functional.relu", "x", applied=True)
+        changed = replacement(own, WIDER.apis[own.api], DISTANCE, Arrival((2, 7)))
+        assert changed is not None
+        assert [each.source for each in changed.arguments[1:]] == ["torch.full((2, 7), 0.5)"]
+        again = fitted(changed, DISTANCE, (3, 9))
+        assert [each.source for each in again.arguments[1:]] == ["torch.full((3, 9), 0.5)"]
+        assert fitted(again, DISTANCE, (3, 9)) is again
+
+    @pytest.mark.parametrize(
+        "text", ["torch.full((5,), 0.5)", "torch.rand()", "other", "torch.full(size, 1)", "(5, 6)"]
+    )
+    def test_nothing_else_is_made_as_large_as_the_input(self, text: str) -> None:
+        assert bound(DISTANCE.model_copy(update={"example": {"target": text}}), (2, 7)) == {}
 
 
 class DescribeText:

@@ -104,6 +104,12 @@ def test_a_symbolic_input_tells_ranks_but_is_no_example() -> None:
     assert found.ranks == (3,) and found.inputs == ()
 
 
+def test_of_several_inputs_each_has_its_type() -> None:
+    found = facts(layer({"size": prim(3)}, Tensor("float32", (2, 3)), Tensor("int64", (2,))))
+    assert found.takes == ("((2, 3), 'float32')", "((2,), 'int64')")
+    assert facts(layer({"size": prim(3)}, Tensor("float32", (2, 3)))).takes == ()
+
+
 def test_bounds_keep_their_words_and_choices_are_expressions() -> None:
     told = [
         Constraint("lib.nn.Gate", "rate", "minimum", (0.0,), "between 0 and 1", "docstring"),

@@ -16,7 +16,7 @@ from fuzz_core.ir.values import Value, prim
 from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, facts_of, seen_calls, spelled_all
 from fuzz_core.modelgen.moco.knowledge.relations import kept
-from fuzz_core.modelgen.moco.knowledge.seen import Seen
+from fuzz_core.modelgen.moco.knowledge.seen import Seen, several
 
 MAX_TRIALS = 80
 # What takes it is no whole number, though its default may be 0.
@@ -91,8 +91,9 @@ class Subject:
         if self.trial is None:
             # What was recorded may be of another build, or need more than tensors.
             # A structure of tensors cannot be tried out here.
-            hopeless = self.hopeless and not facts.takes
-            return facts.model_copy(update={"example": {}, "inputs": (), "origin": None}) if hopeless else facts
+            hopeless = self.hopeless and (bool(facts.inputs) or not facts.takes)
+            nothing: dict[str, Any] = {"example": {}, "inputs": (), "takes": (), "origin": None}
+            return facts.model_copy(update=nothing) if hopeless else facts
         parameters = tuple(each.model_copy(update=self._learnt_of(each)) for each in facts.parameters)
         dtypes = tuple(dict.fromkeys((self.trial.inputs[0].dtype, *facts.dtypes)))
         worked = [Seen(each.arguments) for each in self.bench.worked]
@@ -104,6 +105,7 @@ class Subject:
             "dtypes": dtypes,
             "example": spelled_all(self.trial.arguments, self.evidence.spell) or {},
             "inputs": tuple(each.shape for each in self.trial.inputs),
+            "takes": several(self.trial.inputs),
             "origin": Origin(source="probe"),
         }
         return facts.model_copy(update=learnt)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterator
 from itertools import zip_longest
 
 from fuzz_core.modelgen.moco.calls import broken, given, parameters, value, with_value, without
-from fuzz_core.modelgen.moco.constants import meaning, same
+from fuzz_core.modelgen.moco.constants import constant, meaning, parsed, same, written
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.program import Call
 
@@ -14,11 +15,30 @@ from fuzz_core.modelgen.moco.program import Call
 def bound(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
     """What parameters have to be for an input of this shape, by name."""
     rank = len(shape)
-    return {
+    sizes = {
         parameter.name: str(shape[parameter.binds])
         for parameter in parameters(facts)
         if parameter.binds is not None and -rank <= parameter.binds < rank
     }
+    return {**_alike(facts, shape), **sizes}
+
+
+def _alike(facts: Facts, shape: tuple[int, ...]) -> dict[str, str]:
+    """The tensors that were as large as the input where a function was seen to work, as a loss's two are."""
+    names = {parameter.name for parameter in parameters(facts) if parameter.dtype == "tensor"}
+    made = ((name, _resized(text, facts.inputs[:1], shape)) for name, text in facts.example.items() if name in names)
+    return {name: text for name, text in made if text is not None}
+
+
+def _resized(text: str, inputs: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> str | None:
+    """A call whose first argument is the shape of the input, with another one; None for anything else."""
+    try:
+        made = parsed(text)
+        if not isinstance(made, ast.Call) or not made.args or tuple(constant(made.args[0])) not in inputs:
+            return None
+    except (ValueError, TypeError, ArithmeticError):
+        return None
+    return ast.unparse(ast.Call(made.func, [parsed(written(shape)), *made.args[1:]], made.keywords))
 
 
 def _itself(call: Call) -> Call:

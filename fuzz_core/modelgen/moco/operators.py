@@ -131,10 +131,13 @@ def similar(
 def _is_fitted(facts: Facts, own: Facts, taste: Taste) -> bool:
     """Whether a layer can stand in the place of one that gives a tensor, with what makes it fit.
 
-    So can a function that nobody has seen give anything: those of several tensors are not applied to an activation.
+    So can a function of several tensors, and one that nobody has seen give anything: they are not applied to an
+    activation alone.
     """
     tensor = own.kind == "class" and own.returns in ("", "tensor")
-    return bool(taste.fitted) and tensor and (facts.kind == "class" or not (facts.inputs or facts.returns))
+    several = any(each.dtype == "tensor" and each.name in facts.example for each in parameters(facts))
+    unseen = not (facts.inputs or facts.returns)
+    return bool(taste.fitted) and tensor and (facts.kind == "class" or several or unseen)
 
 
 def _replaces(facts: Facts, own: Facts, arrival: Arrival | None) -> bool:

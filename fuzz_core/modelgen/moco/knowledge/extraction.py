@@ -15,9 +15,9 @@ from fuzz_core.modelgen.moco.facts import Facts, Origin, Parameter, Source
 from fuzz_core.modelgen.moco.knowledge.bounds import bounds_of, choices_of, origin_of
 from fuzz_core.modelgen.moco.knowledge.prose import Told, as_declared, definition_of, told
 from fuzz_core.modelgen.moco.knowledge.relations import kept, relations_of
-from fuzz_core.modelgen.moco.knowledge.seen import Seen, axis_of, functions_seen, kind_of, layers_seen
+from fuzz_core.modelgen.moco.knowledge.seen import Seen, axis_of, functions_seen, kind_of, layers_seen, several
 from fuzz_core.modelgen.moco.knowledge.signature import Declared, declared
-from fuzz_core.modelgen.moco.knowledge.structures import structure_of
+from fuzz_core.modelgen.moco.knowledge.structures import Structure, structure_of
 
 MAX_SEEN, MAX_EXPRESSION = 12, 120
 # An activation has a batch and something in it.
@@ -72,9 +72,13 @@ def facts_of(evidence: Evidence) -> Facts:
         dtypes=_frequent(each.inputs[0].dtype for each in seen if each.inputs),
         example=(made if example is None else spelled_all(example.arguments, evidence.spell)) or {},
         inputs=() if example is None else tuple(each.shape for each in example.inputs),
-        takes=() if structure is None or made is None else structure.takes,
+        takes=several(example.inputs) if example is not None else _takes(structure, made),
         origin=Origin(source="trace", confidence=TRACE_CONFIDENCE) if any(each.inputs for each in seen) else None,
     )
+
+
+def _takes(structure: Structure | None, made: object) -> tuple[str, ...]:
+    return () if structure is None or made is None else structure.takes
 
 
 def _texts(evidence: Evidence) -> Iterator[tuple[Source, str]]:

@@ -80,6 +80,11 @@ def as_input(value: Value) -> Input | None:
     return Input(dtype if isinstance(dtype, str) else named, _sizes(shapes[0]) or (), True)
 
 
+def several(inputs: Sequence[Input | Tensor]) -> tuple[str, ...]:
+    """Tensors that an api was applied to as `Facts.takes`; nothing where there is but one."""
+    return tuple(f"({each.shape}, {each.dtype!r})" for each in inputs) if len(inputs) > 1 else ()
+
+
 def axis_of(seen: Iterable[Seen], name: str) -> int | None:
     """The axis whose size a parameter was in every call that gave it, two sizes at least; negative from the last.
 
