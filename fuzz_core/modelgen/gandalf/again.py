@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Collection, Mapping, Sequence
 from textwrap import indent
+from typing import TypeGuard
 
 from fuzz_core.modelgen.gandalf import templates
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
@@ -65,12 +68,24 @@ def function(
 ) -> list[str]:
     """The program as far as its last node, and its model as a function of these names that gives every node's result.
 
-    Layers and weights are those that were made before. Raises what `render` does.
+    Layers and weights are those that were made before. What it computes has names of its own: a statement that is
+    taken out of it must not leave it with what was computed before. Raises what `render` does.
     """
     lines = lines_of(graph, table, library, precision)
-    body = [indent(line.text.rstrip("\n"), "    ") for line in lines if line.again]
-    given = ", ".join(f"n{place}" for place in range(len(graph.nodes)))
-    return [*(line.text for line in lines), "", f"def model({', '.join(takes)}):", *body, f"    return [{given}]", ""]
+    given = f"return [{', '.join(f'n{place}' for place in range(len(graph.nodes)))}]"
+    body = _renamed([*(line.text.rstrip("\n") for line in lines if line.again), given])
+    return [*(line.text for line in lines), "", f"def model({', '.join(takes)}):", *body, ""]
+
+
+def _renamed(body: Sequence[str]) -> list[str]:
+    """The statements of the function, with an underscore behind every name that one of them gives."""
+    names = {node.id for text in body[:-1] for node in ast.walk(ast.parse(text)) if _is_given(node)}
+    pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b")
+    return [indent(pattern.sub(r"\1_", text) if names else text, "    ") for text in body]
+
+
+def _is_given(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def results(name: str) -> str:
