@@ -6,33 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.building import Change
+from fuzz_core.adapters.building import Change, Unchanged
 from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
-from fuzz_core.ir.values import Ref, Tensor, TestCase
+from fuzz_core.ir.values import Tensor, TestCase
 from nightfuzz_qualitylib.comparing import COARSE
 
 NARROW = ("float16", "float32")
 
 
-class _Live:
-    """Arrays as `change` has them."""
-
-    def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
-        return live
-
-    def instance(self, live: Any) -> Any:
-        """See `Change`."""
-        return live
-
-    def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
-        return ref
-
-
-class _Scattered(_Live):
+class _Scattered(Unchanged):
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
         import qualitylib
@@ -40,7 +24,7 @@ class _Scattered(_Live):
         return qualitylib.scattered(live) if described.shape else live
 
 
-class _Wide(_Live):
+class _Wide(Unchanged):
     noise = 0.0
 
     def tensor(self, live: Any, described: Tensor) -> Any:
