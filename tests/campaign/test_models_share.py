@@ -139,6 +139,14 @@ def test_what_is_known_goes_with_the_state_without_the_file(
     assert done.unfinished == () and knowledge_of(traced_session, 60.0) == done
 
 
+def test_what_a_person_has_corrected_goes_with_the_state(traced_session: Session) -> None:
+    [window] = [api for api in traced_session.store.apis(traced_session.target.key) if api.name == WINDOW]
+    kept(traced_session, traced_session.target.key, window)
+    told = knowledge_of(traced_session)
+    kept_in(traced_session).unlink()
+    assert knowledge_of(traced_session) == told and told.apis[WINDOW].definition == "Corrected by hand."
+
+
 def test_what_cannot_be_told_to_other_machines_is_learnt_there(traced_session: Session) -> None:
     done = knowledge_of(traced_session, 60.0)
     strange = done.apis[WINDOW].model_copy(update={"example": {"size": "open('x')"}})

@@ -74,6 +74,11 @@ def test_calls_relations_and_types_are_read() -> None:
     assert portable(called, ROOTS) == Facts(api="lib.f", relations=(good,), dtypes=("float32",))
 
 
+def test_no_sequence_without_an_end_is_asked_for() -> None:
+    long = Facts(api="lib.f", parameters=(Parameter(name="p", shape=(2, 1 << 40)),))
+    assert portable(long, ROOTS) == Facts(api="lib.f", parameters=(Parameter(name="p", shape=(2,)),))
+
+
 def test_what_is_endless_bounds_nothing() -> None:
     endless = Bounds(least=0.0, most=float("inf"), origin=Origin(source="probe"))
     found = portable(Facts(api="lib.f", parameters=(Parameter(name="p", bounds=(endless,)),)), ROOTS)

@@ -40,6 +40,8 @@ def knowledge_of(session: Session, seconds: float | None = None) -> Knowledge:
     """
     kept = _kept(session, session.target.key)
     if kept is not None and (seconds is None or not kept.unfinished):
+        # The file may be of a person, or older than the state's record of it.
+        _record(session, kept)
         return kept
     deadline = None if seconds is None else session.clock() + seconds
     if kept is not None:
@@ -66,7 +68,7 @@ def made(
 
     def keep(knowledge: Knowledge) -> None:
         write(knowledge, kept_in(session))
-        session.store.save_knowledge(session.target.key, _travelling(session, knowledge))
+        _record(session, knowledge)
 
     found = learn(
         session,
@@ -95,6 +97,10 @@ def _kept(session: Session, build: str) -> Knowledge | None:
         return read(path)
     known = session.store.knowledge(build)
     return None if known is None else _travelling(session, known)
+
+
+def _record(session: Session, knowledge: Knowledge) -> None:
+    session.store.save_knowledge(session.target.key, _travelling(session, knowledge))
 
 
 def _travelling(session: Session, knowledge: Knowledge) -> Knowledge:

@@ -11,6 +11,9 @@ from fuzz_core.modelgen.moco.facts import Bounds, Facts, Parameter, Relation
 from fuzz_core.modelgen.moco.knowledge.expressions import read
 from fuzz_core.modelgen.moco.writing import described
 
+# Sequences of this many items are written.
+MOST_ITEMS = 64
+
 
 def portable(facts: Facts, roots: Collection[str]) -> Facts | None:
     """What of these facts stands for values and names of the library's own; None where the api is none of its apis.
@@ -56,6 +59,7 @@ def _parameter(parameter: Parameter, roots: Collection[str]) -> Parameter:
             "default": default if default is None or _is_value(default, roots) else None,
             "choices": kept(parameter.choices),
             "seen": kept(parameter.seen),
+            "shape": tuple(length for length in parameter.shape if length <= MOST_ITEMS),
             "bounds": tuple(map(_finite, parameter.bounds)),
         }
     )
