@@ -29,13 +29,13 @@ def main(
     specs: Annotated[list[str], typer.Argument(help="targets, one of each library")],
     graphs: Annotated[int, typer.Option(help="how many, the domains in turn")] = 1000,
     seed: Annotated[int, typer.Option(help="of the stream of graphs")] = 1,
+    limit: Annotated[float, typer.Option(help="seconds after which fewer will do")] = float("inf"),
 ) -> None:
     """Prints the share that each library takes, what it does not, and graphs per second."""
     table = load()
     with sides(specs) as sessions:
         order = order_of(table, sessions)
-        refused, operators, generating = Counter[str](), set[str](), 0.0
-        taken = Counter(dict.fromkeys(sessions, graphs))
+        failing, refused, operators, generating, done = Counter[str](), Counter[str](), set[str](), 0.0, 0
         with sides_of(sessions, table, seed) as processes:
             missing = set[str]().union(*absent(processes).values())
             there = {name: each for name, each in table.items() if name not in missing}
@@ -43,20 +43,22 @@ def main(
             processes.run(generate(grammars["cv"], seed), DOUBLE)
             began = time.monotonic()
             for number in islice(count(), graphs):
-                starting = time.monotonic()
+                if (starting := time.monotonic()) - began > limit:
+                    break
                 domain = DOMAINS[number % len(DOMAINS)]
                 graph = generate(grammars[domain], derive(seed, domain, number))
                 generating += time.monotonic() - starting
                 operators.update(node.operator for node in graph.nodes)
                 for library in failed(processes.run(graph, DOUBLE)):
-                    taken[library] -= 1
+                    failing[library] += 1
                     refused[f"{library} {graph.nodes[first_failing(processes, graph, library)].operator}"] += 1
+                done += 1
             seconds = time.monotonic() - began
-    print(f"{graphs:,} graphs of {len(operators)} operators in {seconds:.0f} s: {graphs / seconds:.1f} per second")
+    print(f"{done:,} graphs of {len(operators)} operators in {seconds:.0f} s: {done / seconds:.1f} per second")
     print(f"  operators that these builds do not have: {len(missing)}")
     print(f"  made in {generating:.0f} s of these")
-    for library, number in sorted(taken.items()):
-        print(f"  {library}: {number / graphs:.2%} taken")
+    for library in sorted(sessions):
+        print(f"  {library}: {1 - failing[library] / done:.2%} taken")
     print(f"  not taken: {dict(refused.most_common())}")
 
 

@@ -39,6 +39,7 @@ def main(
     seconds: Annotated[float, typer.Option(help="for each model, both of its styles together")] = 40.0,
     workers: Annotated[int, typer.Option(help="trees that grow at a time")] = 2,
     seed: Annotated[int, typer.Option(help="of the random streams; trees of this seed are gone on with")] = 12345,
+    model: Annotated[list[str] | None, typer.Option(help="some of them alone")] = None,
 ) -> None:
     """Prints a line for each model: tests, those that were whole programs and ran, seconds for each test."""
     with tempfile.TemporaryDirectory() as folder:
@@ -53,6 +54,8 @@ def main(
             options, knowledge = MocoOptions(seconds=seconds, seed=seed), knowledge_of(session, 0)
             print("model\ttests\tprograms\tseconds\tpaper\ttimes", flush=True)
             for name, styles in groupby(sorted(found, key=_place), key=_model):
+                if model and name not in model:
+                    continue
                 report = fuzz_models(session, list(styles), knowledge, options)
                 print(_line(name, record.library, report), flush=True)
 

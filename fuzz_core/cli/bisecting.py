@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import cast
 
 from rich.console import Console
 
@@ -16,7 +15,6 @@ from fuzz_core.cli.display import printable, watch
 from fuzz_core.cli.work import state_file
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.probes import Probe
-from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.nightly import Access
 
 
@@ -25,7 +23,7 @@ def bisect_command(settings: Settings, console: Console, number: int, options: B
     options = replace(
         options,
         index=settings.index,
-        flavour=cast(Flavour, settings.flavour),
+        flavour=settings.flavour,
         access=Access(settings.allow_cached, int(settings.wheel_cache * 1e9)),
         timeout=settings.timeout,
     )

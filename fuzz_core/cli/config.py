@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.build import Flavour
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 
 DEFAULT_FILE = "nightfuzz.toml"
@@ -62,7 +63,7 @@ class Settings(BaseModel):
 
     target: str | None = None
     baseline: str | None = None
-    flavour: str = Field("auto", pattern="^(auto|cpu|cuda)$")
+    flavour: Flavour = "auto"
     library: str | None = None
     index: str | None = None
     allow_cached: bool = False
@@ -85,7 +86,7 @@ class Settings(BaseModel):
     oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "bounds", "leak", "versions"]
     confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
-    engine: str = Field("api", pattern="^(api|moco|gandalf)$")
+    engine: Literal["api", "moco", "gandalf"] = "api"
     libraries: list[str] = []
     domain: list[Literal["cv", "nlp", "asr"]] = ["cv", "nlp", "asr"]
     guidance: str = "novelty"
@@ -99,7 +100,7 @@ class Settings(BaseModel):
     grow: bool = True
     fail_on_bugs: bool = False
     known: Path = Path(KNOWN_FILE)
-    sandbox: str = Field("none", pattern="^(none|auto|docker)$")
+    sandbox: Literal["none", "auto", "docker"] = "none"
     sandbox_image: str | None = None
     sandbox_base: str | None = None
     sandbox_memory: float | None = Field(None, gt=0, allow_inf_nan=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -34,7 +34,6 @@ from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.compiled import make_ready
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.nightly import Access
@@ -76,7 +75,7 @@ def make_target(settings: Settings, spec: str) -> Target:
     """Makes a target as the settings say. Raises as parse_spec and ensure do."""
     parsed = parse_spec(spec, settings.library, settings.index)
     access = Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
-    return ensure(parsed, cast(Flavour, settings.flavour), access=access)
+    return ensure(parsed, settings.flavour, access=access)
 
 
 def save_made(store: Store, made: Target) -> TargetRecord:

@@ -209,7 +209,7 @@ def test_defaults_are_valid() -> None:
         (("--libraries", "torch"), ("no build of torch here", "torch==2.13.0")),
         (("--libraries", "torhc==1"), ("did you mean torch?",)),
         (("--domain", "cv,video"), ("domain.1 on the command line", "'video'")),
-        (("--engine", "gandolf"), ("engine on the command line",)),
+        (("--engine", "gandolf"), ("engine on the command line", "'gandalf'", "'gandolf'")),
         (("--guidance", "dice"), ("no guidance 'dice'", "random, mcmc, genetic")),
         (("--sandbox", "docker"), ()),
     ],
