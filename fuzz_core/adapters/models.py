@@ -43,8 +43,12 @@ class Models:
         return given
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """A call as the library's compiler makes it; None where there is no compiler to be asked."""
+        """A call as the library's compiler makes it, or without it where it always does; None without a compiler."""
         return None
+
+    def promised(self, result: Any) -> bool:
+        """Whether such a result is to be the same compiled."""
+        return True
 
     def losses(self, note: Callable[[float], object]) -> AbstractContextManager[object]:
         """Within it, `note` gets the numbers that a program trains by: those that it asks gradients of."""

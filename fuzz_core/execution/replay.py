@@ -75,12 +75,14 @@ class Replayer:
         return replayed
 
     def _whole(self, test: TestCase, fresh: bool, mode: str) -> Replayed:
-        compared = mode in DEEP
-        ran = self.program(test.program, seed=test.seed, compared=compared, fresh=fresh)
+        compared, dialect = mode in DEEP, dialect_of(self.zygote.library)
+        # What is compiled together while it trains is not what is asked, and takes long.
+        settled = compared and dialect.lazy
+        ran = self.program(test.program, seed=test.seed, settled=settled, compared=compared, fresh=fresh)
         double = None
         if mode == DOUBLED and is_lost(ran):
             double = self.program(test.program, seed=test.seed, doubled=True)
-        return Replayed(ran.outcome, verdicts_on(ran, dialect_of(self.zygote.library), double), ran.spoilt)
+        return Replayed(ran.outcome, verdicts_on(ran, dialect, double), ran.spoilt)
 
     def tell(self, test: TestCase, modes: Sequence[str] = ("cpu",), repeats: int = 1, fresh: bool = False) -> Telling:
         """What each mode comes to, `repeats` times with other seeds and other garbage in memory.

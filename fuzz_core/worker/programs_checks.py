@@ -34,7 +34,7 @@ def compared(adapter: Adapter, models: Models, last: Used | None) -> Compiled | 
         return None
     try:
         first, again = (_used(last) for _ in range(2))
-        if adapter.differences(first, again):
+        if adapter.differences(first, again) or not models.promised(again):
             return None
     except Exception:  # noqa: BLE001 - what cannot be used once more, such as parts of a graph, cannot be compared
         return None
@@ -42,6 +42,8 @@ def compared(adapter: Adapter, models: Models, last: Used | None) -> Compiled | 
         other = compiled(*last.args, **last.kwargs)
     except Exception as error:  # noqa: BLE001 - what a compiler raises is what is asked for
         return Compiled(0.0, f"{type(error).__name__}: {error}"[:TEXT])
+    if not models.promised(other):
+        return None
     apart = adapter.error(again, other)
     return Compiled(apart, "", _moved(adapter, last, again) if apart > 1.0 else 0.0)
 

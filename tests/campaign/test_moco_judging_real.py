@@ -84,7 +84,35 @@ for _ in range(3):
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 print("loss", float(tf.reduce_mean(tf.square(model(x)))))
 '''
+JITTOR = '''import jittor as jt
+from jittor import nn
+
+jt.set_global_seed(0)
+
+
+class Own(nn.Module):
+    """A layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Dropout(0.5)
+
+    def execute(self, x):
+        return {forward}
+
+
+x = jt.rand(10, 4)
+model = nn.Sequential(nn.Linear(4, 8), Own(), nn.Linear(8, 1))
+{before}
+optimizer = jt.optim.SGD(model.parameters(), 0.1)
+optimizer.step(model(x).sqr().mean())
+{after}
+print("loss", model(x).sqr().mean().item())
+'''
+TEXTS = {"torch": TORCH, "tensorflow": TENSORFLOW, "jittor": JITTOR}
+LAYERS = {"torch": "torch.nn", "tensorflow": "tf.keras.layers", "jittor": "jittor.nn"}
 PLANTED = [
+    ("jittor", COMPILED, "x if jt.flags.lazy_execution else x + 1", "wrong-result"),
     ("torch", COMPILED, "x.flip(1) if torch.compiler.is_compiling() else x", "wrong-result"),
     ("torch", TRAINING, "(x * self.weight.detach()).cumsum(1)", "wrong-gradient"),
     ("torch", DOUBLED, "x * float('nan') if x.dtype == torch.float32 else x", "nonfinite"),
@@ -95,6 +123,10 @@ PLANTED = [
 # A layer of the library's own, as far as anybody can see.
 LIBRARYS = "Own.__module__ = 'library'"
 HARMLESS = [
+    ("jittor", "x", "", ""),
+    ("jittor", "self.inner(x)", "", ""),
+    ("jittor", "jt.exp(200 * x) * 0", "", "model.eval()"),
+    ("jittor", "jt.floor(8 * nn.softmax(x, 1).cumsum(1))", "", ""),
     ("torch", "x * self.weight", "", ""),
     ("torch", "self.inner(x) * self.weight", "", ""),
     ("torch", "self.inner(x) * self.weight", "", "model.eval()"),
@@ -141,7 +173,7 @@ class Place(NamedTuple):
 def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Place]]:
     with ExitStack() as stack:
         found = {}
-        for library in ("torch", "tensorflow"):
+        for library in TEXTS:
             python: Path = request.getfixturevalue(f"{library}_python")
             folder = tmp_path_factory.mktemp(library)
             store = stack.enter_context(open_store(folder / "state.db"))
@@ -152,9 +184,8 @@ def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def program(library: str, forward: str, before: str = "", after: str = "") -> TestCase:
-    text = {"torch": TORCH, "tensorflow": TENSORFLOW}[library]
-    text = text.replace("{forward}", forward).replace("{before}", before).replace("{after}", after)
-    return TestCase(Invocation(f"{'tf.keras.layers' if library == 'tensorflow' else 'torch.nn'}.Own"), 0, program=text)
+    text = TEXTS[library].replace("{forward}", forward).replace("{before}", before).replace("{after}", after)
+    return TestCase(Invocation(f"{LAYERS[library]}.Own"), 0, program=text)
 
 
 @pytest.mark.parametrize(("library", "mode", "forward", "kind"), PLANTED)
@@ -174,7 +205,7 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
     assert (found.status, found.reason) == ("confirmed", "")
     bug = store.bug(found.bug or 0)
     assert (bug.kind, bug.origin) == (kind, "here")
-    assert "# expected: " in bug.script and "print(" in bug.script
+    assert "# expected: " in bug.script and "Own()" in bug.script
 
 
 @pytest.mark.parametrize("library", ["torch", "tensorflow"])

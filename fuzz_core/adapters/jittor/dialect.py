@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.defaults import INTERNAL, OUT_OF_MEMORY, DefaultDialect
 from fuzz_core.adapters.dialect import Way
-from fuzz_core.adapters.jittor.ways import WAYS
+from fuzz_core.adapters.jittor.ways import PROGRAMS, WAYS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -35,6 +35,7 @@ class JittorDialect(DefaultDialect):
     verbose: Mapping[str, str] = {"JT_SYNC": "1", "log_silent": "0"}
     compiled = "JITTOR_HOME"
     ways: Mapping[str, Way] = WAYS
+    programs = PROGRAMS
     # Between the two lines a debugger tells of the handler.
     caught = re.compile(
         r"^(?:Caught segfault at [^\n]*\n(?s:.*?)^)?(?:Segfault|Get signal (?P<number>\d+)), exit$", re.MULTILINE

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import jittor
+import numpy as np
 
 from fuzz_core.adapters.models import Models
 
@@ -26,14 +27,31 @@ class Passing(jittor.Module):  # type: ignore[misc] # no stubs
 
 
 class JittorModels(Models):
-    """It compiles everything anyway.
+    """It compiles everything: operators together where it may, or each by itself.
 
     `untrained` cannot be told: where there is no gradient, `jittor.grad` gives zeros, as where it is zero.
     """
 
+    layer = jittor.Module
+
     def streams(self) -> Callable[[], None] | None:
         """Its generator is not to be read: numbers may have been drawn from it since it was seeded."""
         return None
+
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Operator by operator."""
+
+        def once(*args: Any, **kwargs: Any) -> Any:
+            with jittor.flag_scope(lazy_execution=0):
+                return call(*args, **kwargs)
+
+        return once
+
+    def promised(self, result: Any) -> bool:
+        """Numbers alone: all is compiled with `-Ofast`, which promises nothing of NaN and infinity."""
+        if isinstance(result, list | tuple):
+            return all(map(self.promised, result))
+        return not isinstance(result, jittor.Var) or bool(np.isfinite(result.numpy()).all())
 
     def passing(self, note: Callable[[Any], object]) -> Any:
         """A module."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.dialect import BARE, Way
+from fuzz_core.adapters.watching import last_use
 from fuzz_core.ir.values import Tensor
 
 # The places that an operator `reindex` reads, by its result's: a shape, and an expression for each dimension.
@@ -28,6 +29,14 @@ GRADIENT = (
     "        up, down = (s(*xs[:i], x + step * d, *xs[i + 1 :]).item() for step in (1e-6, -1e-6))\n"
     "        np.testing.assert_allclose((jittor.grad(s(*xs), x) * d).sum().item(), (up - down) / 2e-6, 1e-3, 1e-5)"
 )
+_SINGLY = (
+    "expected = model(*args, **kwargs)\n"
+    "jittor.sync_all()\n"
+    "with jittor.flag_scope(lazy_execution=0):\n"
+    "    actual = model(*args, **kwargs)\n"
+)
+_ALIKE = CLOSE.replace("{actual}", "actual").replace("{expected}", "expected")
+PROGRAMS = {**BARE, "compiled": last_use("import jittor\nimport numpy as np", "jittor.Module", _SINGLY + _ALIKE)}
 MODULES = "jittor.nn."
 WIDENED = "getattr({m}, 'float64' if {x}.dtype == 'float64' else 'float32')()"
 
