@@ -44,6 +44,15 @@ def test_a_signature_is_the_complaint_or_the_reason_that_is_given() -> None:
     assert told(REFUSED).startswith("jittor.add: RuntimeError: Check failed xshape<shape> == yshape<shape> Shape not")
 
 
+def test_who_compiles_is_no_part_of_a_fault() -> None:
+    """An operator is compiled when it is executed, or before that beside others: the messages around it differ."""
+    reason = "[f 1121 01:03:47.3 76 expr.cc:170] Check failed: is_unary_op.count(op)  Please report\n % is not unary op"
+    executing = f"Execute fused operator(1/2) failed.[OP TYPE]: fused_op:( reindex,)\n[Reason]: {reason}\n"
+    advice = "**********\nAsync error was detected. To locate the backtrace rerun your code"
+    compiling = f"Compile fused operator(0/1)failed:[Op(3:1:1:1:i1:o1:s0,reindex->4),]\n\nReason: {reason}\n"
+    assert told(executing + advice) == told(compiling)
+
+
 def test_what_a_tensor_says_of_itself_and_advice_are_no_part_of_a_fault() -> None:
     check = "[f 1121 18:17:40.325978 96 executor.cc:{}] Check failed: v->mem_ptr  Something wrong... Please report\n {}"
     advice = "\n**********\nAsync error was detected. To locate the backtrace rerun your code\n>>> export JT_SYNC=1"
