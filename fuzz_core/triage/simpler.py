@@ -135,7 +135,8 @@ def _integers(number: int) -> Proposals:
         if (yield Prim("int", simple)):
             return
     sign = -1 if number < 0 else 1
-    if sign < 0 and (yield Prim("int", -number)):
+    # A large number fails for want of memory, one as far below nothing should be refused.
+    if -EXACT <= number < 0 and (yield Prim("int", -number)):
         sign = 1
     yield from lowered(abs(number), lambda n: Prim("int", sign * n))
 

@@ -141,6 +141,12 @@ PLANTED: list[tuple[str, TestCase, Callable[[TestCase], bool], Invocation]] = [
         Invocation("torch.f", (prim(-1001),)),
     ),
     (
+        "a size below nothing, where nobody has memory for as large a one above it",
+        case(prim(-(2**31) - 1)),
+        lambda test: any(abs(n) > 2**30 for n in integers(test)),
+        Invocation("torch.f", (prim(-(2**31) + 1),)),
+    ),
+    (
         "a dtype",
         case(Tensor("float16", (4, 3), Fill("uniform", -9.0, 9.0, special=float("inf")), "parameter", (1, 4), True)),
         has_float16,
