@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from windows import PROGRAM, WINDOW
@@ -21,7 +20,7 @@ from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.execution.replay import Replayed, Telling, Told
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.ir.values import Invocation, Tensor, TestCase, prim
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.nodes import Node
 from fuzz_core.modelgen.moco.program import Call
@@ -78,8 +77,10 @@ def test_what_breaks_documentation_is_refused_or_a_finding_and_has_no_children(
         assert all(tree[node.parent].state == "ok" and tree[node.parent].positive for node in tree if node.parent)
 
 
-class Backwards(NamedTuple):
+class Backwards:
     """A process in which calls return, and their gradients die."""
+
+    timeout = 0.0
 
     def run(self, test: TestCase) -> Replayed:
         return Replayed(Outcome("ok"))
@@ -100,6 +101,18 @@ def test_gradients_are_asked_for_where_a_value_is_extreme(fakelib_session: Sessi
     assert workshop.alone(test._replace(rules=("RG",))) == (Outcome("ok"), [])
     outcome, [(verdict, died)] = workshop.alone(test._replace(rules=("EV",)))
     assert outcome.kind == "ok" and died.name == "SIGSEGV" and verdict.detail.startswith("backward: ")
+    workshop.close()
+
+
+def test_what_may_last_for_ever_has_less_time(
+    fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz_core.campaign.moco.workshop.BOUNDLESS_TIMEOUT", 0.5)
+    make_plan(fakelib_session, tmp_path / "plan.jsonl", (), seed=1, mutating=False)
+    workshop = Workshop(fakelib_session, tmp_path / "plan.jsonl", 2.0)
+    hangs = TestCase(Invocation("fakelib.pool", (Tensor("float32", (8,)), prim(8)), (("ceil", prim(True)),)), 0)
+    told = [workshop.alone(hangs, boundless)[0] for boundless in (True, False)]
+    assert [(each.kind, each.name) for each in told] == [("timeout", "0.5 s"), ("timeout", "2 s")]
     workshop.close()
 
 

@@ -13,6 +13,7 @@ from fuzz_core.campaign.moco.judging import (
     closed,
     gave,
     held,
+    is_boundless,
     is_drawn,
     origin,
     state_alone,
@@ -171,7 +172,7 @@ class Growth:
         if test is None:
             return self._whole(workshop, node, calls) if node.positive else Grown(Result(SYNTAX, "nothing to test"))
         known = self.alone.get(test.invocation)
-        outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test))
+        outcome, verdicts = known or self.alone.setdefault(test.invocation, workshop.alone(test, is_boundless(node)))
         verdicts = held(node, verdicts, lambda: self._dies_of_less(workshop, node, call))
         # What is known has been told.
         found = () if known else tuple(Found(test, *each, self._origin(node, each[0])) for each in verdicts)

@@ -72,13 +72,18 @@ def held(node: Node, verdicts: Verdicts, dies_of_less: Callable[[], bool]) -> Ve
 
     dies_of_less: whether the library dies of a value that its type holds, too: then it is not the type's end.
     """
-    if node.operator != EXTREME or not is_endless(node.new):
+    if not is_boundless(node):
         return verdicts
     lasting = [each for each in verdicts if each[0].kind != "hang"]
     died = any(outcome.kind == "signal" for _, outcome in lasting)
     if died and asks_for_memory(node.new) and dies_of_less():
         return [each for each in lasting if each[1].kind != "signal"]
     return lasting
+
+
+def is_boundless(node: Node) -> bool:
+    """Whether an extreme value asks for so much that nobody can say how long that may take."""
+    return node.operator == EXTREME and is_endless(node.new)
 
 
 def state_alone(node: Node, outcome: Outcome, verdicts: list[Verdict]) -> str | None:

@@ -21,6 +21,8 @@ from fuzz_core.worker.programs_ran import OWN, Ran
 BACKWARD = "backward"
 # A program trains for an epoch, where a test case makes one call.
 PROGRAM_TIMEOUT = 20.0
+# Who asks for billions of layers may wait for them: that is no finding, and was half of the time of some trees.
+BOUNDLESS_TIMEOUT = 1.0
 
 
 class Workshop:
@@ -29,16 +31,19 @@ class Workshop:
     def __init__(self, session: Session, plan: Path, timeout: float) -> None:
         target = session.target
         self.zygote = Zygote(target.python, target.library, "fuzz", plan, session.stopped)
+        self.timeout = timeout
         self.tests = Replayer(self.zygote, timeout, MEMORY_BYTES)
         self.programs = Replayer(self.zygote, max(timeout, PROGRAM_TIMEOUT), MEMORY_BYTES)
         self.dialect: Dialect = session.dialect
         self.crash = oracle_of("crash")
 
-    def alone(self, test: TestCase) -> tuple[Outcome, Verdicts]:
+    def alone(self, test: TestCase, boundless: bool = False) -> tuple[Outcome, Verdicts]:
         """What a block does by itself, and every verdict on that which is not clean.
 
         Of extreme values, also what its gradients come to, where nothing has to be compiled for them.
+        boundless: whether it may last for ever, which says nothing.
         """
+        self.tests.timeout = min(self.timeout, BOUNDLESS_TIMEOUT) if boundless else self.timeout
         replayed = self.tests.run(test)
         verdicts = list(replayed.verdicts)
         crash = self.crash.judge({"cpu": replayed.outcome}, self.dialect)
