@@ -27,9 +27,9 @@ DOMAINS: tuple[Domain, ...] = get_args(Domain)
 
 def main(
     specs: Annotated[list[str], typer.Argument(help="targets, one of each library")],
-    graphs: Annotated[int, typer.Option(help="how many, the domains in turn")] = 1000,
+    graphs: Annotated[int, typer.Option(min=1, help="how many, the domains in turn")] = 1000,
     seed: Annotated[int, typer.Option(help="of the stream of graphs")] = 1,
-    limit: Annotated[float, typer.Option(help="seconds after which fewer will do")] = float("inf"),
+    limit: Annotated[float, typer.Option(min=1, help="seconds after which fewer will do")] = float("inf"),
 ) -> None:
     """Prints the share that each library takes, what it does not, and graphs per second."""
     table = load()

@@ -40,10 +40,10 @@ def compared(adapter: Adapter, models: Models, last: Used | None) -> Compiled | 
         return None
     try:
         other = compiled(*last.args, **last.kwargs)
+        if not models.promised(other):
+            return None
     except Exception as error:  # noqa: BLE001 - what a compiler raises is what is asked for
         return Compiled(0.0, f"{type(error).__name__}: {error}"[:TEXT])
-    if not models.promised(other):
-        return None
     apart = adapter.error(again, other)
     return Compiled(apart, "", _moved(adapter, last, again) if apart > 1.0 else 0.0)
 

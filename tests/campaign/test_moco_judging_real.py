@@ -205,7 +205,8 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
     assert (found.status, found.reason) == ("confirmed", "")
     bug = store.bug(found.bug or 0)
     assert (bug.kind, bug.origin) == (kind, "here")
-    assert "# expected: " in bug.script and "Own()" in bug.script
+    # Of Jittor's program, a step of training is the use of the model that is kept.
+    assert "# expected: " in bug.script and ("model(x)" if library == "jittor" else "print(") in bug.script
 
 
 @pytest.mark.parametrize("library", ["torch", "tensorflow"])
