@@ -126,6 +126,7 @@ HARMLESS = [
     ("jittor", "x", "", ""),
     ("jittor", "self.inner(x)", "", ""),
     ("jittor", "jt.exp(200 * x) * 0", "", "model.eval()"),
+    ("jittor", "x if jt.flags.lazy_execution else x + float('inf')", "", ""),
     ("jittor", "jt.floor(8 * nn.softmax(x, 1).cumsum(1))", "", ""),
     ("torch", "x * self.weight", "", ""),
     ("torch", "self.inner(x) * self.weight", "", ""),
