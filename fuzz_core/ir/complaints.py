@@ -10,7 +10,7 @@ _ESCAPE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 _ERROR = re.compile(r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?:fatal )?error: (?P<said>.+)$", re.MULTILINE)
 # What a library writes before the reason of a failure, and its log before what it logs.
 _REASON = re.compile(r"Failed reason:|\[Reason\]:|^Reason:", re.MULTILINE)
-_LOG_HEAD = re.compile(r"\[[a-z] \d{4} [\d:.]{8,20} \d+ [\w.]+:\d+\] ?")
+_LOG_HEAD = re.compile(r"\[[a-z] \d{4} [\d:.]{8,20} \d+(?::[A-Z]\d+)? [\w.]+:\d+\] ?")
 
 
 def with_complaint(text: str, output: str) -> str:

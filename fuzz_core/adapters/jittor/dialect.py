@@ -21,6 +21,8 @@ _MEMORY = r"cudaErrorMemoryAllocation|virtual memory exhausted|GPU memory is ove
 # What a compiler says of code that Jittor has written, and names that its Python code lacks.
 _INTERNAL = rf"{INTERNAL.replace('|Check failed', '')}|Run cmd failed|NameError: "
 _ASSERTED = r"[Cc]ould you please report this issue"
+# What was asked for has been taken by then: its own code is being made of it.
+_COMPILING = r"Error happend during compilation|Compile fused operator"
 
 
 class JittorDialect(DefaultDialect):
@@ -45,7 +47,8 @@ class JittorDialect(DefaultDialect):
     out_of_memory = re.compile(rf"{OUT_OF_MEMORY}|{_MEMORY}")
     # A refused argument is told by `Check failed`, too, and by the assertions that ask for a report.
     internal_error = re.compile(
-        rf"(?s)^(?!.*(?:{OUT_OF_MEMORY}|{_MEMORY}))(?:.*(?:{_INTERNAL})|(?!.*Wrong inputs arguments).*{_ASSERTED})"
+        rf"(?s)^(?!.*(?:{OUT_OF_MEMORY}|{_MEMORY}))(?:.*(?:{_INTERNAL})"
+        rf"|(?:(?!.*Wrong inputs arguments)|(?=.*(?:{_COMPILING}))).*{_ASSERTED})"
     )
     poisons = re.compile(r"cudaError(?!MemoryAllocation|InvalidValue)|illegal memory access|device-side assert")
 
