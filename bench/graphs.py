@@ -1,12 +1,14 @@
 """How many generated graphs libraries take, and how fast: `python -m bench.graphs torch==2.13.0 --graphs 10000`.
 
 The targets have to be there (`nightfuzz pull`). Each graph runs once in each, in double precision; nothing is compared.
+As in a fuzz, operators are left out that a library never takes, or fails with again and again.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping, Set
 from itertools import count, islice
 from typing import Annotated, get_args
 
@@ -14,13 +16,17 @@ import typer
 
 from bench.sides import sides
 from fuzz_core.campaign.gandalf.engine import sides_of
-from fuzz_core.campaign.gandalf.findings import first_failing
-from fuzz_core.campaign.gandalf.lacking import absent
+from fuzz_core.campaign.gandalf.findings import crashed, first_failing
+from fuzz_core.campaign.gandalf.lacking import Takings, absent
 from fuzz_core.campaign.gandalf.looking import DOUBLE, failed
 from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.campaign.session import Session
 from fuzz_core.ir.rng import derive
-from fuzz_core.modelgen.gandalf.generation import generate, grammar
-from fuzz_core.modelgen.gandalf.table import Domain, load
+from fuzz_core.modelgen.gandalf.generation import Grammar, generate, grammar
+from fuzz_core.modelgen.gandalf.graph import Graph
+from fuzz_core.modelgen.gandalf.order import Order
+from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator, load
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
 
@@ -35,11 +41,10 @@ def main(
     table = load()
     with sides(specs) as sessions:
         order = order_of(table, sessions)
-        failing, refused, operators, generating, done = Counter[str](), Counter[str](), set[str](), 0.0, 0
+        takings, refused, operators, generating, done = Takings(), Counter[tuple[Library, str]](), set[str](), 0.0, 0
         with sides_of(sessions, table, seed) as processes:
             missing = set[str]().union(*absent(processes).values())
-            there = {name: each for name, each in table.items() if name not in missing}
-            grammars = {domain: grammar(there, tuple(sessions), domain, order) for domain in DOMAINS}
+            left_out, grammars = set(missing), _grammars(table, missing, sessions, order)
             processes.run(generate(grammars["cv"], seed), DOUBLE)
             began = time.monotonic()
             for number in islice(count(), graphs):
@@ -49,17 +54,36 @@ def main(
                 graph = generate(grammars[domain], derive(seed, domain, number))
                 generating += time.monotonic() - starting
                 operators.update(node.operator for node in graph.nodes)
-                for library in failed(processes.run(graph, DOUBLE)):
-                    failing[library] += 1
-                    refused[f"{library} {graph.nodes[first_failing(processes, graph, library)].operator}"] += 1
+                refused.update(_executed(processes, graph, takings))
+                if not takings.left_out <= left_out:
+                    left_out |= takings.left_out
+                    grammars = _grammars(table, left_out, sessions, order)
                 done += 1
             seconds = time.monotonic() - began
     print(f"{done:,} graphs of {len(operators)} operators in {seconds:.0f} s: {done / seconds:.1f} per second")
-    print(f"  operators that these builds do not have: {len(missing)}")
+    print(f"  operators that these builds do not have: {len(missing)}; left out later: {sorted(left_out - missing)}")
     print(f"  made in {generating:.0f} s of these")
     for library in sorted(sessions):
-        print(f"  {library}: {1 - failing[library] / done:.2%} taken")
-    print(f"  not taken: {dict(refused.most_common())}")
+        failing = sum(times for (of, _), times in refused.items() if of == library)
+        print(f"  {library}: {1 - failing / done:.2%} taken")
+    told = {" ".join(each): times for each, times in refused.most_common()}
+    print(f"  not taken: {told}")
+
+
+def _grammars(
+    table: Mapping[str, Operator], left_out: Set[str], sessions: Mapping[Library, Session], order: Order
+) -> dict[Domain, Grammar]:
+    there = {name: each for name, each in table.items() if name not in left_out}
+    return {domain: grammar(there, tuple(sessions), domain, order) for domain in DOMAINS}
+
+
+def _executed(processes: Sides, graph: Graph, takings: Takings) -> list[tuple[Library, str]]:
+    """The libraries that do not take a graph, each with the operator that it does not take."""
+    came = failed(processes.run(graph, DOUBLE))
+    places = {library: first_failing(processes, graph, library) for library in came}
+    died = any(True for _ in crashed(processes, graph, came, places, Counter()))
+    takings.note(graph, set(places) or set(processes.sides), places, crashed=died)
+    return [(library, graph.nodes[place].operator) for library, place in places.items()]
 
 
 if __name__ == "__main__":

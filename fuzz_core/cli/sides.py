@@ -208,4 +208,6 @@ def _print(
     lines += [f"not taken, most often: {refused}"] if refused else []
     absent = ", ".join(f"{times} of {library}" for library, times in fuzzed.absent.items())
     lines += [f"operators that these builds do not have: {absent}"] if absent else []
+    failing = ", ".join(sorted(fuzzed.takings.left_out))
+    lines += [f"left out after a while, as a library refuses them or fails with them: {failing}"] if failing else []
     console.print("\n".join(lines), markup=False, soft_wrap=True)

@@ -13,6 +13,7 @@ from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.gandalf import relating
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs, sides_of
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
+from fuzz_core.campaign.gandalf.lacking import ENOUGH
 from fuzz_core.campaign.gandalf.looking import ran
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
@@ -77,6 +78,14 @@ def test_libraries_that_agree_have_no_findings(sessions: dict[Library, Session])
     report = fuzz_graphs(sessions, TABLE, GandalfOptions(graphs=30, seconds=None, seed=8))
     assert report.graphs == {"cv": 10, "nlp": 10, "asr": 10} and len(report.operators) > 100
     assert (report.findings, dict(report.refused)) == (0, {})
+
+
+def test_what_fails_again_and_again_is_found_and_then_left_out(sessions: dict[Library, Session]) -> None:
+    failing = sown({"relu": ("torch", "(_ for _ in ()).throw(SystemError('sown'))", "")})
+    options = GandalfOptions(graphs=40, seconds=None, seed=3, domains=["cv"], growth=Options(most=5))
+    report = fuzz_graphs(sessions, failing, options)
+    assert report.takings.left_out == {"relu"}
+    assert (report.symptoms, len(report.signatures)) == ({("cv", "crash"): ENOUGH}, 1)
 
 
 def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Session]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from fuzz_core.campaign.gandalf import workshop as module
 from fuzz_core.campaign.gandalf.figures import COMPARED, GandalfReport
-from fuzz_core.campaign.gandalf.lacking import PATIENCE, Takings
+from fuzz_core.campaign.gandalf.lacking import ENOUGH, PATIENCE, SHARE, Takings
 from fuzz_core.campaign.gandalf.workshop import AHEAD, Drawn, Workshop
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 
@@ -94,14 +94,32 @@ def test_figures_are_added_up() -> None:
     assert whole.diversity() == whole.diversity("cv") == 1.0 and whole.diversity("nlp") == 0.0
 
 
-def test_what_a_build_never_takes_is_lacking() -> None:
+def test_what_a_build_never_takes_is_left_out() -> None:
     takings, every = Takings(), graph(1)
     for _ in range(PATIENCE - 1):
         takings.note(every, {"torch"}, {"torch": 0})
-    assert takings.lacking == set()
+    assert takings.left_out == set()
     other = Takings()
     other.note(every, {"torch"}, {"torch": 0})
     takings.add(other)
-    assert takings.lacking == {"relu"}
+    assert takings.left_out == {"relu"}
     takings.note(every, {"torch"}, {})
-    assert takings.lacking == set()
+    assert takings.left_out == set()
+
+
+def test_what_kills_a_library_is_asked_more_often_before_it_is_left_out() -> None:
+    takings, every = Takings(), graph(1)
+    for _ in range(ENOUGH - 1):
+        takings.note(every, {"torch"}, {"torch": 0}, crashed=True)
+    assert takings.left_out == set()
+    takings.note(every, {"torch"}, {"torch": 0}, crashed=True)
+    assert takings.left_out == {"relu"}
+
+
+def test_what_seldom_fails_goes_on_however_often_it_did() -> None:
+    takings, every = Takings(), graph(1)
+    for _ in range(2 * ENOUGH):
+        takings.note(every, {"torch"}, {"torch": 0}, crashed=True)
+        for _ in range(int(2 / SHARE)):
+            takings.note(every, {"torch"}, {})
+    assert takings.left_out == set()

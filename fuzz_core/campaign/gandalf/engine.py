@@ -62,8 +62,8 @@ def fuzz_graphs(
             report.add(judged.report)
             known = not _kept(judged, keeping, report)
             guidance.told(judged.chosen, _worth(judged, options) * (guidance.again if known else 1.0))
-            if not report.takings.lacking <= left_out:
-                left_out |= report.takings.lacking
+            if not report.takings.left_out <= left_out:
+                left_out |= report.takings.left_out
                 grammars |= _grammars(table, left_out, sessions, options, order)
         keep(session, options.guidance, guidance)
     report.seconds = session.clock() - began

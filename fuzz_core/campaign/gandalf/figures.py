@@ -97,7 +97,7 @@ class GandalfReport:
             "tests": self.graphs.total(),
             "operators": sorted(self.operators),
             "signatures": len(self.signatures),
-            "takings": sorted(self.takings.lacking),
+            "takings": sorted(self.takings.left_out),
             "symptoms": {" ".join(each): count for each, count in sorted(self.symptoms.items())},
             "models": {domain: self.diversity(domain) for domain in ("", *sorted(self.graphs))},
         }

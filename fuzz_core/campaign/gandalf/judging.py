@@ -39,10 +39,11 @@ def _found(sides: Sides, graph: Graph, report: GandalfReport) -> list[tuple[Libr
         report.takings.note(graph, set(sides.sides), {})
         return _compared(sides, graph, came, report)
     places = {library: first_failing(sides, graph, library) for library in came}
-    if found := list(crashed(sides, graph, came, places, report.refused)):
-        return found
+    found = list(crashed(sides, graph, came, places, report.refused))
     # Those that did not fail may have been asked in one precision alone.
-    report.takings.note(graph, set(places), places)
+    report.takings.note(graph, set(places), places, crashed=bool(found))
+    if found:
+        return found
     # What a library did wrong before may be what it does not take here.
     begun = graph.model_copy(update={"nodes": graph.nodes[: min(places.values())]})
     came = ran(sides, begun) if begun.nodes else {}

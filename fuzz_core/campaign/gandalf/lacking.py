@@ -1,4 +1,4 @@
-"""Operators that a build does not have, or never takes: they are left out, and told."""
+"""Operators that a build does not have, never takes, or fails with again and again: they are left out, and told."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from fuzz_core.modelgen.gandalf.table import Library
 
 # As often a library may refuse an operator that it has never taken.
 PATIENCE = 2
+# As often it may fail with one that it takes, if that is so large a share of all: more would show nothing new, and each
+# death costs a process that has imported the library.
+ENOUGH, SHARE = 8, 0.1
 _PROGRAM = """{start}
 
 def has(path):
@@ -29,31 +32,39 @@ results = {{0: np.array([has(each) for each in {paths}])}}
 
 @dataclass
 class Takings:
-    """What libraries have taken and refused so far. refused: by library and operator."""
+    """How often libraries have taken operators so far, refused them, or failed with them: by library and operator."""
 
-    taken: set[tuple[Library, str]] = field(default_factory=set)
+    taken: Counter[tuple[Library, str]] = field(default_factory=Counter)
     refused: Counter[tuple[Library, str]] = field(default_factory=Counter)
+    failed: Counter[tuple[Library, str]] = field(default_factory=Counter)
 
-    def note(self, graph: Graph, libraries: Set[Library], failing: Mapping[Library, int]) -> None:
-        """What became of a graph. failing: the nodes with which some of the libraries failed."""
+    def note(
+        self, graph: Graph, libraries: Set[Library], failing: Mapping[Library, int], crashed: bool = False
+    ) -> None:
+        """What became of a graph. failing: the nodes with which some of the libraries failed.
+
+        crashed: whether that was more than a refusal in one of them.
+        """
         for library in libraries:
             most = failing.get(library, len(graph.nodes))
             self.taken.update((library, node.operator) for node in graph.nodes[:most])
-        self.refused.update((library, graph.nodes[place].operator) for library, place in failing.items())
+        counted = self.failed if crashed else self.refused
+        counted.update((library, graph.nodes[place].operator) for library, place in failing.items())
 
     def add(self, other: Takings) -> None:
         """Counts what another one counted."""
-        self.taken |= other.taken
+        self.taken += other.taken
         self.refused += other.refused
+        self.failed += other.failed
 
     @property
-    def lacking(self) -> set[str]:
-        """The operators that some library never takes."""
-        return {
-            operator
-            for (library, operator), times in self.refused.items()
-            if times >= PATIENCE and (library, operator) not in self.taken
-        }
+    def left_out(self) -> set[str]:
+        """The operators that some library never takes, or fails with so often that more of it would show nothing."""
+        return {operator for _, operator in filter(self._is_hopeless, self.refused + self.failed)}
+
+    def _is_hopeless(self, each: tuple[Library, str]) -> bool:
+        bad, good = self.refused[each] + self.failed[each], self.taken[each]
+        return (self.refused[each] >= PATIENCE and not good) or (bad >= ENOUGH and bad >= SHARE * (bad + good))
 
 
 def absent(sides: Sides) -> dict[Library, set[str]]:
