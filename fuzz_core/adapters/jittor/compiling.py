@@ -13,16 +13,27 @@ from typing import Any
 
 FOLDER = "nightfuzz"
 HEADER, STEP = "common.h", "compile.sh"
+# Where Jittor has its operators, in any folder of its cache; in the one of all processes, what one of them has made.
+OPERATORS = "jit"
 # In a folder of one process: held by it as long as it lives, and locked by Jittor while it compiles.
 CLAIM, LOCK = "claim", "lock"
 # What every operator includes. With the headers of all operators, each would have their templates instantiated.
 _BASE = ("<algorithm>", "<cassert>", "<cmath>", "<cstring>", "<iostream>", "<vector>", '"var.h"', '"fused_op.h"')
 # Called as Jittor calls Python for its tuner of machine code, which has stores pass the processor's cache and takes as
-# long as the compiler.
+# long as the compiler: with the compiler, the operator's code, options, and at last the library to be made. What any
+# process has made of the same code with the same options is copied.
 _STEP = """case "$1" in
-*/asm_tuner.py) compiler="${{2#--cc_path=}}"; shift 2; exec "$compiler" "$@" {options};;
+*/asm_tuner.py) ;;
 *) exec {python} "$@";;
 esac
+compiler="${{2#--cc_path=}}" code="$3" options="" made=""
+shift 3
+for each; do options="$options $made" made="$each"; done
+kept={kept}/"${{made##*/}}-$({{ echo "$options"; cat "$code"; }} | cksum | tr ' ' -)"
+cp "$kept" "$made" 2>/dev/null && exit
+"$compiler" "$code" "$@" {options} || exit
+cp "$made" "$kept.$$" && mv "$kept.$$" "$kept"
+exit 0
 """
 # What only a linker takes.
 _LINKED = ("-l", "-L", "-shared", "-Wl,")
@@ -37,7 +48,7 @@ def hasten(jittor: Any) -> None:
     """
     flags = jittor.flags
     folder = Path(flags.cache_path) / FOLDER
-    (folder / "jit").mkdir(parents=True, exist_ok=True)
+    (folder / OPERATORS).mkdir(parents=True, exist_ok=True)
     header = folder / HEADER
     if _precompiled(header, flags):
         flags.cc_flags = f' -include "{header}" {flags.cc_flags}'
@@ -52,7 +63,7 @@ def settle(jittor: Any) -> None:
     """
     shared = Path(jittor.flags.cache_path)
     folder = next(each for number in itertools.count() if _claimed(each := shared / str(number)))
-    (folder / "jit").mkdir(exist_ok=True)
+    (folder / OPERATORS).mkdir(exist_ok=True)
     (folder / LOCK).touch()
     jittor.jittor_core.set_lock_path(str(folder / LOCK))
     jittor.flags.cache_path = str(folder)
@@ -74,7 +85,8 @@ def _step(script: Path, python: str) -> str:
     """The command for it."""
     options = "-pipe -fuse-ld=gold" if shutil.which("ld.gold") else "-pipe"
     part = script.with_suffix(f".{os.getpid()}")
-    part.write_text(_STEP.format(options=options, python=shlex.quote(python)))
+    kept = shlex.quote(str(script.parent / OPERATORS))
+    part.write_text(_STEP.format(options=options, python=shlex.quote(python), kept=kept))
     part.replace(script)
     return f'sh "{script}"'
 
