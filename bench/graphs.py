@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from itertools import count, islice
 from typing import Annotated, get_args
 
@@ -25,7 +25,6 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf.generation import Grammar, generate, grammar
 from fuzz_core.modelgen.gandalf.graph import Graph
-from fuzz_core.modelgen.gandalf.order import Order
 from fuzz_core.modelgen.gandalf.table import Domain, Library, Operator, load
 
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
@@ -38,52 +37,69 @@ def main(
     limit: Annotated[float, typer.Option(min=1, help="seconds after which fewer will do")] = float("inf"),
 ) -> None:
     """Prints the share that each library takes, what it does not, and graphs per second."""
-    table = load()
-    with sides(specs) as sessions:
-        order = order_of(table, sessions)
-        takings, refused, operators, generating, done = Takings(), Counter[tuple[Library, str]](), set[str](), 0.0, 0
-        with sides_of(sessions, table, seed) as processes:
-            missing = set[str]().union(*absent(processes).values())
-            left_out, grammars = set(missing), _grammars(table, missing, sessions, order)
-            processes.run(generate(grammars["cv"], seed), DOUBLE)
-            began = time.monotonic()
-            for number in islice(count(), graphs):
-                if (starting := time.monotonic()) - began > limit:
-                    break
-                domain = DOMAINS[number % len(DOMAINS)]
-                graph = generate(grammars[domain], derive(seed, domain, number))
-                generating += time.monotonic() - starting
-                operators.update(node.operator for node in graph.nodes)
-                refused.update(_executed(processes, graph, takings))
-                if not takings.left_out <= left_out:
-                    left_out |= takings.left_out
-                    grammars = _grammars(table, left_out, sessions, order)
-                done += 1
-            seconds = time.monotonic() - began
-    print(f"{done:,} graphs of {len(operators)} operators in {seconds:.0f} s: {done / seconds:.1f} per second")
-    print(f"  operators that these builds do not have: {len(missing)}; left out later: {sorted(left_out - missing)}")
+    with sides(specs) as sessions, sides_of(sessions, table := load(), seed) as processes:
+        stream = Stream(table, sessions, processes, seed)
+        # Processes start, and Jittor compiles its first operators.
+        processes.run(stream.graph(0), DOUBLE)
+        generating, done, began = 0.0, 0, time.monotonic()
+        for number in islice(count(), graphs):
+            if (starting := time.monotonic()) - began > limit:
+                break
+            graph = stream.graph(number)
+            generating += time.monotonic() - starting
+            stream.execute(graph)
+            done += 1
+        seconds = time.monotonic() - began
+    print(f"{done:,} graphs of {len(stream.operators)} operators in {seconds:.0f} s: {done / seconds:.1f} per second")
     print(f"  made in {generating:.0f} s of these")
-    for library in sorted(sessions):
-        failing = sum(times for (of, _), times in refused.items() if of == library)
-        print(f"  {library}: {1 - failing / done:.2%} taken")
-    told = {" ".join(each): times for each, times in refused.most_common()}
-    print(f"  not taken: {told}")
+    stream.tell(done)
 
 
-def _grammars(
-    table: Mapping[str, Operator], left_out: Set[str], sessions: Mapping[Library, Session], order: Order
-) -> dict[Domain, Grammar]:
-    there = {name: each for name, each in table.items() if name not in left_out}
-    return {domain: grammar(there, tuple(sessions), domain, order) for domain in DOMAINS}
+class Stream:
+    """Graphs as a fuzz makes them, the domains in turn, and what becomes of them."""
 
+    def __init__(
+        self, table: Mapping[str, Operator], sessions: Mapping[Library, Session], processes: Sides, seed: int
+    ) -> None:
+        self.table, self.sessions, self.processes, self.seed = table, sessions, processes, seed
+        self.order = order_of(table, sessions)
+        self.missing = set[str]().union(*absent(processes).values())
+        self.left_out = self.missing
+        self.grammars = self._grammars()
+        self.takings = Takings()
+        self.refused = Counter[tuple[Library, str]]()
+        self.operators = set[str]()
 
-def _executed(processes: Sides, graph: Graph, takings: Takings) -> list[tuple[Library, str]]:
-    """The libraries that do not take a graph, each with the operator that it does not take."""
-    came = failed(processes.run(graph, DOUBLE))
-    places = {library: first_failing(processes, graph, library) for library in came}
-    died = any(True for _ in crashed(processes, graph, came, places, Counter()))
-    takings.note(graph, set(places) or set(processes.sides), places, crashed=died)
-    return [(library, graph.nodes[place].operator) for library, place in places.items()]
+    def graph(self, number: int) -> Graph:
+        """One of them."""
+        domain = DOMAINS[number % len(DOMAINS)]
+        return generate(self.grammars[domain], derive(self.seed, domain, number))
+
+    def execute(self, graph: Graph) -> None:
+        """Notes which libraries do not take it, each with the operator that it does not take."""
+        self.operators.update(node.operator for node in graph.nodes)
+        came = failed(self.processes.run(graph, DOUBLE))
+        places = {library: first_failing(self.processes, graph, library) for library in came}
+        died = any(True for _ in crashed(self.processes, graph, came, places, Counter()))
+        self.takings.note(graph, set(places) or set(self.sessions), places, crashed=died)
+        self.refused.update((library, graph.nodes[place].operator) for library, place in places.items())
+        if not self.takings.left_out <= self.left_out:
+            self.left_out = self.left_out | self.takings.left_out
+            self.grammars = self._grammars()
+
+    def tell(self, done: int) -> None:
+        """Prints it."""
+        print(f"  operators that these builds do not have: {len(self.missing)}")
+        print(f"  left out later: {sorted(self.left_out - self.missing)}")
+        for library in sorted(self.sessions):
+            failing = sum(times for (of, _), times in self.refused.items() if of == library)
+            print(f"  {library}: {1 - failing / done:.2%} taken")
+        told = {" ".join(each): times for each, times in self.refused.most_common()}
+        print(f"  not taken: {told}")
+
+    def _grammars(self) -> dict[Domain, Grammar]:
+        there = {name: each for name, each in self.table.items() if name not in self.left_out}
+        return {domain: grammar(there, tuple(self.sessions), domain, self.order) for domain in DOMAINS}
 
 
 if __name__ == "__main__":
