@@ -59,7 +59,7 @@ cp "$code" "$2"
 class Compilers:
     """Two processes of a library, each with a folder of its own, and what they call to compile."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, header: str = "") -> None:
         self.folder, self.log = folder, folder / "log"
         compiler = folder / "compiler"
         compiler.write_text(COMPILER.format(log=self.log))
@@ -68,7 +68,11 @@ class Compilers:
         flags = SimpleNamespace(
             cache_path=str(folder), cc_path=str(compiler), cc_flags="", python_path=shlex.quote(sys.executable)
         )
-        hasten(SimpleNamespace(flags=flags))
+        package = folder / "jittor"
+        (package / "src").mkdir(parents=True, exist_ok=True)
+        (package / "src" / "var.h").write_text(header)
+        hasten(SimpleNamespace(flags=flags, __file__=str(package / "__init__.py")))
+        self.place = Path(flags.cache_path)
         self.command = [*shlex.split(flags.python_path), "/x/asm_tuner.py", f"--cc_path={compiler}"]
 
     def made(self, process: str, code: str, options: str = "-O2") -> tuple[int, str, int]:
@@ -94,6 +98,14 @@ def test_other_code_and_other_options_are_compiled(tmp_path: Path) -> None:
     assert compilers.made("1", "y") == (0, "y", 2)
     assert compilers.made("1", "x", "-O0 -g") == (0, "x", 3)
     assert compilers.made("0", "y") == (0, "y", 3)
+
+
+def test_what_was_compiled_with_other_headers_is_not_used(tmp_path: Path) -> None:
+    older = Compilers(tmp_path)
+    older.made("0", "x")
+    newer = Compilers(tmp_path, "struct Var;")
+    assert newer.place != older.place
+    assert newer.made("1", "x") == (0, "x", 2)
 
 
 def test_what_does_not_compile_fails_each_time(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +45,23 @@ def hasten(jittor: Any) -> None:
 
     To read those headers takes longer than to compile an operator, and so does what Jittor does to its machine code. It
     lies in a folder of its own, as Jittor compiles an operator again whose command has changed. Where the compiler does
-    not take the headers as a whole, they are read each time.
+    not take the headers as a whole, they are read each time. Where somebody changes them, they have another folder.
     """
     flags = jittor.flags
-    folder = Path(flags.cache_path) / FOLDER
+    folder = Path(flags.cache_path) / FOLDER / _edition(Path(jittor.__file__).parent)
     (folder / OPERATORS).mkdir(parents=True, exist_ok=True)
     header = folder / HEADER
     if _precompiled(header, flags):
         flags.cc_flags = f' -include "{header}" {flags.cc_flags}'
     flags.python_path = _step(folder / STEP, flags.python_path)
     flags.cache_path = str(folder)
+
+
+def _edition(package: Path) -> str:
+    """What changes with any of its headers."""
+    states = [(path, path.stat()) for path in sorted(package.glob("src/**/*.h"))]
+    told = [f"{path} {state.st_size} {state.st_mtime_ns}" for path, state in states]
+    return blake2b("\n".join(told).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()
 
 
 def settle(jittor: Any) -> None:
