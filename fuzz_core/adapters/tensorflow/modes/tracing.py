@@ -155,7 +155,7 @@ def _operations(graph: Any) -> Iterable[str]:
     for operation in graph.get_operations():
         yield operation.type
     for function in graph._functions.values():
-        for node in function.cached_definition.node_def:
+        for node in function.definition.node_def:
             yield node.op
 
 
