@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+import fuzz_core
 from bot.advise import advise_command
 from bot.init.command import init_command
 from bot.jobs.commands import app as action
 from fuzz_core.cli.main import app as own
 
-app = typer.Typer(help=own.info.help, no_args_is_help=True, add_completion=False)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(own)
 app.command("init")(init_command)
 app.command("advise")(advise_command)
 app.add_typer(action, name="action")
+
+
+def _tell_version(asked: bool) -> None:
+    """Prints it and ends the program, where it is asked for."""
+    if asked:
+        typer.echo(f"nightfuzz {fuzz_core.__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=own.info.help)
+def every(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Say which nightfuzz this is")
+    ] = False,
+) -> None:
+    """What is asked of any command."""
 
 
 def main() -> None:
