@@ -17,7 +17,9 @@ from fuzz_core.adapters.layout import row_major, simplest
 from fuzz_core.adapters.spelling import element, literal
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.errors import BuildError, UserError
+from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Ref, Tensor
+from fuzz_core.oracles.contract import oracle_of
 
 ZEROS, ONES = Fill("constant", 0.0), Fill("constant", 1.0)
 TORCH, TF = dialect_of("torch"), dialect_of("tensorflow")
@@ -95,6 +97,27 @@ MEMORY = [
     "OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB",
     "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 8 EiB",
     "OSError: [Errno 12] Cannot allocate memory",
+]
+# What libraries say of a device, and whether they have lost it by that.
+DEVICES = [
+    ("torch", "CUDA error: an illegal memory access was encountered", True),
+    ("torch", "CUDA error: device-side assert triggered", True),
+    ("torch", "CUDA error: unspecified launch failure", True),
+    ("torch", "CUDA error: invalid device function", True),
+    ("torch", "CUDA error: out of memory", False),
+    ("torch", "CUDA error: CUDA driver version is insufficient for CUDA runtime version", False),
+    ("torch", "CUDA error: no CUDA-capable device is detected", False),
+    ("torch", "HIP error: no ROCm-capable device is detected", False),
+    ("torch", "CUDA error: CUDA-capable device(s) is/are busy or unavailable", False),
+    ("torch", "CUDA error: invalid device ordinal", False),
+    ("tensorflow", "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered", True),
+    ("tensorflow", "CUDA_ERROR_INVALID_DEVICE_POINTER", True),
+    ("tensorflow", "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", False),
+    ("tensorflow", "CUDA_ERROR_INVALID_DEVICE: invalid device ordinal", False),
+    ("jittor", "cudaErrorIllegalAddress", True),
+    ("jittor", "cudaErrorInvalidDeviceFunction", True),
+    ("jittor", "code=35(cudaErrorInsufficientDriver)", False),
+    ("jittor", "code=100( cudaErrorNoDevice )", False),
 ]
 
 
@@ -207,6 +230,12 @@ class DescribeErrors:
     def test_knows_clean_out_of_memory(self, text: str) -> None:
         assert TORCH.out_of_memory.search(text)
         assert not TORCH.internal_error.search(text)
+
+    @pytest.mark.parametrize(("library", "text", "lost"), DEVICES)
+    def test_knows_a_device_that_is_lost_from_one_that_is_not_there(self, library: str, text: str, lost: bool) -> None:
+        dialect, outcome = dialect_of(library), Outcome("exception", "RuntimeError", text)
+        assert (dialect.poisons.search(text) is not None) == lost
+        assert oracle_of("crash").judge({"cpu": outcome}, dialect).clean != lost
 
     def test_tells_tensorflows_internal_errors_from_those_of_the_machine(self) -> None:
         assert TF.internal_error.search("InternalError: {{function_node x}} Unexpected rank")

@@ -50,7 +50,10 @@ class JittorDialect(DefaultDialect):
         rf"(?s)^(?!.*(?:{OUT_OF_MEMORY}|{_MEMORY}))(?:.*(?:{_INTERNAL})"
         rf"|(?:(?!.*Wrong inputs arguments)|(?=.*(?:{_COMPILING}))).*{_ASSERTED})"
     )
-    poisons = re.compile(r"cudaError(?!MemoryAllocation|InvalidValue)|illegal memory access|device-side assert")
+    poisons = re.compile(
+        r"cudaError(?!(?:MemoryAllocation|Invalid(?:Value|Device)|NoDevice|InsufficientDriver|DevicesUnavailable|StubLibrary)\b)"
+        r"|illegal memory access|device-side assert"
+    )
 
     def __init__(self) -> None:
         super().__init__()

@@ -30,6 +30,11 @@ _INTERNAL = (
     r"|(?:Error|Exception): (?:stoi|stol|stoll|stod|bad_function_call|bad function call)\b"
     r"|[Uu]nknown (?:C\+\+ )?exception|Check failed"
 )
+# What CUDA and ROCm say of a call that leaves the device as it was: it asks for too much, or for what is not there.
+_HARMLESS = (
+    r"out of memory|invalid argument|no kernel image|invalid device ordinal"
+    r"|(?:no |all )?\w+-capable device|\w+ driver (?:version is insufficient|is a stub)"
+)
 
 
 class TorchDialect(Eager):
@@ -43,7 +48,7 @@ class TorchDialect(Eager):
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY})).*(?:{_INTERNAL})")
-    poisons = re.compile(r"(?:CUDA|HIP) error: (?!out of memory|invalid argument|no kernel image)|device-side assert")
+    poisons = re.compile(rf"(?:CUDA|HIP) error: (?!{_HARMLESS})|device-side assert")
     native_modules = re.compile(r"(?:^|/)(?:libtorch\w*|libc10\w*|libcaffe2\w*|libshm|_C)(?:\.[\w-]+)*\.so")
 
     def tensor(self, tensor: Tensor) -> str:

@@ -43,7 +43,10 @@ class TensorFlowDialect(Eager):
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")
-    poisons = re.compile(r"CUDA_ERROR_(?!OUT_OF_MEMORY|INVALID_VALUE)|illegal memory access|device-side assert")
+    poisons = re.compile(
+        r"CUDA_ERROR_(?!(?:OUT_OF_MEMORY|INVALID_VALUE|NO_DEVICE|INVALID_DEVICE|DEVICE_UNAVAILABLE|STUB_LIBRARY)\b)"
+        r"|illegal memory access|device-side assert"
+    )
     native_modules = re.compile(r"(?:^|/)(?:lib\w*tensorflow\w*|_pywrap_\w+|_\w*tf\w*|\w+_ops)(?:\.[\w-]+)*\.so")
 
     def tensor(self, tensor: Tensor) -> str:
