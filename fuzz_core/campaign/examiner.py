@@ -20,6 +20,7 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation
+from fuzz_core.triage.effort import is_asked_for
 from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.script import render
@@ -100,6 +101,8 @@ class Examiner:
         try:
             if finding.verdict.kind == "hang" and not self._fails_alone(finding):
                 return Examination(finding, reason="ends within five times the limit", runs=1)
+            if finding.verdict.kind == "hang" and is_asked_for(finding.test, self._seconds):
+                return Examination(finding, reason="takes as long as its large numbers ask for", runs=1)
             small = self._minimised(finding, wanted)
             if finding.verdict.kind == "leak":
                 return self._by_growth(finding, small)
@@ -120,6 +123,10 @@ class Examiner:
         """
         seen = self.scripts.failing(self._script(finding.test, finding, True), finding.verdict.kind, 1)
         return not self.crash.judge({"cpu": seen.outcome}, self.dialect).clean
+
+    def _seconds(self, test: TestCase) -> float | None:
+        outcome = self.replayer.tell(test)[PLAIN][0].outcome
+        return outcome.seconds if outcome.kind == "ok" else None
 
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
         """The smallest test case with the finding's signature; the original where it does not replay."""

@@ -179,6 +179,15 @@ def test_a_leak_is_confirmed_by_a_script_that_watches_its_memory(
         assert "    fakelib.hoard(-1)\n" in bug.script
 
 
+@pytest.mark.parametrize(("wraps", "status"), [(False, "rejected"), (True, "confirmed")])
+def test_who_asks_for_billions_of_steps_has_found_no_hang(wraps: bool, status: str, traced_session: Session) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    hang = (Verdict("crash", "hang", "cpu: timeout"), Outcome("timeout", "1 s"))
+    store.add_finding("fakelib-1", run, TestCase(call("repeat", 2**40, wraps), 0), *hang)
+    assert examine(traced_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=0.5)).settled == {status: 1}
+
+
 def test_what_is_under_way_when_the_time_box_is_over_waits_for_the_next_run(traced_session: Session) -> None:
     store = traced_session.store
     run = store.start_run("fakelib-1", 0, {})

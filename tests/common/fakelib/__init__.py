@@ -16,6 +16,7 @@
 | `chatter` | `how` is negative | prints 4 MB |
 | `switch` | always | changes a global switch of the library |
 | `hoard` | `how` is negative | keeps 64 KB for good: a leak (undocumented: only some tests meet it) |
+| `repeat` | `wraps`, and `times` is more than 2**31 | never returns; `times` steps without (undocumented as well) |
 | `interrupt` | `how` is negative | KeyboardInterrupt |
 | `mute` | `how` is negative | an exception that cannot be printed |
 | `add`, `concat` | bad input | ValueError, as it should be: no bug |
@@ -204,6 +205,15 @@ def hoard(how: int) -> int:
     if how < 0:
         hoarded.append(bytearray(b"x" * 65536))
     return how
+
+
+def repeat(times: int, wraps: bool) -> int:
+    while wraps and times > LARGEST:
+        continue
+    left = 0 if wraps else times
+    while left > 0:
+        left -= 1
+    return times
 
 
 def interrupt(how: int) -> int:
