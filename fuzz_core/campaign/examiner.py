@@ -241,9 +241,10 @@ class Examiner:
         """How often the script fails as it does the first time, and the verdict on that.
 
         Under a worker's limits the same fault may have looked otherwise (an exception before the abort). A hang is one
-        only where it was found as one: a script's limit is far longer than a test's.
+        only where it was found as one: a script's limit is far longer than a test's. The first run has no limit of
+        address space: some die of what the limit has denied them.
         """
-        first = self.scripts.failing(script, found.kind, 1)
+        first = self.scripts.failing(script, found.kind, 1, roomy=True)
         verdict = self.crash.judge({mode_of(found): first.outcome}, self.dialect)
         if verdict.clean or (verdict.kind == "hang" and found.kind != "hang"):
             return first._replace(hits=0), found

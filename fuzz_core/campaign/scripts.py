@@ -10,7 +10,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.triage.confirm import Confirmation, confirm, run_script
 from fuzz_core.triage.native import frames
-from fuzz_core.triage.process import Processes
+from fuzz_core.triage.process import DEFAULT_MEMORY, Processes
 
 IMPORT_SECONDS = 30.0
 GDB_SECONDS = 120.0
@@ -40,15 +40,15 @@ class Scripts:
         """What a script does in a fresh process, told by how it ends."""
         return run_script(self.python, script, self.dialect, self.seconds(kind), processes=self.processes)
 
-    def failing(self, script: str, kind: str, runs: int) -> Confirmation:
-        """How often a script fails with a verdict of this kind."""
+    def failing(self, script: str, kind: str, runs: int, *, roomy: bool = False) -> Confirmation:
+        """How often a script fails with a verdict of this kind; roomy: with as much address space as it asks for."""
 
         def same(outcome: Outcome) -> bool:
             return self.crash.judge({"cpu": outcome}, self.dialect).kind == kind
 
         if kind == "hang":
             self._compile(script)
-        limits = (runs, self.seconds(kind))
+        limits = (runs, self.seconds(kind), 0 if roomy else DEFAULT_MEMORY)
         return confirm(self.python, script, same, self.dialect, *limits, processes=self.processes)
 
     def _compile(self, script: str) -> None:

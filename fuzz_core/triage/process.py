@@ -17,8 +17,14 @@ from fuzz_core.ir.errors import Interrupted, UserError
 
 KEPT_OUTPUT = 64 * 1024
 DEFAULT_MEMORY = 8 << 30
+# Of a process without a limit of address space: what it may hold, as a share of the machine's memory, and how often
+# that is looked at, in seconds.
+HELD_SHARE = 0.25
+_LOOK_SECONDS = 0.05
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES
 # A shell sets the limits: a function between fork and exec is unsafe in a controller that has threads.
 # The bound on processor time is for a hang that outlives a killed controller.
 _LIMITED = 'ulimit -c 0; test "$1" = 0 || ulimit -v "$1"; ulimit -t "$2"; shift 2; exec "$@"'
@@ -111,8 +117,10 @@ def run(
     env: Mapping[str, str] | None = None,
     processes: Processes | None = None,
 ) -> Finished:
-    """Runs a command in a temporary directory that holds `files` alone; 0 memory_bytes means no limit.
+    """Runs a command in a temporary directory that holds `files` alone.
 
+    memory_bytes: of address space; with 0 there is no such limit, and it is killed once it holds HELD_SHARE of the
+    machine's memory.
     Its environment is a short list of harmless variables plus `env`; no core is dumped; all of its process group is
     gone on return. Raises UserError where the command cannot be started, Interrupted after `processes.end()`.
     """
@@ -122,7 +130,8 @@ def run(
         processor = int(timeout + 60) * (os.cpu_count() or 1)
         limited = ["/bin/sh", "-c", _LIMITED, "sh", str(memory_bytes // 1024), str(processor), *command]
         environment = _environment(directory, env or {})
-        return _watch(limited, directory, timeout, environment, processes or Processes())
+        held = 0 if memory_bytes else int(_MACHINE_BYTES * HELD_SHARE)
+        return _watch(limited, directory, timeout, held, environment, processes or Processes())
 
 
 def _environment(directory: str, env: Mapping[str, str]) -> dict[str, str]:
@@ -131,7 +140,7 @@ def _environment(directory: str, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _watch(
-    command: Sequence[str], directory: str, timeout: float, env: dict[str, str], processes: Processes
+    command: Sequence[str], directory: str, timeout: float, held: int, env: dict[str, str], processes: Processes
 ) -> Finished:
     started = time.monotonic()
     process = processes.start(command, directory, env)
@@ -139,12 +148,27 @@ def _watch(
     out, err = _Kept(process.stdout), _Kept(process.stderr)
     code: int | None = None
     try:
-        code = process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        pass
+        code = _ended(process, started + timeout, held)
     finally:
         processes.finish(process)
     return Finished(code, out.text(), err.text(), time.monotonic() - started)
+
+
+def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | None:
+    """Its exit status, that of SIGKILL where it holds more bytes than it may (0: any), None where its time is over."""
+    while (left := end - time.monotonic()) > 0:
+        try:
+            return process.wait(min(left, _LOOK_SECONDS) if held else left)
+        except subprocess.TimeoutExpired:
+            if held and _held(process.pid) > held:
+                return -signal.SIGKILL
+    return None
+
+
+def _held(pid: int) -> int:
+    with suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+    return 0
 
 
 def checked_python(python: str) -> str:

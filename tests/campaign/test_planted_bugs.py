@@ -188,6 +188,15 @@ def test_who_asks_for_billions_of_steps_has_found_no_hang(wraps: bool, status: s
     assert examine(traced_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=0.5)).settled == {status: 1}
 
 
+@pytest.mark.parametrize(("size", "status"), [(12 << 30, "rejected"), (1 << 62, "confirmed")])
+def test_who_dies_of_a_limit_of_ours_is_no_bug(size: int, status: str, traced_session: Session) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    death = (Verdict("crash", "crash", "cpu: SIGSEGV"), Outcome("signal", "SIGSEGV"))
+    store.add_finding("fakelib-1", run, TestCase(call("claim", size), 0), *death)
+    assert examine(traced_session, QUICK).settled == {status: 1}
+
+
 def test_what_is_under_way_when_the_time_box_is_over_waits_for_the_next_run(traced_session: Session) -> None:
     store = traced_session.store
     run = store.start_run("fakelib-1", 0, {})

@@ -12,6 +12,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, prim
+from fuzz_core.triage import process
 from fuzz_core.triage.confirm import KEPT_TEXT, classify, confirm, run_script
 from fuzz_core.triage.process import KEPT_OUTPUT, Finished, run
 from fuzz_core.triage.script import render
@@ -79,6 +80,17 @@ class DescribeRunScript:
         found = run([sys.executable, "x.py"], {"x.py": script}, 2.0)
         assert classify(found, TORCH)[:2] == ("timeout", "timeout")
         assert not Path(f"/proc/{found.stdout.strip()}/cmdline").exists() or not _alive(int(found.stdout))
+
+    def test_without_a_limit_of_addresses_it_may_reserve_more_than_there_is(self) -> None:
+        script = "import mmap\nmmap.mmap(-1, 1 << 36, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)"
+        assert outcome(script, memory=2 << 30).kind == "oom"
+        assert outcome(script, memory=0).kind == "ok"
+
+    def test_without_such_a_limit_it_may_hold_no_more_than_its_share(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(process, "_MACHINE_BYTES", 1 << 30)
+        assert outcome("x = bytearray(b'x') * (1 << 20)", memory=0).kind == "ok"
+        found = outcome("x = bytearray(b'x') * (1 << 29)\nwhile True: pass", memory=0)
+        assert (found.kind, found.name) == ("oom", "SIGKILL")
 
     def test_knows_out_of_memory(self) -> None:
         assert outcome("bytearray(1 << 40)").kind == "oom"

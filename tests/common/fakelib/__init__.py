@@ -16,6 +16,7 @@
 | `chatter` | `how` is negative | prints 4 MB |
 | `switch` | always | changes a global switch of the library |
 | `hoard` | `how` is negative | keeps 64 KB for good: a leak (undocumented: only some tests meet it) |
+| `claim` | there is no room for `size` bytes | reads a null pointer (undocumented as well) |
 | `repeat` | `wraps`, and `times` is more than 2**31 | never returns; `times` steps without (undocumented as well) |
 | `interrupt` | `how` is negative | KeyboardInterrupt |
 | `mute` | `how` is negative | an exception that cannot be printed |
@@ -27,6 +28,7 @@ Only the first six are findings; what the others do must leave no trace but in t
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import sys
 from typing import Any
@@ -56,6 +58,8 @@ __all__ = [
 ]
 
 LARGEST = 2**31
+# MAP_NORESERVE of Linux, which Python names from 3.13 on.
+NO_RESERVE = 0x4000
 switched = False
 hoarded: list[bytearray] = []
 
@@ -205,6 +209,14 @@ def hoard(how: int) -> int:
     if how < 0:
         hoarded.append(bytearray(b"x" * 65536))
     return how
+
+
+def claim(size: int) -> int:
+    try:
+        mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE).close()
+    except OSError:
+        ctypes.string_at(0)
+    return size
 
 
 def repeat(times: int, wraps: bool) -> int:
