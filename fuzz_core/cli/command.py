@@ -10,6 +10,7 @@ from rich.console import Console
 
 from fuzz_core.cli.boundary import guarded
 from fuzz_core.cli.config import Settings, load
+from fuzz_core.cli.display import output
 
 # Flags that take several words with commas between them.
 LISTED = ("source", "libraries", "domain", "reward")
@@ -21,4 +22,4 @@ def perform(work: Work, config: Any, **flags: Any) -> None:
     for name in LISTED:
         if isinstance(given := flags.get(name), str):
             flags[name] = [each.strip() for each in given.split(",") if each.strip()]
-    raise typer.Exit(guarded(lambda: work(load(config, flags), Console())))
+    raise typer.Exit(guarded(lambda: work(load(config, flags), output())))

@@ -15,6 +15,8 @@ PLAIN_SECONDS = 10.0
 
 # Cells of a table that are never folded.
 SHORT = 16
+# Columns of a table in a file or a log, which nobody has made narrower.
+WIDE = 160
 
 
 class Live:
@@ -103,6 +105,14 @@ def watch(console: Console) -> Live | Plain:
     if console.is_terminal:
         return Live(console)
     return Plain(lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True))
+
+
+def output() -> Console:
+    """Standard output: as wide as its terminal, or as tables need where it is a file or a log."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
+    return console
 
 
 def table(console: Console, columns: list[str], rows: list[list[object]]) -> None:

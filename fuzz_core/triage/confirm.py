@@ -27,6 +27,8 @@ _ALARM = re.compile(
 )
 _LOG_HEAD = re.compile(r"^[EF]\d{4} [^\]]*\] ")
 _LOG_LINE = re.compile(r"[IW]\d{4} |WARNING: All log messages|To enable the following instructions")
+# What Python's `warnings` writes: some lines, and mostly the one of the source that it is about.
+_WARNING = re.compile(r"^\S+:\d+: \w*Warning: (?:(?:.*\n){1,8}?  (?!File )\S.*\n?|.*\n?)", re.MULTILINE)
 _PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 
 
@@ -112,9 +114,9 @@ def _classified(finished: Finished) -> Outcome:
 
 
 def _said(stderr: str) -> str:
-    """The lines that raise the alarm, or the last ones where none does."""
+    """The lines that raise the alarm, or the last ones where none does; warnings say nothing of an end."""
     alarms = "\n".join(_LOG_HEAD.sub("", match.group(0)).strip() for match in _ALARM.finditer(stderr))
-    others = "\n".join(line for line in stderr.splitlines() if not _LOG_LINE.match(line))
+    others = "\n".join(line for line in _WARNING.sub("", stderr).splitlines() if not _LOG_LINE.match(line))
     return alarms[:KEPT_TEXT] or others[-KEPT_TEXT:].strip()
 
 

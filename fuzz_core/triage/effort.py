@@ -36,7 +36,9 @@ def is_asked_for(test: TestCase, seconds: Callable[[TestCase], float | None]) ->
 
 
 def _is_large(value: object) -> bool:
-    return isinstance(value, Prim) and value.type == "int" and abs(int(value.value)) > EXACT
+    if not isinstance(value, Prim) or value.type != "int":
+        return False
+    return isinstance(value.value, int) and abs(value.value) > EXACT
 
 
 def _with(call: Invocation, paths: list[Path], number: int) -> Invocation:

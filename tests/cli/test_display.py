@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from fuzz_core.cli.display import PLAIN_SECONDS, Live, Plain, watch
+from fuzz_core.cli.display import PLAIN_SECONDS, Live, Plain, output, table, watch
 
 
 class Clock:
@@ -59,6 +59,17 @@ def test_a_live_bar_shows_phase_and_figures_and_keeps_notes() -> None:
     text = file.getvalue()
     for part in ("fuzzing", "tests 1234", "bug 1: [not markup]", "confirming"):
         assert part in text
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_table_is_as_narrow_as_the_terminal_and_as_wide_as_it_needs_in_a_log(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
+    api = "library.functional.a_function_with_a_long_name"
+    table(output(), ["bug", "api", "what happened"], [[1, api, "RuntimeError: something that takes some words to say"]])
+    assert (api in capsys.readouterr().out) != terminal
 
 
 @pytest.mark.parametrize("hostile", ["[/]", "[/red]", "[link=x]", "\x1b[2J"])

@@ -57,6 +57,15 @@ class DescribeRunScript:
         found = outcome(f"import os, signal; os.kill(os.getpid(), signal.{name})")
         assert (found.kind, found.name) == ("signal", name)
 
+    def test_last_words_are_no_warnings(self) -> None:
+        script = """import os, sys, warnings
+warnings.warn("it is slow\\nand beta")
+print("these words", file=sys.stderr)
+warnings.warn("again", DeprecationWarning)
+os.abort()"""
+        found = outcome(script)
+        assert (found.name, found.text) == ("SIGABRT", "these words")
+
     def test_knows_a_real_abort_and_keeps_what_it_said(self) -> None:
         found = outcome("import ctypes; ctypes.CDLL(None).free(ctypes.c_void_p(1 << 4 | 8))")
         assert found.kind == "signal"
