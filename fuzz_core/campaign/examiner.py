@@ -125,8 +125,8 @@ class Examiner:
         return not self.crash.judge({"cpu": seen.outcome}, self.dialect).clean
 
     def _seconds(self, test: TestCase) -> float | None:
-        outcome = self.replayer.tell(test)[PLAIN][0].outcome
-        return outcome.seconds if outcome.kind == "ok" else None
+        told = self.replayer.tell(test).get(PLAIN, ())
+        return told[0].outcome.seconds if told and told[0].outcome.kind == "ok" else None
 
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
         """The smallest test case with the finding's signature; the original where it does not replay."""

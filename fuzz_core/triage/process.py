@@ -19,7 +19,7 @@ KEPT_OUTPUT = 64 * 1024
 DEFAULT_MEMORY = 8 << 30
 # Of a process without a limit of address space: what it may hold, as a share of the machine's memory, and how often
 # that is looked at, in seconds.
-HELD_SHARE = 0.25
+HELD_SHARE = 1 / 3
 _LOOK_SECONDS = 0.05
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "TZ")
 _CHUNK = 16 * 1024
@@ -120,7 +120,7 @@ def run(
     """Runs a command in a temporary directory that holds `files` alone.
 
     memory_bytes: of address space; with 0 there is no such limit, and it is killed once it holds HELD_SHARE of the
-    machine's memory.
+    machine's memory or DEFAULT_MEMORY.
     Its environment is a short list of harmless variables plus `env`; no core is dumped; all of its process group is
     gone on return. Raises UserError where the command cannot be started, Interrupted after `processes.end()`.
     """
@@ -130,7 +130,7 @@ def run(
         processor = int(timeout + 60) * (os.cpu_count() or 1)
         limited = ["/bin/sh", "-c", _LIMITED, "sh", str(memory_bytes // 1024), str(processor), *command]
         environment = _environment(directory, env or {})
-        held = 0 if memory_bytes else int(_MACHINE_BYTES * HELD_SHARE)
+        held = 0 if memory_bytes else min(DEFAULT_MEMORY, int(_MACHINE_BYTES * HELD_SHARE))
         return _watch(limited, directory, timeout, held, environment, processes or Processes())
 
 
