@@ -69,6 +69,21 @@ class FuzzReport:
         before = self.spent.get(api, (0.0, 0))
         self.spent[api] = (before[0] + seconds, before[1] + tests)
 
+    def add(self, later: FuzzReport) -> None:
+        """Adds a later run on the same target: what is known by now is what that one knew."""
+        self.growth += [
+            (self.seconds + seconds, self.tests + tests, classes, operators, self.kept + kept)
+            for seconds, tests, classes, operators, kept in later.growth
+        ]
+        for name in ("run", "classes", "operators", "members"):
+            setattr(self, name, getattr(later, name))
+        for name in ("tests", "seconds", "findings", "kept", "deaths", "inside", "working", "cold", "compiling"):
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+        self.apis = max(self.apis, later.apis)
+        self.outcomes += later.outcomes
+        for api, (seconds, tests) in later.spent.items():
+            self.count(api, seconds, tests)
+
     @property
     def rate(self) -> float:
         """Executed tests per second of wall time."""

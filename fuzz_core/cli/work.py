@@ -18,16 +18,15 @@ from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.knowledge import knowledge_of
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
-from fuzz_core.campaign.moco.share import KNOWING_SHARE, hindrance
+from fuzz_core.campaign.moco.share import KNOWING_SHARE
 from fuzz_core.campaign.ranking import check_ranking
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
 from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
-from fuzz_core.cli.rounds import TRIAGE_SHARE, fuzzing_time, rounds
 from fuzz_core.collect.sources import source_of
-from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
@@ -136,7 +135,7 @@ def fuzz_phase(
         seconds=seconds,
         tests=settings.tests_count,
         patterns=settings.api,
-        seed=_seed(settings),
+        seed=drawn_seed(settings),
         disabled=settings.disable,
         oracles=settings.oracles,
         timeout=settings.timeout,
@@ -148,7 +147,8 @@ def fuzz_phase(
     return fuzz(session, options)
 
 
-def _seed(settings: Settings) -> int:
+def drawn_seed(settings: Settings) -> int:
+    """The seed that was given, or one drawn by chance."""
     return secrets.randbelow(2**31) if settings.seed is None else settings.seed
 
 
@@ -162,10 +162,11 @@ def grow_phase(session: Session, settings: Settings, seconds: float | None) -> M
     """Grows derivation trees; knowledge is learnt first where there is none, in the same time."""
     began = session.clock()
     ground = prepare_ground(session, settings, seconds)
-    return grow(session, settings, ground, _rest(session, began, seconds))
+    return grow(session, settings, ground, rest(session, began, seconds))
 
 
-def _rest(session: Session, began: float, seconds: float | None) -> float | None:
+def rest(session: Session, began: float, seconds: float | None) -> float | None:
+    """What is left of so many seconds, one at least; None where they have no limit."""
     return None if seconds is None else max(seconds - (session.clock() - began), 1.0)
 
 
@@ -188,7 +189,7 @@ def grow(session: Session, settings: Settings, ground: Ground, seconds: float | 
     options = MocoOptions(
         seconds=seconds,
         nodes=settings.tests_count,
-        seed=_seed(settings),
+        seed=drawn_seed(settings),
         oracles=settings.oracles,
         timeout=settings.timeout,
     )
@@ -208,66 +209,6 @@ def _sown(session: Session, settings: Settings, end: float | None) -> list[Seed]
         if session.stopped() or (end is not None and session.clock() >= end):
             break
     return found
-
-
-class Worked(NamedTuple):
-    """What came of a fuzz. grown: of its share for model programs, None where it had none; left_out: why that is so."""
-
-    fuzzed: FuzzReport | MocoReport
-    triaged: TriageReport
-    grown: MocoReport | None = None
-    left_out: str = ""
-
-
-def fuzz_and_triage(session: Session, settings: Settings, end: float | None, share: float = 0.0) -> Worked:
-    """Fuzzes for the larger share of the time left and examines in the rest; a counted run has no deadline.
-
-    share: of the fuzzing, in which model programs grow. A counted run has none: nothing in it depends on the clock.
-    """
-    end = None if settings.tests_count is not None else end
-    if settings.engine == "moco":
-        return _grown_and_examined(session, settings, end)
-    if end is None:
-        return Worked(fuzz_phase(session, settings, None), triage_phase(session, settings, None))
-    left = end - session.clock()
-    seconds, left_out = fuzzing_time(left), ""
-    if share and (left_out := hindrance(session, settings.models, seconds * share)):
-        session.watch.note(f"no model programs are grown: {left_out}")
-        share = 0.0
-    fuzzed, grown = fuzz_phase(session, settings, seconds * (1 - share), left * TRIAGE_SHARE), None
-    if share and not session.stopped():
-        grown, left_out = _share_phase(session, settings, seconds * share)
-    if session.stopped():
-        return Worked(fuzzed, TriageReport(left=_waiting(session)), grown, left_out)
-    return Worked(fuzzed, triage_phase(session, settings, end), grown, left_out)
-
-
-def _grown_and_examined(session: Session, settings: Settings, end: float | None) -> Worked:
-    """Rounds of growing and examining. Trees go on where they stopped, so that all rounds have one seed."""
-    settings = settings.model_copy(update={"seed": _seed(settings)})
-    grown, triaged, ground = MocoReport(), TriageReport(), None
-    for _, seconds in rounds(session, settings, end):
-        began = session.clock()
-        ground = ground or prepare_ground(session, settings, seconds)
-        grown.add(grow(session, settings, ground, _rest(session, began, seconds)))
-        triaged.add(TriageReport(left=_waiting(session)) if session.stopped() else triage_phase(session, settings, end))
-        if triaged.left:
-            break
-    return Worked(grown, triaged)
-
-
-def _waiting(session: Session) -> int:
-    return len(session.store.pending_findings(session.target.key))
-
-
-def _share_phase(session: Session, settings: Settings, seconds: float) -> tuple[MocoReport | None, str]:
-    """Grows models, or says why it could not: what single apis have shown is examined all the same."""
-    try:
-        return grow_phase(session, settings, seconds), ""
-    except NightfuzzError as error:
-        why = str(error).partition("\n")[0]
-        session.watch.note(f"no model programs are grown: {why}")
-        return None, why
 
 
 def check(stopped: Callable[[], bool]) -> None:

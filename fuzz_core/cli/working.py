@@ -22,11 +22,10 @@ from fuzz_core.cli.baseline import against_baseline
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.sides import beside, compare_beside, compare_command
+from fuzz_core.cli.timebox import Worked, fuzz_and_triage
 from fuzz_core.cli.work import (
     TRACE_SHARE,
-    Worked,
     check,
-    fuzz_and_triage,
     make_target,
     save_made,
     session_of,

@@ -10,7 +10,7 @@ from conftest import Cli
 from windows import PROGRAM, WINDOW
 
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli import work
+from fuzz_core.cli import timebox
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.rounds import rounds
 from fuzz_core.modelgen.moco.facts import Knowledge
@@ -78,7 +78,7 @@ def test_a_counted_run_grows_once_whatever_time_there_is(cli: Cli, growing: Path
 
 
 def test_trees_go_on_in_the_next_round(cli: Cli, growing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "rounds", lambda _, settings, end: [(settings, None)] * 2)
+    monkeypatch.setattr(timebox, "rounds", lambda _, settings, end: [(settings, None)] * 2)
     done = cli("fuzz", "--target", "fakelib-1", "--state", growing, "--tests-count", 20, "--json")
     assert done.code == 0, done
     with open_store(growing / "state.db", read_only=True) as store:

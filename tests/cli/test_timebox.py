@@ -1,0 +1,114 @@
+"""Single apis have rounds, too: what examining leaves of a time-box is fuzzed in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+from fuzz_core.campaign.examining import TriageReport
+from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.moco.engine import MocoReport
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli import timebox
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.timebox import Worked, fuzz_and_triage
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+
+Phase = tuple[str, float, float | None]
+Box = Callable[..., tuple[Worked, list[Phase]]]
+
+
+@pytest.fixture
+def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
+    """An hour in which phases take the time that they are given, and are told with when and how long they are."""
+
+    def worked(
+        starting: float = 10.0, examining: float = 100.0, left: int = 0, grown: bool = True
+    ) -> tuple[Worked, list[Phase]]:
+        now, phases = [0.0], []
+
+        def fuzzed(_: Session, settings: Settings, seconds: float, due: float) -> FuzzReport:
+            phases.append((f"fuzz {settings.seed}", now[0], seconds))
+            now[0] += seconds
+            return FuzzReport(run=len(phases), tests=10, seconds=seconds - starting)
+
+        def models(_: Session, settings: Settings, seconds: float) -> MocoReport:
+            phases.append((f"grow {settings.seed}", now[0], seconds))
+            now[0] += seconds
+            if not grown:
+                raise UserError("no model program for fakelib", "write one")
+            return MocoReport(run=len(phases), seconds=seconds)
+
+        def examined(*_: object) -> TriageReport:
+            phases.append(("examine", now[0], None))
+            now[0] += examining
+            return TriageReport(left=left)
+
+        for name, phase in {"fuzz_phase": fuzzed, "grow_phase": models, "triage_phase": examined}.items():
+            monkeypatch.setattr(timebox, name, phase)
+        monkeypatch.setattr(timebox, "hindrance", lambda _, __, seconds: "too short" if seconds < 100 else "")
+        session = replace(fakelib_session, clock=lambda: now[0])
+        return fuzz_and_triage(session, Settings(time=3600.0, seed=1), 3600.0, 0.2), phases
+
+    return worked
+
+
+def test_each_round_has_a_seed_and_models_have_their_share_while_it_is_long_enough(box: Box) -> None:
+    worked, phases = box()
+    first, *_ = fuzzes = [phase for phase in phases if phase[0].startswith("fuzz")]
+    assert [when for _, when, _ in fuzzes] == pytest.approx([0.0, 2260.0, 3164.0])
+    assert [seconds for *_, seconds in fuzzes] == pytest.approx([1728.0, 643.2, 261.6])
+    assert first[0] == "fuzz 1" and len({name for name, *_ in fuzzes}) == 3
+    assert [phase[0] for phase in phases if phase[0].startswith("grow")] == ["grow 1", "grow 1"]
+    assert worked.fuzzed.tests == 30 and worked.left_out == ""
+    assert worked.grown is not None and worked.grown.seconds == pytest.approx(432.0 + 160.8)
+
+
+def test_no_further_round_for_a_start_that_would_take_much_of_it(box: Box) -> None:
+    assert [phase[0] for phase in box(starting=300.0)[1]] == ["fuzz 1", "grow 1", "examine"]
+
+
+def test_no_further_round_where_findings_wait(box: Box) -> None:
+    assert [phase[0] for phase in box(left=1)[1]] == ["fuzz 1", "grow 1", "examine"]
+
+
+def test_what_cannot_grow_is_tried_once_and_apis_have_the_time_then(box: Box) -> None:
+    worked, phases = box(grown=False)
+    assert worked.left_out == "no model program for fakelib" and worked.grown is None
+    assert [phase[0] for phase in phases].count("grow 1") == 1
+    assert [seconds for name, _, seconds in phases if name.startswith("fuzz")][1:] == pytest.approx([804.0, 261.6])
+
+
+def test_rounds_are_runs_of_their_own_and_one_report(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(_: Session, settings: Settings, end: float | None) -> list[tuple[Settings, None]]:
+        return [(settings, None), (settings.model_copy(update={"seed": 5}), None)]
+
+    monkeypatch.setattr(timebox, "rounds", twice)
+    done = cli("fuzz", "--target", "fakelib-1", "--state", traced, "--tests-count", 300, "--seed", 4, "--json")
+    assert done.code == 0, done
+    with open_store(traced / "state.db", read_only=True) as store:
+        runs = store.runs()
+    assert [run.seed for run in runs] == [4, 5]
+    fuzz, triage = done.json["fuzz"], done.json["triage"]
+    assert fuzz["tests"] == sum(run.summary["tests"] for run in runs) and fuzz["run"] == runs[-1].id
+    assert fuzz["kept"] == sum(run.summary["kept"] for run in runs) == sum(triage["settled"].values()) > 0
+
+
+def test_figures_of_two_runs_add_up() -> None:
+    first = FuzzReport(
+        run=1, tests=10, kept=1, seconds=2.0, classes=3, apis=2, outcomes=Counter(ok=10), growth=[(1.0, 5, 2, 0, 1)]
+    )
+    later = FuzzReport(
+        run=2, tests=20, seconds=3.0, classes=4, apis=2, outcomes=Counter(ok=20), growth=[(1.0, 8, 4, 0, 0)]
+    )
+    later.count("f", 3.0, 20)
+    first.add(later)
+    assert (first.run, first.tests, first.seconds, first.classes, first.apis) == (2, 30, 5.0, 4, 2)
+    assert first.outcomes == {"ok": 30} and first.spent == {"f": (3.0, 20)} and first.rate == 6.0
+    assert first.growth == [(1.0, 5, 2, 0, 1), (3.0, 18, 4, 0, 1)]
