@@ -16,9 +16,9 @@ from fuzz_core.adapters.surroundings import FOLDER, VARIABLE
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
 from fuzz_core.execution.docker import Engine, Sandbox
+from fuzz_core.execution.environment import KEPT_VARIABLES
 from fuzz_core.execution.image import identity
 from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, open_to, outermost, project, version_of
-from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.record import targets_root

@@ -11,20 +11,15 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
-import fuzz_core
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.execution.environment import compiles, environment, surroundings_of
 from fuzz_core.execution.output import Output
 from fuzz_core.execution.scratch import Scratch, explained, remove
-from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+from fuzz_core.ir.errors import Interrupted, NightfuzzError
 from fuzz_core.worker import journal
 from fuzz_core.worker.guard import ORDERLY
 from fuzz_core.worker.journal import Journal
@@ -34,7 +29,6 @@ ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
 # The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
 MESSAGE_BYTES = 100_000
-KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
 
 
 class ZygoteError(NightfuzzError):
@@ -66,53 +60,6 @@ class Child:
         remove(self.directory)
 
 
-def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What foreign code gets to see: no tokens, no user's home, one thread, a fixed hash seed."""
-    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-    outside = os.environ.get("NIGHTFUZZ_PATH", "")
-    fixed = {
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(_code()), outside])),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "TF_CPP_MIN_LOG_LEVEL": "1",
-        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-    }
-    return {**kept, **fixed, **(extra or {})}
-
-
-def _surroundings(library: str, python: str) -> dict[str, str]:
-    """None of a library that is unknown: the process itself will say so."""
-    with contextlib.suppress(UserError):
-        return surroundings(dialect_of(library), python)
-    return {}
-
-
-def _compiles(library: str) -> bool:
-    with contextlib.suppress(UserError):
-        return bool(dialect_of(library).compiled)
-    return False
-
-
-def _code() -> Path:
-    """A folder with this project and without the controller's numpy, which lies beside it where it is a wheel's.
-
-    The same one each time: what a worker says of its own frames is part of a finding.
-    """
-    project = Path(fuzz_core.__file__).parent
-    if not (project.parent / "numpy").exists():
-        return project.parent
-    cache = Path(os.environ.get("NIGHTFUZZ_CACHE") or user_cache_path("nightfuzz"))
-    folder = cache / "code" / blake2b(str(project).encode(), digest_size=8).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        (folder / project.name).symlink_to(project)
-    return folder
-
-
 class Zygote:
     """A running zygote of one target. `role` is `list`, `trace` or `fuzz` (which needs a plan file)."""
 
@@ -129,9 +76,9 @@ class Zygote:
         self.scratch = Scratch()
         self.root = self.scratch.path
         self.command = [python, "-m", "fuzz_core.worker", str(self.root), library, role]
-        self.environment = environment(self.root, _surroundings(library, python))
+        self.environment = environment(self.root, surroundings_of(library, python))
         # Whether its children compile while they run.
-        self.compiles = _compiles(library)
+        self.compiles = compiles(library)
         self.plan = plan
         self.children = 0
         self.generation = 0
