@@ -20,7 +20,7 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation
-from fuzz_core.triage.effort import is_asked_for
+from fuzz_core.triage.effort import excuse
 from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.script import render
@@ -99,10 +99,8 @@ class Examiner:
     def _one(self, finding: FindingRow) -> Examination:
         wanted = signature(finding.api, finding.verdict, finding.outcome).text
         try:
-            if finding.verdict.kind == "hang" and not self._fails_alone(finding):
-                return Examination(finding, reason="ends within five times the limit", runs=1)
-            if finding.verdict.kind == "hang" and is_asked_for(finding.test, self._seconds):
-                return Examination(finding, reason="takes as long as its large numbers ask for", runs=1)
+            if finding.verdict.kind == "hang" and (why := self._excuse(finding)):
+                return Examination(finding, reason=why, runs=1)
             small = self._minimised(finding, wanted)
             if finding.verdict.kind == "leak":
                 return self._by_growth(finding, small)
@@ -116,17 +114,17 @@ class Examiner:
         except CodecError as error:
             return Examination(finding, reason=f"cannot be written as a script: {error}")
 
-    def _fails_alone(self, finding: FindingRow) -> bool:
-        """Most time-outs are long work: one look at five times the limit, alone, before any minimising.
+    def _excuse(self, finding: FindingRow) -> str:
+        """Most time-outs are long work: one look at five times the limit, alone, before any minimising."""
 
-        A script that dies instead of hanging fails too.
-        """
-        seen = self.scripts.failing(self._script(finding.test, finding, True), finding.verdict.kind, 1)
-        return not self.crash.judge({"cpu": seen.outcome}, self.dialect).clean
+        def seconds(test: TestCase) -> float | None:
+            told = self.replayer.tell(test).get(PLAIN, ())
+            return told[0].outcome.seconds if told and told[0].outcome.kind in ("ok", "exception") else None
 
-    def _seconds(self, test: TestCase) -> float | None:
-        told = self.replayer.tell(test).get(PLAIN, ())
-        return told[0].outcome.seconds if told and told[0].outcome.kind == "ok" else None
+        def hangs(limit: float) -> bool:
+            return not self.scripts.ends(self._script(finding.test, finding, True), limit)
+
+        return excuse(finding.test, seconds, hangs, self.timeout * HANG_FACTOR)
 
     def _minimised(self, finding: FindingRow, wanted: str) -> TestCase:
         """The smallest test case with the finding's signature; the original where it does not replay."""

@@ -51,6 +51,13 @@ class Scripts:
         limits = (runs, self.seconds(kind), 0 if roomy else DEFAULT_MEMORY)
         return confirm(self.python, script, same, self.dialect, *limits, processes=self.processes)
 
+    def ends(self, script: str, seconds: float) -> bool:
+        """Whether a script comes to an end that is no finding within so many seconds. One that dies fails, too."""
+        self._compile(script)
+        limit = seconds + HANG_IMPORT_SECONDS
+        outcome = run_script(self.python, script, self.dialect, limit, processes=self.processes)
+        return self.crash.judge({"cpu": outcome}, self.dialect).clean
+
     def _compile(self, script: str) -> None:
         """Runs a script once, so that what it has its library compile takes none of the time that it may hang in."""
         if self.dialect.compiled and script not in self.compiled:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from fuzz_core.ir.values import Invocation, Seq, TestCase, prim
-from fuzz_core.triage.effort import is_asked_for
+from fuzz_core.triage.effort import SLACK, Seconds, excuse
 
 STEP = 1e-6
+LIMIT = 3.0
 HUGE = 2**40
+
+
+ASKED = "takes as long as its numbers ask for"
+
+
+def told(test: TestCase, seconds: Seconds, limit: float = LIMIT, needs: float = 1e9) -> str:
+    """What is said of a call that needs so many seconds."""
+    return excuse(test, seconds, lambda allowed: needs > allowed, limit)
 
 
 def case(*args: int) -> TestCase:
@@ -23,7 +30,7 @@ def number(test: TestCase) -> int:
     return int(items.items[0].value)  # type: ignore[union-attr]
 
 
-def steps(each: float, limit: float = 3.0) -> Callable[[TestCase], float | None]:
+def steps(each: float, limit: float = LIMIT) -> Seconds:
     def seconds(test: TestCase) -> float | None:
         took = number(test) * each
         return took if took < limit else None
@@ -33,7 +40,7 @@ def steps(each: float, limit: float = 3.0) -> Callable[[TestCase], float | None]
 
 @pytest.mark.parametrize("each", [1e-9, 1e-6, 1e-3])
 def test_a_time_that_grows_with_the_number_was_asked_for(each: float) -> None:
-    assert is_asked_for(case(HUGE), steps(each))
+    assert told(case(HUGE), steps(each)) == ASKED
 
 
 def test_negative_numbers_and_several_are_replaced_together() -> None:
@@ -43,8 +50,30 @@ def test_negative_numbers_and_several_are_replaced_together() -> None:
         seen.append(test)
         return steps(STEP)(test)
 
-    assert is_asked_for(case(-HUGE, HUGE, 3), seconds)
-    assert seen[0] == case(16, 16, 3)
+    assert told(case(-HUGE, HUGE, 3), seconds) == ASKED
+    assert seen[0] == case(4, 4, 3)
+
+
+def volume(test: TestCase) -> float | None:
+    """What a kernel of so many elements to each side takes, for so many channels."""
+    (items,) = test.invocation.args
+    assert isinstance(items, Seq)
+    channels, side = (int(item.value) for item in items.items)  # type: ignore[union-attr]
+    took = 2e-7 * channels * side**3
+    return took if took < LIMIT else None
+
+
+def test_small_numbers_ask_for_much_as_well() -> None:
+    assert told(case(16, 120), volume, LIMIT) == ASKED
+
+
+def test_one_number_grows_where_all_together_are_refused() -> None:
+    def seconds(test: TestCase) -> float | None:
+        (items,) = test.invocation.args
+        assert isinstance(items, Seq)
+        return steps(0.01)(test) if items.items[1].value == 512 else 1e-5  # type: ignore[union-attr]
+
+    assert told(case(2048, 512), seconds, 5 * LIMIT) == ASKED
 
 
 @pytest.mark.parametrize(
@@ -55,9 +84,21 @@ def test_negative_numbers_and_several_are_replaced_together() -> None:
         (case(HUGE), lambda _: None),
         (case(HUGE), lambda test: 1e-5 if number(test) < 2**20 else None),
         (case(HUGE), lambda test: 1e-5 if number(test) < 2**20 else 0.5),
-        (case(7), steps(STEP)),
+        (case(HUGE), lambda test: 0.02 + 0.02 * (number(test).bit_length() % 2)),
+        (case(HUGE), lambda test: 0.003 if number(test) < 2**20 else 0.5),
+        (case(3), steps(STEP)),
+        (case(120), lambda test: number(test) * 1e-3 if number(test) < 100 else None),
     ],
-    ids=["flat", "slow", "never", "wraps", "jumps", "small"],
+    ids=["flat", "slow", "never", "wraps", "jumps", "noise", "two", "small", "too-little"],
 )
-def test_what_does_not_grow_is_a_hang(test: TestCase, seconds: Callable[[TestCase], float | None]) -> None:
-    assert not is_asked_for(test, seconds)
+def test_what_does_not_grow_enough_is_a_hang(test: TestCase, seconds: Seconds) -> None:
+    assert told(test, seconds) == ""
+
+
+def test_what_ends_within_the_limit_alone_is_no_hang() -> None:
+    assert told(case(7), lambda _: None, needs=LIMIT - 0.1) == "ends within 3 s"
+
+
+@pytest.mark.parametrize(("needs", "said"), [(2 * LIMIT, ASKED), (SLACK * LIMIT + 1, "")])
+def test_what_promises_somewhat_less_than_the_limit_has_more_time_to_end(needs: float, said: str) -> None:
+    assert told(case(1000), steps(0.0025), needs=needs) == said
