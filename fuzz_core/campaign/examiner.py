@@ -90,16 +90,16 @@ class Examiner:
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
         """A bug whose minimising was cut short, minimised further from where it was; None where that brings nothing."""
-        found = self._one(finding._replace(api=bug.api, test=bug.test)).bug
+        found = self._one(finding._replace(api=bug.api, test=bug.test), known=True).bug
         return found if found is not None and found.signature == bug.signature_text else None
 
     def _over(self) -> bool:
         return self.session.stopped() or (self.deadline is not None and self.session.clock() >= self.deadline)
 
-    def _one(self, finding: FindingRow) -> Examination:
+    def _one(self, finding: FindingRow, known: bool = False) -> Examination:
         wanted = signature(finding.api, finding.verdict, finding.outcome).text
         try:
-            if finding.verdict.kind == "hang" and (why := self._excuse(finding)):
+            if finding.verdict.kind == "hang" and not known and (why := self._excuse(finding)):
                 return Examination(finding, reason=why, runs=1)
             small = self._minimised(finding, wanted)
             if finding.verdict.kind == "leak":

@@ -24,6 +24,7 @@ from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.cost import cost
+from fuzz_core.triage.effort import SLACK
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
@@ -103,9 +104,10 @@ def _improve(
     for bug in _unfinished(session):
         if options.deadline is None and bug.id not in before:
             continue
-        if session.stopped() or (options.deadline is not None and session.clock() >= options.deadline):
-            return
         finding = session.store.findings(session.target.key, bug=bug.id)[0]
+        began = session.clock() + _hanging(finding.verdict.kind, options.runs + 1, options)
+        if session.stopped() or (options.deadline is not None and began >= options.deadline):
+            continue
         better = threads.submit(examiners.improve, finding, bug).result()
         if better is not None:
             session.store.improve_bug(bug.id, better)
@@ -203,9 +205,12 @@ class _Examiners:
 
 def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
     """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
-    if group[0].verdict.kind != "hang":
-        return RESERVE_SECONDS
-    return (options.runs + 1) * options.timeout * HANG_FACTOR + RESERVE_SECONDS
+    return RESERVE_SECONDS + _hanging(group[0].verdict.kind, options.runs + 1 + SLACK, options)
+
+
+def _hanging(kind: str, looks: float, options: TriageOptions) -> float:
+    """Seconds that scripts hang for, if they do, looked at so often."""
+    return looks * options.timeout * HANG_FACTOR if kind == "hang" else 0.0
 
 
 def _settle(
