@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from fakelib_plans import call
 
 from fuzz_core.campaign import fuzzing
+from fuzz_core.campaign.examiner import Examiner
 from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
@@ -206,6 +208,23 @@ def test_what_is_under_way_when_the_time_box_is_over_waits_for_the_next_run(trac
     examined = examine(traced_session, TriageOptions(deadline=traced_session.clock() + 40.0, timeout=600.0))
     assert (examined.left, examined.settled) == (1, {})
     assert [finding.status for finding in store.findings("fakelib-1")] == ["pending"]
+
+
+def test_a_known_hang_is_made_smaller_where_there_is_room_for_it_and_not_asked_anew(
+    traced_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = traced_session.store
+    run = store.start_run("fakelib-1", 0, {})
+    hang = (Verdict("crash", "hang", "cpu: timeout"), Outcome("timeout", "1 s"))
+    store.add_finding("fakelib-1", run, TestCase(HANGS, 0), *hang)
+    options = TriageOptions(bug_seconds=0.0, runs=2, timeout=0.5)
+    assert examine(traced_session, options).settled == {"confirmed": 1}
+    asked: list[str] = []
+    monkeypatch.setattr(Examiner, "_excuse", lambda *_: asked.append("excuse") or "none")
+    monkeypatch.setattr(Examiner, "_minimised", lambda _, finding, __: asked.append("smaller") or finding.test)
+    for seconds, wanted in ((5.0, []), (60.0, ["smaller"])):
+        examine(traced_session, replace(options, deadline=traced_session.clock() + seconds))
+        assert asked == wanted
 
 
 @pytest.mark.parametrize("kind", ["type", "random", "database", "beyond"])
