@@ -144,12 +144,13 @@ def short_number(value: float) -> str:
 
 
 def whole_range(tensor: Tensor) -> tuple[int, int]:
-    """Smallest and largest integer that a uniform draw of an integer or bool tensor can give."""
+    """Smallest and largest integer of a uniform draw of an integer or bool tensor, whichever of its ends is lower."""
     ends = tensor._replace(shape=(1,), strides=None)
-    low, high = (
+    made = (
         ends._replace(fill=tensor.fill._replace(kind="constant", low=v)) for v in (tensor.fill.low, tensor.fill.high)
     )
-    return int(elements(low)[0]), int(elements(high)[0])
+    low, high = sorted(int(elements(each)[0]) for each in made)
+    return low, high
 
 
 def sizes(shape: tuple[int, ...]) -> str:

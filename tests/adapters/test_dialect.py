@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
 from fuzz_core.adapters.layout import row_major, simplest
-from fuzz_core.adapters.spelling import element, literal
+from fuzz_core.adapters.spelling import element, literal, whole_range
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.outcome import Outcome
@@ -161,6 +161,13 @@ class DescribeSpelling:
     def test_writes_few_digits_for_narrow_dtypes(self) -> None:
         assert element(np.float32(0.33333334), "bfloat16") == "0.334"
         assert element(np.float16(0.1), "float16") == "0.1"
+
+
+@pytest.mark.parametrize("ends", [(0.0, -1.0), (-1.0, 0.0)])
+def test_integers_are_drawn_between_two_ends_whichever_is_lower(ends: tuple[float, float]) -> None:
+    assert whole_range(Tensor("int8", (3,), Fill("uniform", *ends))) == (-1, 0)
+    spelt = TORCH.tensor(Tensor("int8", (3,), Fill("uniform", *ends)))
+    assert spelt == TORCH.tensor(Tensor("int8", (3,), Fill("uniform", *sorted(ends))))
 
 
 @st.composite
