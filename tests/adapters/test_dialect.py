@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
 from fuzz_core.adapters.layout import row_major, simplest
-from fuzz_core.adapters.spelling import element, literal, whole_range
+from fuzz_core.adapters.spelling import element, literal, numpy_array, whole_range
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.outcome import Outcome
@@ -72,6 +72,8 @@ SPELLINGS = [
     (Tensor("float32", (2,), written(1.0, 2.0, dtype="float32"), "variable"), None, "tf.Variable([1.0, 2.0])"),
     (Tensor("string", (2,), Fill("values", data=b"a\0b'")), None, "tf.constant(['a', \"b'\"])"),
     (Tensor("uint8", (3,), Fill("constant", 7.0)), None, "tf.constant(7, tf.uint8, [3])"),
+    (Tensor("float32", (), Fill("constant", -0.0)), None, "-tf.zeros([])"),
+    (Tensor("complex64", (), Fill("constant", -0.0)), None, "tf.complex(-tf.zeros([]), tf.zeros([]))"),
 ]
 
 BUGS = [
@@ -168,6 +170,15 @@ def test_integers_are_drawn_between_two_ends_whichever_is_lower(ends: tuple[floa
     assert whole_range(Tensor("int8", (3,), Fill("uniform", *ends))) == (-1, 0)
     spelt = TORCH.tensor(Tensor("int8", (3,), Fill("uniform", *ends)))
     assert spelt == TORCH.tensor(Tensor("int8", (3,), Fill("uniform", *sorted(ends))))
+
+
+@pytest.mark.parametrize("ends", [(0.0, -9.0), (-3.5, 2.0), (1e308, -1.5e308)])
+@pytest.mark.parametrize("dtype", ["float64", "int16", "complex128"])
+def test_numpy_draws_between_two_ends_whichever_is_lower(ends: tuple[float, float], dtype: str) -> None:
+    source = numpy_array(Tensor(dtype, (8, 8), Fill("uniform", *ends), "ndarray"))
+    drawn = eval(source, {"np": np}).real.astype("float64")
+    assert len(np.unique(drawn)) > 1
+    assert min(ends) <= drawn.min() <= drawn.max() <= max(ends)
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -94,10 +95,24 @@ def _constant(tensor: Tensor) -> str:
     if value == "-0.0":
         # A scalar of Python's is looked up among those seen before, and 0.0 is found for it.
         return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
+    if value is not None and DTYPES[tensor.dtype].kind == "complex" and _negative_zero(elements(tensor, 1)[0]):
+        return _in_parts(tensor)
     made = _filled(tensor, value)
     if tensor.size and spelling.inlined(tensor):
         made.append(f"tf.constant({spelling.nested(elements(tensor), tensor.shape, tensor.dtype)}{_dtype(tensor)})")
     return min(made, key=len) if made else _draw(tensor)
+
+
+def _negative_zero(number: complex) -> bool:
+    return any(part == 0 and math.copysign(1, part) < 0 for part in (number.real, number.imag))
+
+
+def _in_parts(tensor: Tensor) -> str:
+    """One complex number from a tensor for its real part and one for its imaginary part."""
+    number = elements(tensor, 1)[0]
+    dtype = "float32" if tensor.dtype == "complex64" else "float64"
+    parts = (tensor._replace(dtype=dtype, fill=Fill("constant", float(part))) for part in (number.real, number.imag))
+    return f"tf.complex({', '.join(map(_constant, parts))})"
 
 
 def _vanishes(flat: NDArray[np.float32]) -> bool:
