@@ -175,7 +175,8 @@ def read_filings(path: Path) -> Filings:
 def merged(first: Filings, second: Filings) -> Filings:
     """What two runs remember, put together: of each record the later. The order makes no difference.
 
-    What was handled more than `REMEMBERED` ago goes, with the requests that are settled.
+    What was asked or handled more than `REMEMBERED` before the last comment goes, settled or not: where only what is
+    settled went, an older copy would bring it back as if nobody had answered.
     """
     handled = _latest(first.handled, second.handled)
     limit = max(handled.values()) - REMEMBERED if handled else datetime.min.replace(tzinfo=UTC)
@@ -184,19 +185,22 @@ def merged(first: Filings, second: Filings) -> Filings:
     return Filings(
         issues={number: _with_all(each, first, second) for number, each in filed.items()},
         claims=_latest(first.claims, second.claims),
-        requests={key: each for key, each in requests.items() if not each.settled or each.at >= limit},
+        requests={key: each for key, each in requests.items() if each.at >= limit},
         drafts=_latest(first.drafts, second.drafts),
         handled={key: at for key, at in handled.items() if at >= limit},
         swept=min((each for each in (first.swept, second.swept) if each), default=None),
     )
 
 
+_JOINED = {"signatures", "created_at"}
+
+
 def _with_all(filed: Filed, *both: Filings) -> Filed:
     """A fingerprint that one run has added to an issue stays, whatever the other wrote there later."""
     records = [filings.issues[filed.number] for filings in both if filed.number in filings.issues]
-    others = {key: text for each in records for key, text in each.signatures.items() if key not in filed.signatures}
+    signatures = dict(sorted(pair for each in records for pair in each.signatures.items()))
     created = min(each.created_at for each in records)
-    return filed.model_copy(update={"signatures": {**filed.signatures, **_sorted(others)}, "created_at": created})
+    return filed.model_copy(update={"signatures": signatures, "created_at": created})
 
 
 _Key = TypeVar("_Key", bound=int | str)
@@ -209,8 +213,8 @@ def _latest(first: Mapping[_Key, _Kept], second: Mapping[_Key, _Kept]) -> dict[_
 
 
 def _age(record: Any) -> tuple[datetime, str]:
-    """Records of one moment are told apart by their text, so that both orders give the same."""
-    return (record, "") if isinstance(record, datetime) else (record.at, record.model_dump_json())
+    """Records of one moment are told apart by the text of what is not joined, so that all orders give the same."""
+    return (record, "") if isinstance(record, datetime) else (record.at, record.model_dump_json(exclude=_JOINED))
 
 
 def _sorted(table: dict[_Key, _Kept]) -> dict[_Key, _Kept]:

@@ -40,7 +40,7 @@ records = st.builds(
     st.integers(1, 3),
     at=whens,
     created_at=whens,
-    signatures=st.dictionaries(keys, st.just("text")),
+    signatures=st.dictionaries(keys, st.sampled_from(["text", "other"])),
     teaching=st.sampled_from(["", "wrong"]),
 )
 requests = st.builds(
@@ -114,6 +114,14 @@ def test_a_request_waits_until_it_is_settled() -> None:
     made = Filings().with_request(request)
     assert made.waiting == (request,) and 7 in made.handled
     assert settled(made, request.key, "first bad:\n2.13", START).waiting == ()
+
+
+def test_what_was_settled_long_ago_is_not_asked_again_by_an_older_copy() -> None:
+    request = Request(kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=7, by=ME, at=START)
+    older = Filings().with_request(request)
+    done = settled(older, request.key, "first bad: 2.13", START)
+    later = Filings().with_request(request.model_copy(update={"comment": 8, "at": START + timedelta(days=91)}))
+    assert [each.comment for each in merged(merged(done, later), older).waiting] == [8]
 
 
 HOSTILE = "`|\n## @everyone <img src=x> <!-- nightfuzz:1 --> ${{ secrets }} \x1b[31m ~~~"

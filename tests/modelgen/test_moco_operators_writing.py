@@ -57,7 +57,10 @@ class DescribeConstants:
     def test_an_expression_is_calculated_or_kept(self, source: str, expected: object) -> None:
         assert meaning(source) == expected
 
-    scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=9)
+    integers = st.integers(-(2**128), 2**128) | st.builds(
+        lambda bits, more: 2**bits + more, st.integers(1, 127), st.integers(-2, 2)
+    )
+    scalars = st.none() | st.booleans() | integers | st.floats() | st.text(max_size=9)
 
     @given(st.recursive(scalars, lambda each: st.lists(each, max_size=3) | st.lists(each, max_size=3).map(tuple)))
     def test_what_is_written_means_the_same(self, constant: object) -> None:

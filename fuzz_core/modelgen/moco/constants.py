@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from fuzz_core.adapters.spelling import literal
 
 MAX_SOURCE = 2000
-MAX_NUMBER = 1 << 128
-MAX_EXPONENT = 64
+MAX_EXPONENT = 128
+MAX_NUMBER = 1 << MAX_EXPONENT
 
 
 class Opaque(NamedTuple):
@@ -102,7 +102,7 @@ def constant(node: ast.expr) -> Any:
 
 
 def _number(value: object) -> Any:
-    if not isinstance(value, int | float | complex) or abs(value) > MAX_NUMBER:
+    if not isinstance(value, int | float | complex) or (isinstance(value, int) and abs(value) > MAX_NUMBER):
         raise ValueError("no number, or too large")
     return value
 
