@@ -41,7 +41,7 @@ _VARYING = (
     # Possessive, since there are exponentially many ways to split a run of digits: a message could stop the controller.
     (re.compile(r"[\[(]\s*+(?:[-+]?(?=(?:[^\W\d]|\.)*+\d)[\w.]++\s*+,?\s*+)++[\])]"), "<shape>"),
     (re.compile(r"[-+]?\b(?:nan|inf|infinity)\b", re.IGNORECASE), "<number>"),
-    (re.compile(r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?:[jJ]|\b)"), "<number>"),
+    (re.compile(r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?[jJ]?\b"), "<number>"),
     (re.compile(r"<number>(?:\s*[,x*]\s*<number>)+"), "<number>"),
 )
 
@@ -122,4 +122,4 @@ def normalised(message: str) -> str:
     text = reason_of(_of_node(message))[: 8 * MAX_TEXT]
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
-    return " ".join(text.split())[:MAX_TEXT]
+    return " ".join(text.split())[:MAX_TEXT].rstrip()

@@ -55,6 +55,7 @@ class DescribeNormalised:
             ("{{function_node __wrapped__Add_device_/job:x}} bad rank 3", "bad rank <number>"),
             ("Check failed: size >= 0 (-922 vs. 0)", "Check failed: size >= <number> (<number> vs. <number>)"),
             ("log1p of int32 failed", "log1p of int32 failed"),
+            ("of 2j and 0J0", "of <number> and 0J0"),
         ],
     )
     def test_keeps_what_says_the_fault(self, message: str, expected: str) -> None:
@@ -76,6 +77,9 @@ class DescribeNormalised:
     def test_is_one_bounded_line(self, message: str) -> None:
         assert len(normalised(message)) <= MAX_TEXT
         assert len(normalised(message).splitlines()) <= 1
+
+    def test_is_cut_before_a_space(self) -> None:
+        assert normalised("a" * (MAX_TEXT - 1) + " bad") == "a" * (MAX_TEXT - 1)
 
     @given(st.text() | st.lists(numbers | addresses | paths | shapes | values | st.text(max_size=9)).map(" ".join))
     def test_leaves_what_is_normal_as_it_is(self, message: str) -> None:
