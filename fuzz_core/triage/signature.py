@@ -119,7 +119,12 @@ def corrupts_heap(outcome: Outcome) -> bool:
 def normalised(message: str) -> str:
     """A message without numbers, addresses, paths, shapes, quoted values and tensors; one line, bounded."""
     # Beyond this nothing would be kept, and a hostile message could make the patterns slow.
-    text = reason_of(_of_node(message))[: 8 * MAX_TEXT]
+    text = _bare(reason_of(_of_node(message))[: 8 * MAX_TEXT])
+    # A cut can leave a number of what was none, as in the middle of `0A`.
+    return text if len(text) <= MAX_TEXT else _bare(text[:MAX_TEXT])[:MAX_TEXT].rstrip()
+
+
+def _bare(text: str) -> str:
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
-    return " ".join(text.split())[:MAX_TEXT].rstrip()
+    return " ".join(text.split())

@@ -78,8 +78,9 @@ class DescribeNormalised:
         assert len(normalised(message)) <= MAX_TEXT
         assert len(normalised(message).splitlines()) <= 1
 
-    def test_is_cut_before_a_space(self) -> None:
+    def test_is_normal_where_it_is_cut(self) -> None:
         assert normalised("a" * (MAX_TEXT - 1) + " bad") == "a" * (MAX_TEXT - 1)
+        assert normalised("a" * (MAX_TEXT - 4) + " 123A") == "a" * (MAX_TEXT - 4) + " <nu"
 
     @given(st.text() | st.lists(numbers | addresses | paths | shapes | values | st.text(max_size=9)).map(" ".join))
     def test_leaves_what_is_normal_as_it_is(self, message: str) -> None:
