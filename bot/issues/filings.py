@@ -18,6 +18,8 @@ from reports.results import Fingerprint, Line, Name, Part, Text
 BYTES = 64 << 20
 CLAIMED = timedelta(hours=1)
 REMEMBERED = timedelta(days=90)
+# Of an issue's records, whichever is the later: both count.
+_JOINED = {"signatures", "created_at"}
 Number = Annotated[int, Field(ge=1, le=2**53)]
 When = Annotated[AwareDatetime, AfterValidator(lambda at: at.astimezone(UTC))]
 Link = Annotated[str, Field(pattern=r"^(https?://\S{1,1000})?$")]
@@ -190,9 +192,6 @@ def merged(first: Filings, second: Filings) -> Filings:
         handled={key: at for key, at in handled.items() if at >= limit},
         swept=min((each for each in (first.swept, second.swept) if each), default=None),
     )
-
-
-_JOINED = {"signatures", "created_at"}
 
 
 def _with_all(filed: Filed, *both: Filings) -> Filed:

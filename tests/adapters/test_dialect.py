@@ -181,6 +181,13 @@ def test_numpy_draws_between_two_ends_whichever_is_lower(ends: tuple[float, floa
     assert min(ends) <= drawn.min() <= drawn.max() <= max(ends)
 
 
+def test_a_small_view_keeps_its_elements_however_far_it_reaches_up_to_a_bound() -> None:
+    near = Tensor("bool", (2, 2), Fill("uniform", 0.0, 1.0), strides=(40, 5))
+    assert "torch.tensor([" in TORCH.tensor(near) and "torch.rand" not in TORCH.tensor(near)
+    far = near._replace(strides=(10**6, 5))
+    assert TORCH.tensor(far) == "torch.randint(2, (1000006,), dtype=torch.bool).as_strided((2, 2), (1000000, 5))"
+
+
 @st.composite
 def strided(draw: st.DrawFn) -> Tensor:
     shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple))

@@ -9,13 +9,15 @@ import numpy as np
 from fuzz_core.adapters import layout, spelling
 from fuzz_core.adapters.dialect import Eager
 from fuzz_core.adapters.pytorch.ways import PROGRAMS, WAYS
-from fuzz_core.ir.drawing import elements
+from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.values import Ref, Tensor
+from fuzz_core.ir.values import Fill, Ref, Tensor
 
 _INFERRED = {"bool": "bool", "int64": "int", "float32": "float", "complex64": "complex"}
 _LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
+# A view that reaches further would make a script of numbers that nobody sees.
+_MOST_TOLD = 1024
 
 _OUT_OF_MEMORY = (
     r"can't allocate memory|not enough memory|std::bad_alloc|(?:CUDA|HIP|XPU) out of memory|OutOfMemoryError"
@@ -54,7 +56,8 @@ class TorchDialect(Eager):
     def tensor(self, tensor: Tensor) -> str:
         """The shortest public expression with the described elements, dtype, strides and requires_grad.
 
-        Large uniform draws keep their range alone. Raises BuildError for a dtype that PyTorch does not have.
+        Large uniform draws, and views that reach over more than 1,024 places, keep their range alone. Raises BuildError
+        for a dtype that PyTorch does not have.
         """
         if tensor.container == "ndarray":
             return spelling.numpy_array(tensor)
@@ -86,7 +89,16 @@ def _layout(tensor: Tensor) -> str:
     view = layout.simplest(tensor)
     if view is None:
         return _dense(tensor)
-    return f"{_atom(_dense(view.base))}{view.suffix}"
+    # The elements of a small view are told, whatever lies between them.
+    told = spelling.inlined(tensor) and view.base.size <= _MOST_TOLD
+    return f"{_atom(_dense(_told(view.base) if told else view.base))}{view.suffix}"
+
+
+def _told(tensor: Tensor) -> Tensor:
+    """With its elements one by one, where they are drawn and differ."""
+    if spelling.inlined(tensor) or spelling.common(tensor) is not None:
+        return tensor
+    return tensor._replace(fill=Fill("values", data=pack(elements(tensor))))
 
 
 def _dense(tensor: Tensor) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from adaptercontract.world import Problems, World
 from fuzz_core.adapters.arrays import KEPT_FLOATS
 from fuzz_core.adapters.base import MAX_ELEMENTS
-from fuzz_core.adapters.layout import overlaps, row_major, simplest
+from fuzz_core.adapters.layout import overlaps, row_major
 from fuzz_core.adapters.spelling import inlined
 from fuzz_core.ir.codec import decode
 from fuzz_core.ir.drawing import elements
@@ -66,8 +66,7 @@ def spelled(world: World, data: Any) -> Problems:
     source = world.dialect.tensor(tensor)
     live, written = world.builder.build(tensor), world.written(source)
     expected, found = world.described(live), world.described(written)
-    view = simplest(tensor)
-    drawn = not inlined(view.base if view else tensor) and tensor.fill.kind != "constant"
+    drawn = not inlined(tensor) and tensor.fill.kind != "constant"
     if drawn:
         expected, found = expected._replace(fill=Fill()), found._replace(fill=Fill())
     yield from (f"{source}: {text}" for text in _unlike(world, (expected, live), (found, written)))
