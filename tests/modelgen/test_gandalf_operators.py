@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -20,7 +22,8 @@ from fuzz_core.modelgen.gandalf.graph import Graph, shaped
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
 from fuzz_core.modelgen.gandalf.rendering import Precision, render
-from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, load
+from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
 
 pytestmark = pytest.mark.real
 # In float64 libraries agree on what an operator means, or they do not; in float32 they round on different ways.
@@ -36,6 +39,10 @@ SEEDS: dict[Library, range] = {
 JITTOR_PERIOD = 1 if WHOLE else 24
 
 
+# What an operator of a graph may meet besides: one element in every dimension, and integers below nothing.
+Data = Literal["drawn", "small", "negative"]
+
+
 class Case(NamedTuple):
     """One program: an operator on its data, plainly (relation 0) or through a relation. constant: all its weights."""
 
@@ -44,9 +51,25 @@ class Case(NamedTuple):
     precision: Precision
     constant: bool = False
     relation: int = 0
+    data: Data = "drawn"
 
     def graph(self) -> Graph:
-        return alone(load()[self.name].limited(LIBRARIES), self.seed, Options(constant=float(self.constant)))
+        """Raises Refused where the operator takes no such data."""
+        sizes = (1,) if self.data == "small" else ()
+        options = Options(constant=float(self.constant), sizes=sizes)
+        graph = alone(load()[self.name].limited(LIBRARIES), self.seed, options)
+        return _below_nothing(graph) if self.data == "negative" else graph
+
+
+def _below_nothing(graph: Graph) -> Graph:
+    """The same with integers below nothing, too. Raises Refused where there are none."""
+    if all(each.dtype != "int" for each in graph.inputs):
+        raise Refused("no integers")
+    rng = np.random.RandomState(0)
+    drawn = [tuple(map(int, rng.randint(-10, 10, prod(each.shape)))) for each in graph.inputs]
+    chosen = zip(graph.inputs, drawn, strict=True)
+    inputs = [each.model_copy(update={"values": new} if each.dtype == "int" else {}) for each, new in chosen]
+    return graph.model_copy(update={"inputs": tuple(inputs)})
 
 
 def plain(library: Library) -> Iterator[Case]:
@@ -57,6 +80,17 @@ def plain(library: Library) -> Iterator[Case]:
                 yield Case(operator.name, seed, "float32")
             if library not in operator.single:
                 yield Case(operator.name, seed, "float64")
+        yield from extreme(operator, library)
+
+
+def extreme(operator: Operator, library: Library) -> Iterator[Case]:
+    """The operator on the extreme data that it takes."""
+    precision: Precision = "float32" if library in operator.single else "float64"
+    for data in ("small", "negative"):
+        case = Case(operator.name, 0, precision, data=data)
+        with suppress(Refused):
+            case.graph()
+            yield case
 
 
 def related(library: Library) -> Iterator[Case]:

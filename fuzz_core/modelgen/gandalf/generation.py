@@ -30,7 +30,8 @@ class Options(NamedTuple):
 
     start: how often another input operator begins a path of its own. merge: how often a further operand is a tensor
     of the graph, where one fits, and no new data. constant: how often a kernel or bias is one constant. ordered: how
-    often an operator follows another as the grammar's order has it, and not merely as shapes allow.
+    often an operator follows another as the grammar's order has it, and not merely as shapes allow. sizes: those that
+    dimensions of new data have, instead of SIZES and OTHER, where there are any.
     """
 
     least: int = 2
@@ -40,6 +41,7 @@ class Options(NamedTuple):
     merge: float = 0.8
     constant: float = 0.1
     ordered: float = 0.5
+    sizes: tuple[int, ...] = ()
 
 
 class Grammar(NamedTuple):
@@ -180,7 +182,7 @@ class _Growing:
             fitting = [name for name, tensor in self.tensors.items() if name != source and _binds(found, tensor, bound)]
             if fitting:
                 return self.rng.choice(fitting)
-        return _fresh(found, bound, self.rng)
+        return _fresh(found, bound, self.rng, self.options.sizes)
 
     def _add(self, operator: Operator, takes: Sequence[str | Tensor], made: Made, parameters: dict[str, Value]) -> None:
         names = tuple(each if isinstance(each, str) else self._input(each) for each in takes)
@@ -214,15 +216,15 @@ def _binds(found: Pattern, tensor: Tensor, bound: Mapping[str, Any]) -> bool:
     return True
 
 
-def _fresh(found: Pattern, bound: Mapping[str, Any], rng: Rng) -> Tensor:
+def _fresh(found: Pattern, bound: Mapping[str, Any], rng: Rng, sizes: Sequence[int]) -> Tensor:
     dtype = "float" if found.kind in GUARDS else bound.get(ANY, "float") if found.kind == ANY else found.kind
     known = dict(bound)
     shape: list[int] = []
     for part in found.parts:
         if part is None:
-            shape += known.setdefault(REST, tuple(rng.choice(OTHER) for _ in range(rng.between(1, 2))))
+            shape += known.setdefault(REST, tuple(rng.choice(sizes or OTHER) for _ in range(rng.between(1, 2))))
         elif isinstance(part, ast.Name):
-            shape.append(known.setdefault(part.id, rng.choice(SIZES.get(part.id, OTHER))))
+            shape.append(known.setdefault(part.id, rng.choice(sizes or SIZES.get(part.id, OTHER))))
         elif isinstance(part, ast.Constant) and isinstance(part.value, int):
             shape.append(part.value)
     return Tensor(tuple(shape), dtype)

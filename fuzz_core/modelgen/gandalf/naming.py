@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fuzz_core.modelgen.gandalf.table import Library, Spelling
 from fuzz_core.modelgen.gandalf.templates import parsed
@@ -15,16 +15,19 @@ ROOTS: dict[Library, dict[str, str]] = {
     "jittor": {"jt": "jittor", "nn": "jittor.nn"},
 }
 
+NUMPY = "np"
 # The class whose methods everything else is that is called.
 INSTANCES: dict[Library, str] = {"torch": "torch.Tensor", "jittor": "jittor.Var", "tensorflow": "tf.Tensor"}
 
 
 def api_of(spelling: Spelling, library: Library) -> str:
-    """The outermost api that is called, or that made what is called; the library where there is none."""
+    """The outermost api that is called, or that made what is called; the library where there is none.
+
+    What a method is asked of is what the spelling is about, where that is an api's result: `F.fold(x).reshape(out)`.
+    """
     made = dict(_made(spelling.setup))
     calls = [node.func for node in ast.walk(parsed(spelling.call)) if isinstance(node, ast.Call)]
-    makers = [made.get(each.id, each) if isinstance(each, ast.Name) else each for each in calls]
-    names = (_public(each, library) for each in [*makers, *made.values()])
+    names = (_public(each, library, made) for each in [*calls, *made.values()])
     return next(filter(None, names), next(iter(ROOTS[library].values())))
 
 
@@ -43,7 +46,9 @@ def is_formula(spelling: Spelling, library: Library) -> bool:
 
 
 def _computes(function: ast.expr, library: Library) -> bool:
-    """Not what an argument is asked for itself, as `b.long()` is."""
+    """Not what an argument is asked for itself, as `b.long()` is, nor what makes an index of it: `abs(b) % 8`."""
+    if isinstance(function, ast.Name) and function.id == "abs":
+        return False
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
         return function.value.id in ROOTS[library]
     return True
@@ -57,14 +62,21 @@ def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
                 yield name, function
 
 
-def _public(function: ast.expr, library: Library) -> str:
+def _public(function: ast.expr, library: Library, made: Mapping[str, ast.expr]) -> str:
+    """The api that is called; empty where it is none of the library's, and for what a call gives."""
+    if isinstance(function, ast.Name) and function.id in made:
+        function = made[function.id]
     parts: list[str] = []
     while isinstance(function, ast.Attribute):
         parts.append(function.attr)
         function = function.value
     if isinstance(function, ast.Name) and function.id in ROOTS[library]:
         return ".".join([ROOTS[library][function.id], *reversed(parts)])
-    return f"{INSTANCES[library]}.{parts[0]}" if parts else ""
+    if not parts or (isinstance(function, ast.Name) and function.id == NUMPY):
+        return ""
+    method = f"{INSTANCES[library]}.{parts[0]}"
+    asked = _public(function.func, library, made) if isinstance(function, ast.Call) else ""
+    return method if asked.startswith(INSTANCES[library]) else asked or method
 
 
 def paths_in(spelling: Spelling, library: Library) -> set[str]:
