@@ -9,11 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.gandalf.verifying import Verified, comparable, verified
 from fuzz_core.cli import options
+from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.command import Work, perform
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
+from fuzz_core.cli.sides import sessions_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Operator, load
 
@@ -21,6 +25,8 @@ app = typer.Typer(
     help="Models that several libraries compute: their operators, and which follow which in programs.",
     no_args_is_help=True,
 )
+Names = Annotated[list[str] | None, typer.Argument(help="Operators [default: all that the libraries have]")]
+Draws = Annotated[int, typer.Option("--draws", min=1, help="How often each kind of data is drawn")]
 Name = Annotated[str | None, typer.Argument(help="An operator: what follows it [default: what follows which]")]
 
 
@@ -38,6 +44,21 @@ def order(
     """List which operators follow which, how often, and in which programs."""
     work: Work = lambda settings, console: order_command(settings, console, name, as_json)  # noqa: E731
     perform(work, config, models=models)
+
+
+@app.command()
+def verify(
+    names: Names = None,
+    config: options.Config = None,
+    state: options.State = None,
+    libraries: options.Libraries = None,
+    seed: options.SeedNumber = None,
+    draws: Draws = 1,
+    as_json: options.Json = False,
+) -> None:
+    """Ask libraries for each operator on drawn and extreme data; exits with 1 where they do not agree."""
+    work: Work = lambda settings, console: verify_command(settings, console, names or (), draws, as_json)  # noqa: E731
+    perform(work, config, state=state, libraries=libraries, seed=seed)
 
 
 def operators_command(console: Console, as_json: bool) -> int:
@@ -61,11 +82,36 @@ def _told(operator: Operator, library: str) -> str:
     return "yes"
 
 
+def verify_command(settings: Settings, console: Console, names: Sequence[str], draws: int, as_json: bool) -> int:
+    """Lists what libraries do not agree on, or do not take. Raises UserError for an operator that there is not."""
+    for name in names:
+        _check(name)
+    with sessions_of(settings, console, as_json) as sessions, sides_of(sessions, load(), settings.seed or 0) as sides:
+        operators, first = comparable(sides, names), next(iter(sessions.values()))
+        first.watch.phase("verifying operators", len(operators))
+        found: list[Verified] = []
+        for number, operator in enumerate(operators):
+            first.watch.advance(number, verified=len(found), complaints=sum(bool(each.complaints) for each in found))
+            if first.stopped():
+                return INTERRUPTED
+            found += verified(sides, operator, draws, settings.seed or 0)
+    wrong = [(each, *said) for each in found for said in each.complaints.items()]
+    columns = ("operator", "data", "seed", "library", "says")
+    rows: list[list[object]] = [[each.operator, each.kind, each.seed, *said] for each, *said in wrong]
+    if as_json:
+        told = [dict(zip(columns, row, strict=True)) for row in rows]
+        console.print_json(json.dumps({"operators": len(operators), "verified": len(found), "complaints": told}))
+    else:
+        table(console, list(columns), rows)
+        console.print(f"{len(operators)} operators, {len(found):,} draws of data, {len(rows)} complaints")
+    return BUGS if rows else 0
+
+
 def order_command(settings: Settings, console: Console, name: str | None, as_json: bool) -> int:
     """Lists the pairs, those that are seen most often first. Raises UserError for an operator that there is not."""
     found = order_of(load(), LIBRARIES, settings.models)
-    if name is not None and name not in load():
-        raise UserError(f"no operator {name!r}", "`nightfuzz gandalf operators` lists them")
+    if name is not None:
+        _check(name)
     pairs = [
         (before, after, seen.times, seen.programs)
         for before, followers in found.mined.items()
@@ -80,6 +126,11 @@ def order_command(settings: Settings, console: Console, name: str | None, as_jso
         shown = [[before, after, times, _first(programs)] for before, after, times, programs in rows]
         table(console, ["operator", "followed by", "times", "programs"], shown)
     return 0
+
+
+def _check(name: str) -> None:
+    if name not in load():
+        raise UserError(f"no operator {name!r}", "`nightfuzz gandalf operators` lists them")
 
 
 def _first(programs: Sequence[str]) -> str:

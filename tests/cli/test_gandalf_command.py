@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from conftest import Cli
 
 
@@ -24,6 +25,7 @@ def test_pairs_are_listed_with_their_programs(cli: Cli, tmp_path: Path) -> None:
     assert "relu" in cli("gandalf", "order", "conv2d").out
 
 
-def test_an_operator_that_there_is_not(cli: Cli) -> None:
-    done = cli("gandalf", "order", "convolve")
+@pytest.mark.parametrize("command", ["order", "verify"])
+def test_an_operator_that_there_is_not(cli: Cli, command: str) -> None:
+    done = cli("gandalf", command, "convolve")
     assert done.code == 2 and "no operator 'convolve'" in done.err

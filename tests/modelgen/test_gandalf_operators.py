@@ -7,17 +7,16 @@ library, where NIGHTFUZZ_EVERY_OPERATOR is set.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from math import prod
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from gandalf_grounds import results_of
 
-from fuzz_core.modelgen.gandalf.generation import Options, alone
+from fuzz_core.modelgen.gandalf.extremes import KINDS, Kind, extreme
 from fuzz_core.modelgen.gandalf.graph import Graph, shaped
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.relations import RELATIONS
@@ -41,18 +40,6 @@ EXTREME = 1e-6
 JITTOR_PERIOD = 1 if WHOLE else 24
 
 
-# What an operator of a graph may meet besides: one element in every dimension, integers below nothing, and floats that
-# are hardly anything, nothing at all, or large.
-Data = Literal["drawn", "small", "negative", "faint", "tiny", "zero", "large"]
-SCALES: Mapping[Data, tuple[str, float]] = {
-    "negative": ("int", 5.0),
-    "faint": ("float", 1e-7),
-    "tiny": ("float", 1e-14),
-    "zero": ("float", 0.0),
-    "large": ("float", 100.0),
-}
-
-
 class Case(NamedTuple):
     """One program: an operator on its data, plainly (relation 0) or through a relation. constant: all its weights."""
 
@@ -61,26 +48,11 @@ class Case(NamedTuple):
     precision: Precision
     constant: bool = False
     relation: int = 0
-    data: Data = "drawn"
+    data: Kind = "drawn"
 
     def graph(self) -> Graph:
         """Raises Refused where the operator takes no such data."""
-        sizes = (1,) if self.data == "small" else ()
-        options = Options(constant=float(self.constant), sizes=sizes)
-        graph = alone(load()[self.name].limited(LIBRARIES), self.seed, options)
-        return _scaled(graph, *SCALES[self.data]) if self.data in SCALES else graph
-
-
-def _scaled(graph: Graph, dtype: str, scale: float) -> Graph:
-    """The same where inputs of this dtype are normal with this deviation. Raises Refused where there are none."""
-    if all(each.dtype != dtype for each in graph.inputs):
-        raise Refused(f"takes no {dtype}")
-    rng = np.random.RandomState(0)
-    drawn = [rng.standard_normal(prod(each.shape)) * scale for each in graph.inputs]
-    whole = [tuple(map(round if dtype == "int" else float, each)) for each in drawn]
-    chosen = zip(graph.inputs, whole, strict=True)
-    inputs = [each.model_copy(update={"values": new} if each.dtype == dtype else {}) for each, new in chosen]
-    return graph.model_copy(update={"inputs": tuple(inputs)})
+        return extreme(load()[self.name].limited(LIBRARIES), self.data, self.seed, self.constant)
 
 
 def plain(library: Library) -> Iterator[Case]:
@@ -91,13 +63,13 @@ def plain(library: Library) -> Iterator[Case]:
                 yield Case(operator.name, seed, "float32")
             if library not in operator.single:
                 yield Case(operator.name, seed, "float64")
-        yield from extreme(operator, library)
+        yield from extremes(operator, library)
 
 
-def extreme(operator: Operator, library: Library) -> Iterator[Case]:
+def extremes(operator: Operator, library: Library) -> Iterator[Case]:
     """The operator on the extreme data that it takes."""
     precision: Precision = "float32" if library in operator.single else "float64"
-    for data in [each for each in get_args(Data) if each != "drawn"]:
+    for data in [each for each in KINDS if each != "drawn"]:
         case = Case(operator.name, 0, precision, data=data)
         with suppress(Refused):
             case.graph()

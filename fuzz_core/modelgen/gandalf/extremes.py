@@ -1,0 +1,61 @@
+"""One operator on data as graphs may bring it: of one element, hardly anything, nothing at all, large, or negative."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from fuzz_core.modelgen.gandalf.generation import Options, alone
+from fuzz_core.modelgen.gandalf.graph import Graph, Input
+from fuzz_core.modelgen.gandalf.shapes import Refused
+from fuzz_core.modelgen.gandalf.table import Operator
+
+# drawn: as graphs begin with it. small: one element in every dimension. alike: large, and all elements are the same.
+Kind = Literal["drawn", "small", "negative", "faint", "tiny", "zero", "large", "alike"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class _Scale(NamedTuple):
+    """Inputs of this dtype are normal with this deviation. alike: one number for each of them."""
+
+    dtype: str
+    deviation: float
+    alike: bool = False
+
+
+SCALES: Mapping[Kind, _Scale] = {
+    "negative": _Scale("int", 5.0),
+    "faint": _Scale("float", 1e-7),
+    "tiny": _Scale("float", 1e-14),
+    "zero": _Scale("float", 0.0),
+    "large": _Scale("float", 1e3),
+    "alike": _Scale("float", 1e3, True),
+}
+
+
+def extreme(operator: Operator, kind: Kind, seed: int, constant: bool = False) -> Graph:
+    """A graph of this operator alone on such data. Raises Refused where it takes none, or no parameters were found.
+
+    constant: whether all its weights are one constant.
+    """
+    sizes = (1,) if kind == "small" else ()
+    graph = alone(operator, seed, Options(constant=float(constant), sizes=sizes))
+    return _scaled(graph, SCALES[kind], seed) if kind in SCALES else graph
+
+
+def _scaled(graph: Graph, scale: _Scale, seed: int) -> Graph:
+    if all(each.dtype != scale.dtype for each in graph.inputs):
+        raise Refused(f"it takes no {scale.dtype}")
+    rng = np.random.RandomState(seed)
+    inputs = tuple(_drawn(each, scale, rng) if each.dtype == scale.dtype else each for each in graph.inputs)
+    return graph.model_copy(update={"inputs": inputs})
+
+
+def _drawn(each: Input, scale: _Scale, rng: np.random.RandomState) -> Input:
+    count = prod(each.shape)
+    values = np.resize(rng.standard_normal(1 if scale.alike else count) * scale.deviation, count)
+    whole = values.round() if scale.dtype == "int" else values
+    return each.model_copy(update={"values": tuple(whole.tolist())})

@@ -1,0 +1,46 @@
+"""What is wrong on extreme data alone is told of each operator, with the kind of data that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sidecases import side_by_side
+
+from fuzz_core.campaign.gandalf.engine import sides_of
+from fuzz_core.campaign.gandalf.verifying import comparable, verified
+from fuzz_core.modelgen.gandalf.table import Library, Operator, Spelling, load
+
+pytestmark = pytest.mark.real
+TABLE = load()
+# In which library, how it is spelled there, and the kinds of data that show it.
+SOWN: dict[str, tuple[Library, str, set[str]]] = {
+    "relu": ("tensorflow", "tf.where(tf.abs(x) < 1e-5, x + 1, tf.nn.relu(x))", {"faint", "tiny", "zero"}),
+    "tanh": ("torch", "torch.tanh(x) * (1.5 if x.numel() == 1 else 1)", {"small"}),
+    "int_abs": ("torch", "torch.where(x < 0, x, torch.abs(x - 5))", {"negative"}),
+    "softsign": ("tensorflow", "(tf.nn.softsign if tf.reduce_max(tf.abs(x)) < 100 else None)(x)", {"large", "alike"}),
+    "gelu": ("torch", "F.gelu(x)", set()),
+}
+
+
+def sown() -> dict[str, Operator]:
+    spelled = {name: {**TABLE[name].spelled, library: Spelling(call=call)} for name, (library, call, _) in SOWN.items()}
+    return {name: TABLE[name].model_copy(update={"spelled": each}) for name, each in spelled.items()}
+
+
+def test_each_kind_of_data_shows_what_is_wrong_with_it_alone(
+    tmp_path: Path, torch_python: Path, tensorflow_python: Path
+) -> None:
+    pythons: dict[Library, Path] = {"torch": torch_python, "tensorflow": tensorflow_python}
+    with side_by_side(tmp_path / "state", pythons) as sessions, sides_of(sessions, sown(), 0) as sides:
+        assert {each.name for each in comparable(sides, ["relu", "tanh"])} == {"relu", "tanh"}
+        every = comparable(sides)
+        found = {each.name: list(verified(sides, each, 2, 0)) for each in every}
+    assert set(found) == set(SOWN)
+    for name, (library, _, kinds) in SOWN.items():
+        wrong = [each for each in found[name] if each.complaints]
+        assert {each.kind for each in wrong} == kinds and {each.operator for each in wrong} <= {name}
+        # Of two libraries that mean other things nobody knows which is wrong.
+        assert all(set(each.complaints) <= {"torch", "tensorflow"} for each in wrong)
+        if name == "softsign":
+            assert all("exception" in each.complaints[library] for each in wrong)
