@@ -20,6 +20,8 @@ SOWN: dict[str, tuple[Library, str, set[str]]] = {
     "int_abs": ("torch", "torch.where(x < 0, x, torch.abs(x - 5))", {"negative"}),
     "softsign": ("tensorflow", "(tf.nn.softsign if tf.reduce_max(tf.abs(x)) < 100 else None)(x)", {"large", "alike"}),
     "gelu": ("torch", "F.gelu(x)", set()),
+    # A formula of the table that overflows is nobody's fault.
+    "log_cosh": ("torch", "torch.log(torch.cosh(a - b)).mean(-1)", set()),
 }
 
 

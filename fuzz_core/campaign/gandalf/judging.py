@@ -7,7 +7,7 @@ from math import isfinite
 from fuzz_core.campaign.gandalf.culprits import Culprit, culprit
 from fuzz_core.campaign.gandalf.figures import GandalfReport
 from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, first_failing, violated
-from fuzz_core.campaign.gandalf.looking import Runs, precisions, ran, suspicious
+from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.relating import PRECISIONS, miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained, varied
@@ -15,7 +15,7 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.modelgen.gandalf.diversity import operators_of
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.naming import is_formula
-from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.modelgen.gandalf.table import Library, Operator
 
 # How often a graph that agrees is trained as well, and compiled, which takes as long as all else together.
 TRAINED, COMPILED = 0.5, 0.125
@@ -77,6 +77,9 @@ def _trained(sides: Sides, graph: Graph, runs: Runs, report: GandalfReport) -> l
 
 
 def _overflows(sides: Sides, guilty: Culprit) -> bool:
+    return overflows(guilty.told, sides.table[guilty.graph.nodes[-1].operator])
+
+
+def overflows(told: Disagreement, operator: Operator) -> bool:
     """Whether there is no number because the table's own formula has none in between."""
-    told, operator = guilty.told, sides.table[guilty.graph.nodes[-1].operator]
     return not isfinite(told.seen) and is_formula(operator.spelled[told.wrong], told.wrong)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from fuzz_core.campaign.gandalf.judging import overflows
 from fuzz_core.campaign.gandalf.lacking import absent
 from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, disagreements, precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.sides import Sides
@@ -39,16 +40,17 @@ def verified(sides: Sides, operator: Operator, draws: int, seed: int) -> Iterato
                 graph = extreme(operator, kind, number)
             except Refused:
                 continue
-            yield Verified(operator.name, kind, number, _complaints(sides, graph))
+            yield Verified(operator.name, kind, number, _complaints(sides, operator, graph))
 
 
-def _complaints(sides: Sides, graph: Graph) -> dict[str, str]:
+def _complaints(sides: Sides, operator: Operator, graph: Graph) -> dict[str, str]:
     came = ran(sides, graph)
     if not isinstance(came, Runs):
         return {library: f"{each.kind}: {each.name}: {each.text}" for library, each in came.items()}
     if not suspicious(came, precisions(sides, graph)):
         return {}
-    return {told.wrong: _said(told) for told in disagreements(sides, graph).values()}
+    found = disagreements(sides, graph).values()
+    return {told.wrong: _said(told) for told in found if not overflows(told, operator)}
 
 
 def _said(told: Disagreement) -> str:
