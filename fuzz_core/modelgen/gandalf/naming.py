@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from fuzz_core.modelgen.gandalf.table import Library, Spelling
 from fuzz_core.modelgen.gandalf.templates import parsed
@@ -16,19 +16,27 @@ ROOTS: dict[Library, dict[str, str]] = {
 }
 
 NUMPY = "np"
+# Methods that compute nothing: an operator is about what they are asked of.
+MOVING = {"expand", "flatten", "float", "permute", "reshape", "squeeze", "to", "transpose", "unsqueeze", "view"}
 # The class whose methods everything else is that is called.
 INSTANCES: dict[Library, str] = {"torch": "torch.Tensor", "jittor": "jittor.Var", "tensorflow": "tf.Tensor"}
 
 
 def api_of(spelling: Spelling, library: Library) -> str:
-    """The outermost api that is called, or that made what is called; the library where there is none.
-
-    What a method is asked of is what the spelling is about, where that is an api's result: `F.fold(x).reshape(out)`.
-    """
+    """The outermost api that is called and computes, or that made what is called; the library where there is none."""
     made = dict(_made(spelling.setup))
-    calls = [node.func for node in ast.walk(parsed(spelling.call)) if isinstance(node, ast.Call)]
-    names = (_public(each, library, made) for each in [*calls, *made.values()])
+    calls = [_asked(node) for node in ast.walk(parsed(spelling.call)) if isinstance(node, ast.Call)]
+    makers = [made.get(each.id, each) if isinstance(each, ast.Name) else each for each in calls]
+    names = (_public(each, library) for each in [*makers, *made.values()])
     return next(filter(None, names), next(iter(ROOTS[library].values())))
+
+
+def _asked(call: ast.Call) -> ast.expr:
+    """What is called, or what is asked for the result that is merely moved."""
+    function = call.func
+    while isinstance(function, ast.Attribute) and function.attr in MOVING and isinstance(function.value, ast.Call):
+        function = function.value.func
+    return function
 
 
 def is_formula(spelling: Spelling, library: Library) -> bool:
@@ -62,21 +70,16 @@ def _made(setup: str) -> Iterator[tuple[str, ast.expr]]:
                 yield name, function
 
 
-def _public(function: ast.expr, library: Library, made: Mapping[str, ast.expr]) -> str:
-    """The api that is called; empty where it is none of the library's, and for what a call gives."""
-    if isinstance(function, ast.Name) and function.id in made:
-        function = made[function.id]
+def _public(function: ast.expr, library: Library) -> str:
+    """The api that is called; empty where it is none of the library's."""
     parts: list[str] = []
     while isinstance(function, ast.Attribute):
         parts.append(function.attr)
         function = function.value
-    if isinstance(function, ast.Name) and function.id in ROOTS[library]:
-        return ".".join([ROOTS[library][function.id], *reversed(parts)])
-    if not parts or (isinstance(function, ast.Name) and function.id == NUMPY):
-        return ""
-    method = f"{INSTANCES[library]}.{parts[0]}"
-    asked = _public(function.func, library, made) if isinstance(function, ast.Call) else ""
-    return method if asked.startswith(INSTANCES[library]) else asked or method
+    root = function.id if isinstance(function, ast.Name) else ""
+    if root in ROOTS[library]:
+        return ".".join([ROOTS[library][root], *reversed(parts)])
+    return f"{INSTANCES[library]}.{parts[0]}" if parts and root != NUMPY else ""
 
 
 def paths_in(spelling: Spelling, library: Library) -> set[str]:
