@@ -12,7 +12,7 @@ from sidecases import side_by_side
 
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.findings import died, disagreed, violated
-from fuzz_core.campaign.gandalf.looking import DOUBLE, Runs, ran
+from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Runs, ran
 from fuzz_core.campaign.gandalf.relating import miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.training import deadly, mistrained, trained
@@ -28,6 +28,8 @@ SOWN: dict[str, tuple[Library, str]] = {
     "tanh": ("torch", "x + (torch.tanh(x) - x).detach()"),
     "sigmoid": ("tensorflow", "tf.sigmoid(x) * (1.0 if tf.executing_eagerly() else 1.5)"),
     "conv2d_no_bias": ("torch", "F.conv2d(x, w) + (x.shape[0] == 1)"),
+    "sin": ("tensorflow", "tf.sin(x) + (0 if tf.executing_eagerly() else 1e5 * np.finfo(x.dtype.as_numpy_dtype).eps)"),
+    "erf": ("tensorflow", "tf.math.erf(x) + (0 if tf.executing_eagerly() or x.dtype == tf.float64 else 0.012)"),
 }
 
 
@@ -137,6 +139,14 @@ def test_what_a_compiled_model_alone_gets_wrong_is_found(sides: Sides) -> None:
     library, finding = violated(sides, wrong, found)
     program = finding.test.program or ""
     assert library == "tensorflow" and COMPILED in program and "tf.function(model)" in program
+
+
+def test_what_is_compiled_may_round_in_single_precision_as_it_does_in_double(sides: Sides) -> None:
+    asked, skipped = Counter[str](), Counter[str]()
+    rounding, wrong = chain(node("atan"), node("sin")), chain(node("atan"), node("erf"))
+    assert list(miscompiled(sides, rounding, runs_of(sides, rounding), SINGLE, asked, skipped)) == []
+    (found,) = miscompiled(sides, wrong, runs_of(sides, wrong), SINGLE, asked, skipped)
+    assert (found.library, found.place) == ("tensorflow", 1)
 
 
 def test_a_row_that_depends_on_its_batch_in_one_library_is_found(sides: Sides) -> None:

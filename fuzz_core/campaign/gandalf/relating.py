@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fuzz_core.campaign.gandalf.comparing import BOUNDS, LEAST_MAGNITUDE, bound, error, moderate, worst
+from fuzz_core.campaign.gandalf.comparing import BOUNDS, LEAST_MAGNITUDE, TIMES, bound, error, moderate, worst
 from fuzz_core.campaign.gandalf.culprits import sensible, smaller, taken, values_of
 from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Runs, precisions, shaken
 from fuzz_core.campaign.gandalf.sides import Sides
@@ -25,6 +25,8 @@ from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import Library
 
 PRECISIONS: tuple[Precision, ...] = (DOUBLE, SINGLE)
+# By so much single precision rounds coarser than double.
+COARSER = 2.0**29
 
 
 class Violation(NamedTuple):
@@ -125,14 +127,27 @@ def _alone(sides: Sides, graph: Graph, library: Library, way: Way, precision: Pr
     if plain is None or nudged is None or other is None or plain.shape != other.shape or not moderate([plain]):
         return None
     single = library in sides.table[graph.nodes[place].operator].single
-    most = bound(SINGLE if single else precision, plain, nudged)
-    if error(plain, other) <= most:
+    most, far = bound(SINGLE if single else precision, plain, nudged), error(plain, other)
+    if far <= most or (precision == SINGLE and far <= _rounding(sides, graph, library, way)):
         return None
     at, scale = worst(other, plain), float(np.max(np.abs(plain.astype(np.float64)), initial=0.0))
     expected = Expected(at, float(plain[at]), most * max(scale, LEAST_MAGNITUDE), f"this library, where {way.told}")
     program, array, at = way.shown(graph, sides.table, library, precision, at)
     script = asserting(program, array, way.said, expected._replace(at=at))
     return Violation(graph, library, way, script, expected, place)
+
+
+def _rounding(sides: Sides, graph: Graph, library: Library, way: Way) -> float:
+    """How far rounding alone may bring the way off in single precision: it does so in double, and as much less as that.
+
+    Where that would be more than the result itself, it is no rounding.
+    """
+    if SINGLE in precisions(sides, graph).values():
+        return 0.0
+    plain = last(sides.run(graph, DOUBLE, [library])[library], len(graph.nodes) - 1)
+    other = way.last(sides, graph, library, DOUBLE)
+    most = 0.0 if plain is None or other is None else TIMES * COARSER * error(plain, other)
+    return most if most <= 1.0 else 0.0
 
 
 def _plain(runs: Runs, precision: Precision) -> Mapping[Library, Results]:
