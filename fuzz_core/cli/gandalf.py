@@ -86,25 +86,38 @@ def verify_command(settings: Settings, console: Console, names: Sequence[str], d
     """Lists what libraries do not agree on, or do not take. Raises UserError for an operator that there is not."""
     for name in names:
         _check(name)
-    with sessions_of(settings, console, as_json) as sessions, sides_of(sessions, load(), settings.seed or 0) as sides:
+    seed = settings.seed or 0
+    with sessions_of(settings, console, as_json) as sessions, sides_of(sessions, load(), seed) as sides:
         operators, first = comparable(sides, names), next(iter(sessions.values()))
+        if left_out := sorted(set(names) - {each.name for each in operators}):
+            problem = f"not to be compared: {', '.join(left_out)}"
+            raise UserError(problem, "a library lacks it or is known to do it wrong: see `nightfuzz gandalf operators`")
         first.watch.phase("verifying operators", len(operators))
         found: list[Verified] = []
         for number, operator in enumerate(operators):
-            first.watch.advance(number, verified=len(found), complaints=sum(bool(each.complaints) for each in found))
             if first.stopped():
-                return INTERRUPTED
-            found += verified(sides, operator, draws, settings.seed or 0)
-    wrong = [(each, *said) for each in found for said in each.complaints.items()]
+                break
+            first.watch.advance(number, verified=len(found), complaints=sum(bool(each.complaints) for each in found))
+            found += verified(sides, operator, draws, seed)
+        stopped = first.stopped()
+    wrong = _tell(console, found, as_json)
+    return INTERRUPTED if stopped else BUGS if wrong else 0
+
+
+def _tell(console: Console, found: Sequence[Verified], as_json: bool) -> int:
+    """Lists the complaints; how many there are."""
     columns = ("operator", "data", "seed", "library", "says")
-    rows: list[list[object]] = [[each.operator, each.kind, each.seed, *said] for each, *said in wrong]
+    rows: list[list[object]] = [
+        [each.operator, each.kind, each.seed, *said] for each in found for said in each.complaints.items()
+    ]
+    operators = len({each.operator for each in found})
     if as_json:
         told = [dict(zip(columns, row, strict=True)) for row in rows]
-        console.print_json(json.dumps({"operators": len(operators), "verified": len(found), "complaints": told}))
+        console.print_json(json.dumps({"operators": operators, "verified": len(found), "complaints": told}))
     else:
         table(console, list(columns), rows)
-        console.print(f"{len(operators)} operators, {len(found):,} draws of data, {len(rows)} complaints")
-    return BUGS if rows else 0
+        console.print(f"{operators} operators, {len(found):,} draws of data, {len(rows)} complaints")
+    return len(rows)
 
 
 def order_command(settings: Settings, console: Console, name: str | None, as_json: bool) -> int:
