@@ -25,6 +25,7 @@ from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.script import render
 from fuzz_core.triage.signature import corrupts_heap, signature
+from fuzz_core.triage.slicing import slice_of
 
 PLAIN = "cpu"
 # The oracles that execute a test case in other modes than the first.
@@ -133,6 +134,7 @@ class Examiner:
         if first is None:
             return finding.test
         end, late = self._end(finding.verdict), False
+        stated, depends = mode_of(finding.verdict) == LIBRARIES, slice_of(finding.test.program)
 
         def over() -> bool:
             nonlocal late
@@ -140,9 +142,11 @@ class Examiner:
             return late
 
         def reproduces(test: TestCase) -> bool:
+            # What the program is compared with stands in it: of one that computes something else, it says nothing.
+            if stated and slice_of(test.program) != depends:
+                return False
             seen = self._reproduced(test, finding, wanted)
-            # What the program is compared with stands in it: of another one, it says nothing.
-            return seen is not None and (mode_of(finding.verdict) != LIBRARIES or seen.text == first.text)
+            return seen is not None and (not stated or seen.text == first.text)
 
         small = minimise(finding.test, reproduces, over)
         self.smallest = None if late else small

@@ -13,15 +13,29 @@ from fuzz_core.oracles.contract import oracle_of
 BEGINNING = ["import fakelib", "", "x = 2", "unused = fakelib.__name__", "x = x + 3"]
 
 
-def test_what_is_left_out_leaves_the_wrong_result_as_it_is(fakelib_session: Session) -> None:
-    store, target = fakelib_session.store, fakelib_session.target.key
-    program = asserting(BEGINNING, "x", RESULT, Expected((), 1.0, 0.5, "two others"))
+def examined(session: Session, program: str) -> str:
+    """The script of what was examined of a program that other libraries contradict."""
+    store, target = session.store, session.target.key
     outcome = Outcome("ok", text=f"{RESULT}\ntwo others")
-    verdict = oracle_of("differential").judge({LIBRARIES: outcome}, fakelib_session.dialect)
-    run = store.start_run(target, 0, {})
+    verdict = oracle_of("differential").judge({LIBRARIES: outcome}, session.dialect)
     test = TestCase(Invocation("fakelib.add"), 0, program=program)
-    store.add_finding(target, run, test, verdict, outcome, "graph")
-    examine(fakelib_session, TriageOptions(runs=1))
+    store.add_finding(target, store.start_run(target, 0, {}), test, verdict, outcome, "graph")
+    examine(session, TriageOptions(runs=1))
     (bug,) = store.bugs()
-    assert "x = 2\n" in bug.script and "x = x + 3\n" in bug.script
-    assert "unused" not in bug.script and "assert found == expected" in bug.script
+    return bug.script
+
+
+def test_what_is_left_out_leaves_the_wrong_result_as_it_is(fakelib_session: Session) -> None:
+    script = examined(fakelib_session, asserting(BEGINNING, "x", RESULT, Expected((), 1.0, 0.5, "two others")))
+    assert "x = 2\n" in script and "x = x + 3\n" in script
+    assert "unused" not in script and "assert found == expected" in script
+
+
+def test_what_is_left_out_leaves_the_data_of_a_layer_even_where_others_give_the_same_wrong_result(
+    fakelib_session: Session,
+) -> None:
+    layer = ["class Layer: weight = 0.25", "layer = Layer()", "layer.weight = 0.75", "unused = Layer()"]
+    program = asserting([*layer, "x = layer.weight // 1"], "x", RESULT, Expected((), 1.0, 0.5, "two others"))
+    script = examined(fakelib_session, program)
+    assert "layer.weight = 0.75" in script
+    assert "unused" not in script
