@@ -1,4 +1,4 @@
-"""Shorter programs that still reproduce: statements go, the largest first, until none can."""
+"""Shorter programs that still reproduce: what the end does not depend on goes, then one after the other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from fuzz_core.ir.values import TestCase
+from fuzz_core.triage.slicing import place, sliced
 
 
 def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
@@ -25,10 +26,11 @@ def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: 
                 return best
             candidate = best._replace(program=program)
             kept = not named or about in _names(program)
-            if program not in tried and kept and reproduces(candidate):
+            new = program not in tried
+            tried.add(program)
+            if new and kept and reproduces(candidate):
                 best, found = candidate, True
                 break
-            tried.add(program)
     return best
 
 
@@ -43,7 +45,8 @@ def _names(program: str) -> set[str]:
 
 
 def _shorter(program: str) -> Iterator[str]:
-    """The program without each of its statements in turn: those of most lines first, of these the last ones.
+    """What the program's end depends on; the program without each of its statements in turn: those of most lines
+    first, of these the last ones.
 
     A body that would be empty gets `pass`.
     """
@@ -51,13 +54,15 @@ def _shorter(program: str) -> Iterator[str]:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError):
         return
+    yield sliced(program).lstrip("\n")
     lines = program.splitlines(keepends=True)
     bodies = [body for node in ast.walk(tree) for body in _bodies(node)]
-    every = [(statement, len(body) == 1 and body is not tree.body) for body in bodies for statement in body]
-    for statement, alone in sorted(
-        every, key=lambda each: (_first(each[0]) - (each[0].end_lineno or 0), -_first(each[0]))
-    ):
-        first, last = _first(statement), statement.end_lineno or 0
+    every = [
+        (*place(statement), statement, len(body) == 1 and body is not tree.body)
+        for body in bodies
+        for statement in body
+    ]
+    for first, last, statement, alone in sorted(every, key=lambda each: (each[0] - each[1], -each[0])):
         instead = [" " * statement.col_offset + "pass\n"] if alone else []
         if not (alone and isinstance(statement, ast.Pass)):
             yield "".join([*lines[: first - 1], *instead, *lines[last:]]).lstrip("\n")
@@ -68,8 +73,3 @@ def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
         body = getattr(node, name, None)
         if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
             yield body
-
-
-def _first(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 _IMPORTS = ast.Import | ast.ImportFrom
 
@@ -14,10 +15,35 @@ def slice_of(program: str) -> tuple[str, ...]:
     calls or sets something of an object, without a name for what comes of that, changes it. A module is taken to
     change nothing, whatever it is told. Empty where the text is no program.
     """
+    return tuple(ast.unparse(each) for each in _needed(_statements(program)))
+
+
+def sliced(program: str) -> str:
+    """The program without the statements that its last one does not depend on; its imports stay, and its layout."""
+    statements = _statements(program)
+    needed = _needed(statements)
+    lines = program.splitlines(keepends=True)
+    for each in reversed(statements):
+        if each not in needed and not isinstance(each, _IMPORTS):
+            first, last = place(each)
+            del lines[first - 1 : last]
+    return "".join(lines)
+
+
+def place(statement: ast.stmt) -> tuple[int, int]:
+    """The first and the last line of a statement, decorators and all, counted from 1."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)]), statement.end_lineno or 0
+
+
+def _statements(program: str) -> list[ast.stmt]:
     try:
-        statements = ast.parse(program).body
+        return ast.parse(program).body
     except (SyntaxError, ValueError, RecursionError):
-        return ()
+        return []
+
+
+def _needed(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     modules = {_module(alias) for each in statements if isinstance(each, _IMPORTS) for alias in each.names}
     needed: set[str] = set()
     kept: list[ast.stmt] = []
@@ -27,7 +53,7 @@ def slice_of(program: str) -> tuple[str, ...]:
             continue
         kept.append(statement)
         needed = ((needed - bound) | _names(statement, ast.Load)) - modules
-    return tuple(ast.unparse(each) for each in reversed(kept))
+    return kept[::-1]
 
 
 def _module(alias: ast.alias) -> str:

@@ -53,6 +53,18 @@ def test_what_a_program_is_about_stays_in_it() -> None:
     assert shortened(elsewhere, divides, lambda: False).program == "print(1 / 0)\n"
 
 
+def test_what_its_end_does_not_depend_on_goes_at_once() -> None:
+    asked: list[str] = []
+
+    def dies(test: TestCase) -> bool:
+        asked.append(test.program)
+        return "b" in test.program and test.program.endswith("print(b)\n")
+
+    many = "".join(f"a{number} = {number}\n" for number in range(20))
+    assert shortened(program(f"b = 1\n{many}print(b)\n"), dies, lambda: False).program == "print(b)\n"
+    assert asked[0] == "b = 1\nprint(b)\n" and len(asked) < 6
+
+
 def test_it_stays_python_and_a_body_is_never_empty() -> None:
     def wanted(test: TestCase) -> bool:
         ast.parse(test.program)

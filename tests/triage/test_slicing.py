@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.triage.slicing import slice_of
+from fuzz_core.triage.slicing import slice_of, sliced
 
 STATEMENTS = {
     "another statement": ("x = 1", "y = 2"),
@@ -49,3 +49,9 @@ def test_layout_does_not_count_and_no_program_depends_on_nothing() -> None:
 def test_the_slice_is_its_own_slice(statements: list[str]) -> None:
     kept = slice_of("\n".join([*statements, "assert a or c"]))
     assert slice_of("\n".join(kept)) == kept
+
+
+def test_what_is_left_keeps_its_imports_and_its_layout() -> None:
+    program = "import a\nx  = a.b()  # one\ny = [\n    1,\n]\n\n# two\nprint(x)\n"
+    assert sliced(program) == "import a\nx  = a.b()  # one\n\n# two\nprint(x)\n"
+    assert sliced("x = (") == "x = ("
