@@ -16,7 +16,8 @@ import typer
 
 from bench.sides import sides
 from fuzz_core.campaign.gandalf.engine import sides_of
-from fuzz_core.campaign.gandalf.findings import crashed, first_failing
+from fuzz_core.campaign.gandalf.failing import first_failing
+from fuzz_core.campaign.gandalf.findings import crashed
 from fuzz_core.campaign.gandalf.lacking import Takings, absent
 from fuzz_core.campaign.gandalf.looking import DOUBLE, failed
 from fuzz_core.campaign.gandalf.ordering import order_of

@@ -86,6 +86,8 @@ def test_what_fails_again_and_again_is_found_and_then_left_out(sessions: dict[Li
     report = fuzz_graphs(sessions, failing, options)
     assert report.takings.left_out == {"relu"}
     assert (report.symptoms, len(report.signatures)) == ({("cv", "crash"): ENOUGH}, 1)
+    found = sessions["torch"].store.findings(sessions["torch"].target.key)
+    assert found and all("sown" in each.test.program and "n1" not in each.test.program for each in found)
 
 
 def test_one_library_has_nothing_to_be_compared_with(sessions: dict[Library, Session]) -> None:

@@ -9,9 +9,10 @@ from fuzz_core.campaign.gandalf.comparing import moderate
 from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, disagreements, drawn
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.execution.results import Array
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, shaped
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, tensors_of
 from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above, apart
+from fuzz_core.modelgen.gandalf.table import Operator
 
 # So many draws of data are tried on an operator alone.
 DRAWS = 3
@@ -45,7 +46,7 @@ def culprit(sides: Sides, graph: Graph, runs: Runs) -> Culprit | None:
         return None
     first = min(found)
     place, told = places[first], found[first]
-    for small in smaller(graph, place, tensors):
+    for small in smaller(sides.table, graph, place):
         seen = disagreements(sides, small).get(len(small.nodes) - 1)
         if seen is not None and (seen.wrong, seen.precision) == (told.wrong, told.precision):
             return Culprit(small, seen, place)
@@ -66,19 +67,18 @@ def values_of(tensors: Tensors) -> dict[str, tuple[Tensor, list[float]]]:
 def taken(sides: Sides, graph: Graph, runs: Runs) -> Tensors:
     """Every tensor of the graph, as the first library has it in double precision."""
     results = next(iter(runs.double.values()))
-    found = {f"x{place}": (Tensor(each.shape, each.dtype), drawn(each)) for place, each in enumerate(graph.inputs)}
-    for place, made in enumerate(shaped(graph, sides.table)):
-        found[f"n{place}"] = (made.result, results[place])
-    return found
+    arrays = {f"x{place}": drawn(each) for place, each in enumerate(graph.inputs)}
+    arrays |= {f"n{place}": results[place] for place in range(len(graph.nodes))}
+    return {name: (tensor, arrays[name]) for name, tensor in tensors_of(graph, sides.table).items()}
 
 
-def smaller(graph: Graph, place: int, tensors: Tensors) -> Iterator[Graph]:
+def smaller(table: Mapping[str, Operator], graph: Graph, place: int) -> Iterator[Graph]:
     """Graphs whose data is drawn, which makes short scripts: the operator alone, and all that it depends on."""
-    node = graph.nodes[place]
+    node, tensors = graph.nodes[place], tensors_of(graph, table)
     alone = node.model_copy(update={"takes": tuple(f"x{role}" for role in range(len(node.takes)))})
     for seed in range(DRAWS):
         inputs = [
-            Input.model_validate({**tensors[name][0]._asdict(), "seed": seed * len(node.takes) + role})
+            Input.model_validate({**tensors[name]._asdict(), "seed": seed * len(node.takes) + role})
             for role, name in enumerate(node.takes)
         ]
         yield Graph(inputs=tuple(inputs), nodes=(alone,))

@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 
 from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.gandalf.culprits import Culprit
+from fuzz_core.campaign.gandalf.failing import crash_of, smallest_failing
 from fuzz_core.campaign.gandalf.looking import Disagreement
-from fuzz_core.campaign.gandalf.relating import PRECISIONS, Violation
+from fuzz_core.campaign.gandalf.relating import Violation
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.training import Deadly
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -61,7 +62,7 @@ def violated(sides: Sides, whole: Graph, found: Violation) -> tuple[Library, Fou
 
 def died(sides: Sides, whole: Graph, found: Deadly) -> tuple[Library, Found]:
     """A library that dies, or fails internally, where the gradient of an operator is computed."""
-    verdict = oracle_of("crash").judge({"cpu": found.outcome}, sides.sides[found.library].session.dialect)
+    verdict = crash_of(sides, found.library, found.outcome)
     test = TestCase(Invocation(_api(sides, found.graph, 0, found.library)), 0, program=found.program)
     origin = f"{_origin(whole, found.place, None)}, where it is trained"
     return found.library, Found(test, verdict, found.outcome, origin, "crash")
@@ -87,34 +88,18 @@ def crashed(
 ) -> Iterator[tuple[Library, Found]]:
     """What died or failed internally; what was only refused is counted, by library and operator.
 
-    places: the nodes with which they fail, see `first_failing`.
+    places: the nodes with which they fail, see `failing.first_failing`.
     """
     for library, outcome in came.items():
-        side, place = sides.sides[library], places[library]
-        verdict = oracle_of("crash").judge({"cpu": outcome}, side.session.dialect)
+        place = places[library]
+        verdict = crash_of(sides, library, outcome)
         if verdict.clean or outcome.kind == "timeout":
             refused[f"{library} {graph.nodes[place].operator}"] += 1
             continue
-        begun = graph.model_copy(update={"nodes": graph.nodes[: place + 1]})
-        failing = [each for each in PRECISIONS if isinstance(sides.run(begun, each, [library])[library], Outcome)]
-        lines = written(begun, sides.table, library, failing[0] if failing else PRECISIONS[0])
-        program = printing(lines, f"n{place}.numpy()")
+        small, precision = smallest_failing(sides, graph, place, library, outcome)
+        program = printing(written(small, sides.table, library, precision), f"n{len(small.nodes) - 1}.numpy()")
         test = TestCase(Invocation(_api(sides, graph, place, library)), 0, program=program)
         yield library, Found(test, verdict, outcome, _origin(graph, place, None), "crash")
-
-
-def first_failing(sides: Sides, graph: Graph, library: Library) -> int:
-    """The node with which a library fails: of a graph's beginnings, which are graphs, the first that fails."""
-    low, high = 0, len(graph.nodes) - 1
-    while low < high:
-        middle = (low + high) // 2
-        begun = graph.model_copy(update={"nodes": graph.nodes[: middle + 1]})
-        came = [sides.run(begun, precision, [library])[library] for precision in ("float32", "float64")]
-        if any(isinstance(each, Outcome) for each in came):
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def _api(sides: Sides, graph: Graph, place: int, library: Library) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import isfinite
 
 from fuzz_core.campaign.gandalf.culprits import Culprit, culprit
+from fuzz_core.campaign.gandalf.failing import first_failing
 from fuzz_core.campaign.gandalf.figures import GandalfReport
-from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, first_failing, violated
+from fuzz_core.campaign.gandalf.findings import Found, crashed, died, disagreed, violated
 from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, precisions, ran, suspicious
 from fuzz_core.campaign.gandalf.relating import PRECISIONS, miscompiled, mixed, violations
 from fuzz_core.campaign.gandalf.sides import Sides

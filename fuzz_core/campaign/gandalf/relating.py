@@ -89,7 +89,7 @@ def miscompiled(
         exercised.update(["compiled"])
         plain = _plain(runs, precision)[library]
         for place in [each for each in plain if error(plain[each], results[each]) > BOUNDS[precision]]:
-            graphs = smaller(graph, place, taken(sides, graph, runs))
+            graphs = smaller(sides.table, graph, place)
             every = (_alone(sides, each, library, Compiled(), precision) for each in graphs)
             if (found := next(filter(None, every), None)) is not None:
                 yield found._replace(place=place)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fuzz_core.campaign.gandalf.culprits import Culprit, sensible, smaller, taken, values_of
+from fuzz_core.campaign.gandalf.failing import crash_of
 from fuzz_core.campaign.gandalf.looking import (
     DOUBLE,
     SINGLE,
@@ -27,7 +28,6 @@ from fuzz_core.modelgen.gandalf.rendering import Precision
 from fuzz_core.modelgen.gandalf.scripts import printing
 from fuzz_core.modelgen.gandalf.surgery import apart
 from fuzz_core.modelgen.gandalf.table import Library
-from fuzz_core.oracles.contract import oracle_of
 
 
 class Deadly(NamedTuple):
@@ -69,7 +69,7 @@ def mistrained(sides: Sides, graph: Graph, runs: Runs, gradients: Runs) -> Culpr
     for place, alone in _apart(sides, graph, runs):
         # Alone, as one that has no gradient leaves the others theirs.
         if (told := _wrong(sides, alone)) is not None:
-            graphs = smaller(graph, place, taken(sides, graph, runs))
+            graphs = smaller(sides.table, graph, place)
             return _shown(sides, graphs, Culprit(alone, told[1], place, told[0]))
     return None
 
@@ -104,8 +104,7 @@ def _apart(sides: Sides, graph: Graph, runs: Runs) -> Iterator[tuple[int, Graph]
 
 
 def _fatal(sides: Sides, library: Library, outcome: Outcome) -> bool:
-    verdict = oracle_of("crash").judge({"cpu": outcome}, sides.sides[library].session.dialect)
-    return outcome.kind != "timeout" and not verdict.clean
+    return outcome.kind != "timeout" and not crash_of(sides, library, outcome).clean
 
 
 def _shown(sides: Sides, graphs: Iterable[Graph], found: Culprit) -> Culprit:

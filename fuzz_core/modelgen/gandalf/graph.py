@@ -74,6 +74,12 @@ def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
     return made
 
 
+def tensors_of(graph: Graph, table: Mapping[str, Operator]) -> dict[str, Tensor]:
+    """Every tensor of a graph by its name, inputs first. Raises as `shaped` does."""
+    found = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
+    return found | {f"n{place}": made.result for place, made in enumerate(shaped(graph, table))}
+
+
 def canonical(graph: Graph) -> Graph:
     """One graph for all that differ in numbering and seeds alone: what was executed once need not be again.
 
