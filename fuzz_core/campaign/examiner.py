@@ -15,6 +15,7 @@ from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
+from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
@@ -134,7 +135,8 @@ class Examiner:
         if first is None:
             return finding.test
         end, late = self._end(finding.verdict), False
-        stated, depends = mode_of(finding.verdict) == LIBRARIES, slice_of(finding.test.program)
+        stated, program = mode_of(finding.verdict) == LIBRARIES, finding.test.program
+        depends = () if not stated or is_of_shape(program) else slice_of(program)
 
         def over() -> bool:
             nonlocal late
@@ -143,7 +145,7 @@ class Examiner:
 
         def reproduces(test: TestCase) -> bool:
             # What the program is compared with stands in it: of one that computes something else, it says nothing.
-            if stated and slice_of(test.program) != depends:
+            if depends and slice_of(test.program) != depends:
                 return False
             seen = self._reproduced(test, finding, wanted)
             return seen is not None and (not stated or seen.text == first.text)

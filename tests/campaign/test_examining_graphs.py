@@ -39,3 +39,9 @@ def test_what_is_left_out_leaves_the_data_of_a_layer_even_where_others_give_the_
     script = examined(fakelib_session, program)
     assert "layer.weight = 0.75" in script
     assert "unused" not in script
+
+
+def test_of_a_wrong_shape_the_data_of_a_layer_goes(fakelib_session: Session) -> None:
+    layer = ["class Layer: shape = (3,)", "layer = Layer()", "layer.weight = 0.75"]
+    script = examined(fakelib_session, asserting(layer, "layer", RESULT, Expected((), 0.0, 0.0, "others", (2,))))
+    assert "weight" not in script and "expected = (2,)" in script

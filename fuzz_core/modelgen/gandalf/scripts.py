@@ -13,6 +13,8 @@ COMPILED = "it gives another result than where it is compiled"
 ALONE = "in a batch, it gives another result than for each row alone"
 SAID = frozenset([RESULT, GRADIENT, REWRITTEN, COMPILED, ALONE])
 
+_EXACTLY = "found == expected"
+
 
 class Expected(NamedTuple):
     """at: the index of the element. value: what it has to be, bound: give or take. witnesses: who says so.
@@ -35,11 +37,16 @@ def printing(program: Sequence[str], array: str) -> str:
 def asserting(program: Sequence[str], array: str, said: str, expected: Expected) -> str:
     """The script. array: the expression of a numpy array of the program's. said: one of SAID."""
     if expected.shape is not None:
-        found, value, holds = f"{array}.shape", repr(expected.shape), "found == expected"
+        found, value, holds = f"{array}.shape", repr(expected.shape), _EXACTLY
     else:
         place = f"[{', '.join(map(str, expected.at))}]" if expected.at else ""
         found = f"float({array}{place})"
         value = repr(expected.value) if abs(expected.value) < float("inf") else f"float('{expected.value}')"
-        holds = f"found == expected or abs(found - expected) <= {expected.bound!r}"
+        holds = f"{_EXACTLY} or abs(found - expected) <= {expected.bound!r}"
     check = f'assert {holds}, f"{said}: {{expected!r}}, here {{found!r}}"'
     return "\n".join([*program, "", f"found = {found}", f"# {expected.witnesses}", f"expected = {value}", check, ""])
+
+
+def is_of_shape(script: str) -> bool:
+    """Whether the script asserts a shape: unlike an element, that is none that other data has by chance."""
+    return f"\nassert {_EXACTLY}, " in script
