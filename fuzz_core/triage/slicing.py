@@ -22,12 +22,12 @@ def sliced(program: str) -> str:
     """The program without the statements that its last one does not depend on; its imports stay, and its layout."""
     statements = _statements(program)
     needed = _needed(statements)
-    lines = program.splitlines(keepends=True)
-    for each in reversed(statements):
-        if each not in needed and not isinstance(each, _IMPORTS):
-            first, last = place(each)
-            del lines[first - 1 : last]
-    return "".join(lines)
+    lines: dict[bool, set[int]] = {True: set(), False: set()}
+    for each in statements:
+        first, last = place(each)
+        lines[each in needed or isinstance(each, _IMPORTS)].update(range(first, last + 1))
+    gone = lines[False] - lines[True]
+    return "".join(line for number, line in enumerate(program.splitlines(keepends=True), 1) if number not in gone)
 
 
 def place(statement: ast.stmt) -> tuple[int, int]:

@@ -55,3 +55,4 @@ def test_what_is_left_keeps_its_imports_and_its_layout() -> None:
     program = "import a\nx  = a.b()  # one\ny = [\n    1,\n]\n\n# two\nprint(x)\n"
     assert sliced(program) == "import a\nx  = a.b()  # one\n\n# two\nprint(x)\n"
     assert sliced("x = (") == "x = ("
+    assert sliced("x = 1; y = 2\na = 3; b = 4\nprint(x)\n") == "x = 1; y = 2\nprint(x)\n"

@@ -9,7 +9,7 @@ from fuzz_core.campaign.gandalf.comparing import moderate
 from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, disagreements, drawn
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.execution.results import Array
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, tensors_of
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above, apart
 from fuzz_core.modelgen.gandalf.table import Operator
@@ -69,12 +69,12 @@ def taken(sides: Sides, graph: Graph, runs: Runs) -> Tensors:
     results = next(iter(runs.double.values()))
     arrays = {f"x{place}": drawn(each) for place, each in enumerate(graph.inputs)}
     arrays |= {f"n{place}": results[place] for place in range(len(graph.nodes))}
-    return {name: (tensor, arrays[name]) for name, tensor in tensors_of(graph, sides.table).items()}
+    return {name: (tensor, arrays[name]) for name, tensor in tensors_of(graph, shaped(graph, sides.table)).items()}
 
 
 def smaller(table: Mapping[str, Operator], graph: Graph, place: int) -> Iterator[Graph]:
     """Graphs whose data is drawn, which makes short scripts: the operator alone, and all that it depends on."""
-    node, tensors = graph.nodes[place], tensors_of(graph, table)
+    node, tensors = graph.nodes[place], tensors_of(graph, shaped(graph, table))
     alone = node.model_copy(update={"takes": tuple(f"x{role}" for role in range(len(node.takes)))})
     for seed in range(DRAWS):
         inputs = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.campaign.gandalf.culprits import smaller
 from fuzz_core.campaign.gandalf.relating import PRECISIONS
-from fuzz_core.campaign.gandalf.sides import Sides
+from fuzz_core.campaign.gandalf.sides import Came, Sides
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.rendering import Precision
@@ -48,7 +48,7 @@ def crash_of(sides: Sides, library: Library, outcome: Outcome) -> Verdict:
     return oracle_of("crash").judge({"cpu": outcome}, sides.sides[library].session.dialect)
 
 
-def _fault(sides: Sides, library: Library, came: object) -> str:
+def _fault(sides: Sides, library: Library, came: Came) -> str:
     """What is one fault has one text; none where nothing is."""
     return signature("", crash_of(sides, library, came), came).text if isinstance(came, Outcome) else ""
 

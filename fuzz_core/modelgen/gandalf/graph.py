@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -66,18 +66,17 @@ class Graph(_Part):
 
 def shaped(graph: Graph, table: Mapping[str, Operator]) -> list[Made]:
     """What each node makes. Raises Refused where one takes what its operator does not, KeyError for unknown ones."""
-    tensors = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
-    made = []
+    tensors, made = tensors_of(graph, ()), list[Made]()
     for place, node in enumerate(graph.nodes):
         made.append(infer(table[node.operator], [tensors[name] for name in node.takes], node.parameters))
         tensors[f"n{place}"] = made[-1].result
     return made
 
 
-def tensors_of(graph: Graph, table: Mapping[str, Operator]) -> dict[str, Tensor]:
-    """Every tensor of a graph by its name, inputs first. Raises as `shaped` does."""
+def tensors_of(graph: Graph, made: Sequence[Made]) -> dict[str, Tensor]:
+    """Every tensor of a graph by its name, inputs first. made: by its nodes, see `shaped`."""
     found = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
-    return found | {f"n{place}": made.result for place, made in enumerate(shaped(graph, table))}
+    return found | {f"n{place}": each.result for place, each in enumerate(made)}
 
 
 def canonical(graph: Graph) -> Graph:

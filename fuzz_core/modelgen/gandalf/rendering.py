@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf import templates
-from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped
+from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.libraries import WRITINGS
 from fuzz_core.modelgen.gandalf.patterns import DRAWS, GUARDS, pattern
 from fuzz_core.modelgen.gandalf.relations.contract import Relation
@@ -64,12 +64,12 @@ def lines_of(
     lines = [Line(WRITINGS[library].start.format(precision=precision))]
     for place, each in enumerate(graph.inputs):
         lines.append(Line(f"x{place} = {_tensor(_drawn(each), library, _dtype(each.dtype, library, precision))}"))
-    tensors = {f"x{place}": Tensor(each.shape, each.dtype) for place, each in enumerate(graph.inputs)}
-    for place, (node, made) in enumerate(zip(graph.nodes, shaped(graph, table), strict=True)):
+    every = shaped(graph, table)
+    tensors = tensors_of(graph, every)
+    for place, (node, made) in enumerate(zip(graph.nodes, every, strict=True)):
         operator = table[node.operator]
         spelling = spelled(operator, node, library, through.get(place))
         lines += _Writer(place, node, operator, made, library, precision).lines(spelling, tensors)
-        tensors[f"n{place}"] = made.result
     return lines
 
 
