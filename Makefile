@@ -5,8 +5,12 @@ BIN := $(VENV)/bin
 TARGET ?= torch==2.13.0
 # A minute of fuzzing, and two thirds of one to confirm and minimise what it finds.
 TIME ?= 105s
+# What `make test` runs: the marks are set in tests/conftest.py.
+QUICK := smoke or not (process or server or real or docker or chaos or quality or slow)
+# The last commit that passed every test.
+BASE ?= $(shell cat .ci/tested)
 
-.PHONY: fuzz bench ablation soak test check clean
+.PHONY: fuzz bench ablation soak test test-all test-reached check clean
 
 $(BIN)/nightfuzz: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,8 +43,19 @@ check: $(BIN)/nightfuzz
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Checks, the tests that need no part of their own, and one thin way through each part: under five minutes on two cores.
 test: check
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal -m '$(QUICK)'
+
+# Every test, with four times the examples for each property. MARKS takes a share of them, as a night in shards does.
+test-all: check
+	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=thorough $(if $(MARKS),-m '$(MARKS)')
+	$(if $(MARKS),,git rev-parse HEAD > .ci/tested)
+
+# Those of the tests of `test-all` that a change since the commit BASE can reach; every one where BASE is unknown.
+test-reached: $(BIN)/nightfuzz
+	$(BIN)/python tests/common/reach.py '$(BASE)' > .ci/reached
+	xargs --no-run-if-empty $(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=thorough < .ci/reached
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import sysconfig
 import venv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from examples import FAST, THOROUGH
 from hypothesis import settings
 
 from fuzz_core.campaign.session import Session
@@ -27,17 +28,40 @@ from fuzz_core.targets.spec import parse_spec
 # Projects with tests of their own, for tests of what nightfuzz makes of them.
 collect_ignore = ["fixtures"]
 COMMON = str(Path(__file__).parent / "common")
-sys.path.insert(0, COMMON)
 os.environ["NIGHTFUZZ_PATH"] = COMMON
-# The same examples in every run: what is red is red again. `--hypothesis-profile=explore` looks further.
-settings.register_profile("same", derandomize=True, deadline=None)
+# The same examples in every run: what is red is red again. `make test` takes the fast profile, `make test-all` the
+# thorough one, and `--hypothesis-profile=explore` looks further. A test that costs more or less than others says how
+# many examples it needs (`common/examples.py`), so that every profile still counts.
+settings.register_profile("fast", derandomize=True, deadline=None, max_examples=FAST)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=THOROUGH)
 settings.register_profile("explore", max_examples=2000, deadline=None)
-settings.load_profile("same")
+settings.load_profile("fast")
+
+# A test has the mark of each part that it needs. The part is a fixture of the test, or the folder that holds the test.
+FIXTURES = {
+    "real": {"torch_python", "tensorflow_python", "keras2_python", "jittor_python", "old_torch_python"},
+    "server": {"github_server"},
+    "docker": {"engine"},
+    "process": {"fakelib_python", "numpy_python", "faulty_python", "zygote", "own_index", "indexed"},
+}
+FOLDERS = {"chaos": "chaos", "quality": "quality"}
+
+
+def _named_fixtures(item: pytest.Item) -> set[str]:
+    """Parameters of a test that may name the fixture it asks for when it runs."""
+    callspec = getattr(item, "callspec", None)
+    return {value for value in callspec.params.values() if isinstance(value, str)} if callspec else set()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked `gpu` are skipped where there is none."""
+    """Mark each test with the parts it needs, and skip tests marked `gpu` on a machine without one."""
     for item in items:
+        needed = {*getattr(item, "fixturenames", ()), *_named_fixtures(item)}
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        marks = {mark for mark, fixtures in FIXTURES.items() if needed & fixtures}
+        marks |= {mark for mark, name in FOLDERS.items() if folder == name}
+        for mark in sorted(marks):
+            item.add_marker(mark)
         if item.get_closest_marker("gpu") and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU on this machine"))
 
@@ -89,18 +113,40 @@ def fakelib_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(home / "bin" / "python")
 
 
-@pytest.fixture
-def fakelib_session(tmp_path: Path, fakelib_python: str) -> Iterator[Session]:
-    """A session on a fresh store with fakelib as its target; nothing is traced yet."""
+@pytest.fixture(scope="session")
+def fakelib_target(fakelib_python: str) -> TargetRecord:
+    """The target record of fakelib."""
     info = {"summary": "fakelib 1", "notes": [], "devices": ["cpu"]}
-    target = TargetRecord("fakelib-1", f"python:{fakelib_python}", "fakelib", "1", fakelib_python, info)
-    with open_store(tmp_path / "state" / "state.db") as store:
+    return TargetRecord("fakelib-1", f"python:{fakelib_python}", "fakelib", "1", fakelib_python, info)
+
+
+@contextmanager
+def _session(state: Path, target: TargetRecord) -> Iterator[Session]:
+    """A session with one worker on the state file of a directory."""
+    with open_store(state / "state.db") as store:
         store.save_target(target)
-        yield Session(store, target, tmp_path / "state", workers=1)
+        yield Session(store, target, state, workers=1)
 
 
 @pytest.fixture
-def traced_session(fakelib_session: Session) -> Session:
-    """The same, with the examples of fakelib's docstrings traced."""
-    trace(fakelib_session, TraceOptions(sources=["docs"]))
-    return fakelib_session
+def fakelib_session(tmp_path: Path, fakelib_target: TargetRecord) -> Iterator[Session]:
+    """A session on a fresh store with fakelib as its target; nothing is traced yet."""
+    with _session(tmp_path / "state", fakelib_target) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def traced_template(tmp_path_factory: pytest.TempPathFactory, fakelib_target: TargetRecord) -> Path:
+    """A state directory with the examples of fakelib's docstrings traced. Copy it before you write."""
+    state = tmp_path_factory.mktemp("template") / "state"
+    with _session(state, fakelib_target) as session:
+        trace(session, TraceOptions(sources=["docs"]))
+    return state
+
+
+@pytest.fixture
+def traced_session(tmp_path: Path, traced_template: Path, fakelib_target: TargetRecord) -> Iterator[Session]:
+    """A session on a copy of the traced state."""
+    shutil.copytree(traced_template, tmp_path / "state")
+    with _session(tmp_path / "state", fakelib_target) as session:
+        yield session

@@ -257,6 +257,7 @@ class DescribeHostileFiles:
         new = project.commit({name: "torch==2.13.0" if "lock" not in name else UV.format("2.13.0") for name in names})
         assert bumped(project.root, old, new).bumps[0].file == ":(top)/uv.lock"
 
+    @pytest.mark.slow
     def test_very_many_files_end_somewhere(self, project: Project) -> None:
         old = project.commit({f"r{number}/requirements.txt": "torch==2.12.0" for number in range(MOST_FILES + 7)})
         new = project.commit({f"r{number}/requirements.txt": "torch==2.13.0" for number in range(MOST_FILES + 7)})

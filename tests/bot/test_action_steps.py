@@ -172,6 +172,7 @@ class DescribeWhatComesOut:
 
 
 class DescribeInstalling:
+    @pytest.mark.slow
     def test_it_installs_once_a_job_with_what_the_sandbox_is_built_from(self, tmp_path: Path) -> None:
         # Without dependencies: the build of the project alone is a few seconds.
         asked = {name: value for name, value in os.environ.items() if name.startswith("PIP_")} | {"PIP_NO_DEPS": "1"}

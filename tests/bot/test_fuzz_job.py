@@ -21,6 +21,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SETTINGS = """
 library = "fakelib"

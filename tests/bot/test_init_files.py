@@ -43,6 +43,7 @@ def read(text: str) -> Any:
 
 
 class DescribeRendered:
+    @pytest.mark.slow
     def test_every_file_is_clean_whatever_the_answers(self, tmp_path: Path) -> None:
         files = []
         for index, values in enumerate(itertools.product(*VARIANTS.values())):

@@ -67,6 +67,7 @@ def stage(tmp_path: Path, github_repo: Repository) -> Stage:
     return Stage(tmp_path, github_repo)
 
 
+@pytest.mark.smoke
 def test_shards_become_one_state_and_one_issue_for_each_cause(stage: Stage) -> None:
     leave(stage.results / "a", ["torch.alpha", "torch.beta"])
     leave(stage.results / "b", ["torch.beta", "torch.gamma"])

@@ -15,7 +15,8 @@ from pathlib import Path
 import pyrage
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from statecases import HARMLESS, OLD, WILD, case, clock, copied, fresh, histories, lived, settled
 
@@ -100,7 +101,7 @@ def frame(content: bytes, told: bool) -> bytes:
 
 class DescribePacking:
     @given(content=st.binary(max_size=2000), times=st.integers(1, 50))
-    @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_what_was_packed_is_unpacked(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, times: int
     ) -> None:
@@ -262,8 +263,9 @@ def _with_path() -> dict[str, str]:
 
 
 class DescribeKeep:
-    @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(nights=st.lists(st.lists(histories, min_size=1, max_size=2), min_size=2, max_size=2))
+    @pytest.mark.slow
     def test_night_after_night_every_bug_keeps_its_number(self, tmp_path: Path, beginning: Path, nights: list) -> None:
         place = Directory(tmp_path / f"kept-{len(list(tmp_path.iterdir()))}")
         keep(place, Brought([beginning]), Keys(), tmp_path / "work", now)

@@ -31,6 +31,7 @@ from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.bisect import runs_needed
 from fuzz_core.triage.signature import signature
 
+pytestmark = pytest.mark.slow
 NIGHTS = 64
 GAPS = (5, 20, 33, 50)
 SCRIPT = "import fakelib\nfakelib.scale(1)\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from statecases import (
     HARMLESS,
     HEAP,
@@ -69,7 +70,7 @@ def scripts(path: Path) -> list[str]:
 
 
 class DescribeSplit:
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(before=histories, after=histories)
     def test_both_parts_are_the_whole_and_nothing_private_is_in_the_public_one(
         self, tmp_path: Path, beginning: Path, before: list, after: list

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from commands import Cli, run
 
-from fuzz_core.cli.main import app
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-
-
-@dataclass
-class Done:
-    """Exit code and what was printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Done]
-
-
-def run(*arguments: object) -> Done:
-    result = CliRunner().invoke(app, [str(each) for each in arguments], env={"COLUMNS": "200"})
-    return Done(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture

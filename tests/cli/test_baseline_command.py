@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from commands import Cli
 from fakeedits import edited
 
 from fuzz_core.store.opening import open_store

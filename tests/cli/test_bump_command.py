@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cli
+from commands import Cli
 from fakeedits import edited
 
 from fuzz_core.store.opening import open_store

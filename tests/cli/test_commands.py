@@ -139,6 +139,7 @@ def test_coverage_lists_operators_with_their_dtypes(cli: Cli, traced: Path) -> N
     assert rows == [operator._asdict() for operator in reached]
 
 
+@pytest.mark.smoke
 def test_a_bug_is_a_script_that_reproduces(cli: Cli, state: Path) -> None:
     done = cli("repro", 1, "--state", state)
     assert done.code == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from commands import Cli
 
 
 def test_operators_are_listed_with_what_libraries_do_of_them(cli: Cli) -> None:

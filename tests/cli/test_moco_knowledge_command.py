@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from chatserver import Chat, four, serving
-from conftest import Cli, Done
+from commands import Cli, Done
 from fakelib.nn import Window
 
 from fuzz_core.modelgen.moco.facts import Facts

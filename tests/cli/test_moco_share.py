@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from commands import Cli
 from windows import PROGRAM, WINDOW
 
 from fuzz_core.campaign.moco import share

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from commands import Cli
 from windows import PROGRAM, WINDOW
 
 from fuzz_core.campaign.session import Session

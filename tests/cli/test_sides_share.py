@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from commands import Cli
 from sidecases import side_by_side
 
 from fuzz_core.cli.config import Settings

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from commands import Cli
 
 from fuzz_core.campaign.examining import TriageReport
 from fuzz_core.campaign.figures import FuzzReport

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from commands import Cli
 from fakebuilds import BROKEN, IMPORTS, NONE, RIGHT, SCALE, Builds, found
 
 from fuzz_core.ir.outcome import Outcome

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fakelib_plans import call, plan_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +33,7 @@ class Heap:
         return self.bytes
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10 * LEAST_BYTES), st.integers(0, 10**6))
 def test_what_each_call_leaves_is_a_leak_above_a_kilobyte_whatever_warming_up_took(each: int, first: int) -> None:
     heap = Heap(first, each, each)

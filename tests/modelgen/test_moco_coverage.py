@@ -6,7 +6,8 @@ import ast
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from moco_grounds import ALL, CALLS, CONV, KNOWLEDGE, call, program
 
@@ -345,7 +346,7 @@ class DescribeTrees:
         known = lots[0]._replace(ran=apis[:1], failed={apis[1]: 99})
         assert known.times(apis[0]) == known.times(apis[1]) == 1.0
 
-    @settings(max_examples=10)
+    @examples(10)
     @given(st.integers(0, 1 << 30), st.integers(1, 40))
     def test_it_grows_the_same_wherever_it_stopped(self, seed: int, stop: int) -> None:
         whole = Tree(program(), WIDER, seed)

@@ -7,7 +7,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.modelgen.moco.disassembly import disassemble
@@ -204,7 +205,7 @@ def blocks_by_tag(program: Program) -> dict[int, int]:
     return {int(next(text for text in sources if text.isdigit())): number for number, sources in texts.items()}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(programs(), st.data())
 def test_branches_are_joined_when_one_of_them_has_a_layer(made: tuple[Tree, str], data: st.DataObject) -> None:
     tree, source = made

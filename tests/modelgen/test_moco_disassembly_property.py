@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hypothesis import HealthCheck, assume, given, settings
+from examples import examples
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
@@ -274,7 +275,7 @@ def checked(source: str, data: st.DataObject) -> None:
     assert log_of(assemble(program.template, other, watched=True, imports="import os\n"))[0] == replaced
 
 
-LOOK = settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+LOOK = examples(40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 @LOOK

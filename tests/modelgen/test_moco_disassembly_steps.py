@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
@@ -94,7 +95,7 @@ def test_a_program_that_does_not_run_is_refused() -> None:
         steps(program(), needing(lambda there: len(there) == COUNT))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.sets(st.integers(0, COUNT - 1), max_size=3),
     st.lists(st.sets(st.integers(0, COUNT - 1), min_size=2, max_size=4), max_size=3),
@@ -143,7 +144,7 @@ def test_a_block_that_has_branches_joined_is_run() -> None:
     assert {0, 1, 2, 3, 4, 8} in map(set, chain.asked)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.sets(st.integers(1, COUNT - 2)),
     st.lists(st.sets(st.integers(1, COUNT - 2), min_size=2, max_size=3), max_size=2),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, given, settings
+from examples import examples
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
@@ -46,7 +47,7 @@ KNOWLEDGE = st.builds(
 )
 
 
-@settings(max_examples=50, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@examples(50, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(KNOWLEDGE)
 def test_what_is_written_is_read_back(knowledge: Knowledge) -> None:
     text = dumped(knowledge)

@@ -1,7 +1,8 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from moco_grounds import (
     BLOCKS,
@@ -137,7 +138,7 @@ class DescribeReplacement:
         assert replaced(CALLS[0]._replace(api="torch.nn.Unheard"), KNOWLEDGE, IMAGE, Rng(1)) is None
 
     @given(st.dictionaries(st.text(max_size=3), st.floats(0.01, 1), min_size=1, max_size=6))
-    @settings(max_examples=20)
+    @examples(20)
     def test_the_wheel_turns_by_similarity(self, wheel: dict[str, float]) -> None:
         count = 2000
         drawn = Counter(turned(wheel, Rng(seed * 7919)) for seed in range(count))

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import CodecError
@@ -44,13 +45,13 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(RANS)
 def test_what_is_told_is_read_back(ran: Ran) -> None:
     assert Ran.from_json(json.loads(json.dumps(ran.to_json()))) == ran
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(RANS, st.sampled_from(Ran._fields), JUNK)
 def test_what_a_hostile_process_tells_is_bounded_or_refused(ran: Ran, field: str, junk: Any) -> None:
     try:

@@ -2,7 +2,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from moco_grounds import CALLS, CONV, DROPOUT, KNOWLEDGE, program
 
@@ -172,6 +173,7 @@ class DescribeTree:
         assert len(grown(calls=()).nodes) == 1
 
 
+@pytest.mark.slow
 class DescribeLaziness:
     def test_nodes_are_made_when_they_are_asked_for(self) -> None:
         tree = Tree(program(), KNOWLEDGE, 1, Options(times_ev=0))
@@ -205,7 +207,7 @@ class DescribeLaziness:
             tree.tell(0, Result(OK))
 
     @given(st.integers(0, 2**32), st.lists(st.integers(1, 60), max_size=6), st.integers(1, 5))
-    @settings(max_examples=15, deadline=None)
+    @examples(15)
     def test_a_tree_that_stops_anywhere_goes_on_as_if_it_had_not(self, seed: int, stops: list[int], every: int) -> None:
         def judge(node: Node) -> Result:
             return Result(FINDING if node.number % 11 == 5 else OK if node.positive else REFUSED, "x", ARRIVES)
@@ -239,7 +241,7 @@ class DescribeLaziness:
             Tree(program(**other), KNOWLEDGE, 1, nodes=grown().nodes)  # type: ignore[arg-type]
 
     @given(st.integers(0, 2**32))
-    @settings(max_examples=10, deadline=None)
+    @examples(10)
     def test_one_seed_gives_one_tree(self, seed: int) -> None:
         assert grown(seed=seed).nodes == grown(seed=seed).nodes
 

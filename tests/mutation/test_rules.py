@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.codec import dumps, loads
@@ -165,7 +166,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(VALUES, st.integers(0, 2**62))
 def test_rules_that_apply_to_any_value_keep_their_promises(value: Value, seed: int) -> None:
     for rule in RULES.values():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from result_cases import NASTY, SITE, bug, change, eventful, hostile, result, texts
 
@@ -66,7 +67,7 @@ def test_a_check_gets_those_that_have_a_line() -> None:
 
 
 @given(texts)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_text_becomes_another_command(text: str) -> None:
     for made in commands(hostile(text)):
         assert lines_of_a_log(made) == [made]
@@ -81,7 +82,7 @@ def test_logged_text_is_never_a_command(text: str) -> None:
 
 @given(st.text(alphabet="::#[]%ae\n\r\u2028 ", max_size=30))
 @example("%0A::error::x")
-@settings(max_examples=200)
+@examples(200)
 def test_a_command_says_what_it_was_given(text: str) -> None:
     made = command("notice", text, title=text)
     assert len(lines_of_a_log(made)) == 1

@@ -7,7 +7,8 @@ import re
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from result_cases import BLOB, MARKER, NASTY, NEW, OK, RUN, SITE, bug, change, eventful, hostile, result, texts
 
 from fuzz_core.ir.errors import UserError
@@ -178,7 +179,7 @@ def test_an_unknown_value_is_refused() -> None:
 
 
 @given(texts)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_check_has_a_short_title_and_the_comment_without_its_marker(text: str) -> None:
     made = check(hostile(text), "never", BLOB, RUN)
     assert len(made.title) <= 255
@@ -186,6 +187,7 @@ def test_a_check_has_a_short_title_and_the_comment_without_its_marker(text: str)
     assert made.summary.startswith("### nightfuzz: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [sign * 100_000 for sign in "x`@\n|é"] + ["\N{PILE OF POO} " * 50_000])
 def test_a_comment_fits_and_says_how_much_is_left_out(text: str) -> None:
     many = hostile(text if text.split() else f"x{text}", 400)

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 
 import pytest
 from bs4 import BeautifulSoup, Comment, Tag
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from result_cases import BLOB, MARKER, NASTY, RUN, hostile, mixed, texts
@@ -95,7 +96,7 @@ def test_a_nasty_text_is_only_text(text: str, page: str, rendered: Callable[[str
 @given(texts)
 @example("x" * 3_000)
 @example("`" * 900)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_text_is_only_text(page: str, rendered: Callable[[str], str], text: str) -> None:
     assert_only_text(text, page, rendered)
 
@@ -112,7 +113,7 @@ OURS = {
 @example(["", "a`@octocat"])
 @example(["GH-7", "www", "", "$$["])
 @example(["[^1][x][y]", "{{ 7 * 7 }}{0}", "<**x**", "_x_www.example.org["])
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_texts_do_not_help_each_other(page: str, rendered: Callable[[str], str], found: list[str]) -> None:
     html = rendered(PAGES[page](mixed(found)))
     soup = BeautifulSoup(html, "html.parser")

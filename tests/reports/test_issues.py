@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import (
     OTHER,
@@ -187,11 +188,12 @@ def without_spans(line: str) -> str:
 
 
 @given(st.text(alphabet="`~|<@#\n\\ ax", max_size=40))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_text_in_any_place_is_only_text(text: str) -> None:
     assert headings(regression_report(hostile_case(text))) == PLAIN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", ["x", "`", "|", "@", "\n", "é", "\N{PILE OF POO}"])
 @pytest.mark.parametrize("render", [bug_report, lambda case: umbrella_report([case] * 100)], ids=["bug", "umbrella"])
 def test_a_body_fits_and_says_what_was_cut(sign: str, render: Callable[[Case], Issue]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from result_cases import NASTY, bug, change, eventful, hostile, result, texts
 
 from reports.junit import junit
@@ -105,7 +106,7 @@ def test_a_nasty_text_is_only_text(text: str) -> None:
 
 
 @given(texts)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_text_gives_a_valid_file(text: str) -> None:
     assert_only_text(text, hostile(text))
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -133,7 +134,7 @@ def test_a_small_report(tmp_path: Path) -> None:
 @given(st.text())
 @example("\\")
 @example("\\|")
-@settings(max_examples=200)
+@examples(200)
 def test_escaped_text_is_one_line_without_bare_signs(text: str) -> None:
     made = escaped(text)
     assert len(re.split(r"\r\n|\r|\n", made)) == 1

@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from jsonschema import Draft7Validator
 from result_cases import NASTY, NEW, SITE, bug, change, eventful, hostile, result, texts
 
@@ -188,7 +189,7 @@ def test_a_nasty_text_is_only_text(text: str) -> None:
 
 
 @given(texts)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_any_text_gives_a_valid_file(text: str) -> None:
     written = sarif(hostile(text), WORKFLOW)
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", written)
@@ -198,6 +199,7 @@ def test_any_text_gives_a_valid_file(text: str) -> None:
         assert re.fullmatch(r"tests/[\w.~%-]+", uri, re.ASCII)
 
 
+@pytest.mark.slow
 def test_the_limits_of_code_scanning_are_kept_and_what_is_left_out_is_said() -> None:
     sites = tuple(Site(path=f"tests/test_{number}.py", line=number + 1) for number in range(200))
     bugs = tuple(bug(number, sites=sites[: number % 201]) for number in range(RESULTS + 400))

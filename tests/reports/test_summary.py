@@ -73,6 +73,7 @@ def test_a_thousand_bugs_fit_and_the_rest_is_counted() -> None:
     assert "characters left out" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["\N{PILE OF POO}" * 100_000, "`\n" * 50_000, "@" * 100_000])
 def test_it_fits_in_bytes_whatever_the_texts_are(text: str) -> None:
     made = summary(hostile(text, 400), BLOB)

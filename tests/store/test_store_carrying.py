@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from store_values import KEY, SEED, TARGET, add, invocations
 
@@ -105,7 +106,7 @@ class DescribeCarry:
         found=st.lists(st.tuples(invocations, st.sampled_from(["ok", "exception"])), max_size=6),
         cut=st.integers(0, 6),
     )
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_it_leaves_what_tracing_the_same_seeds_would_have(
         self, store: Store, found: list[tuple[Invocation, str]], cut: int
     ) -> None:

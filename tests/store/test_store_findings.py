@@ -1,7 +1,8 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from store_values import CRASH, DEAD, KEY, TARGET, add, bug, case, outcomes, tests, verdicts
 
@@ -25,7 +26,7 @@ def added(store: Store, run: int, seed: int = 1) -> int:
 
 class DescribeFindings:
     @given(found=st.lists(st.tuples(tests, verdicts, outcomes), max_size=4))
-    @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_what_is_added_reads_back_equal(self, store: Store, found) -> None:
         key = f"target-{len(store.targets())}"
         store.save_target(TARGET._replace(key=key))

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from statecases import OLD, call, copied, fresh, histories, lived, said, settled
 
@@ -54,7 +55,7 @@ def merged(base: Path, shard: Path, known: Path | None) -> dict[str, list[tuple[
 
 
 class DescribeTakeIn:
-    @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(history=histories)
     def test_what_a_store_has_written_is_taken_whole(self, tmp_path: Path, full: Path, history: list) -> None:
         path = lived(copied(full, tmp_path / "shard.db"), history, 2)
@@ -62,7 +63,7 @@ class DescribeTakeIn:
         assert taken.dropped == {}
         assert said(tmp_path / "clean.db", numbered=True) == said(path, numbered=True)
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(before=histories, since=histories, later=st.booleans())
     def test_merged_into_what_is_known_it_is_as_if_nothing_were_known(
         self, tmp_path: Path, full: Path, before: list, since: list, later: bool
@@ -156,7 +157,7 @@ class DescribeForeignFiles:
         take_in(path, tmp_path / "clean.db")
         assert said(tmp_path / "clean.db") == expected
 
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=40))
     def test_a_damaged_file_is_refused_or_gives_a_sound_one(
         self, full: Path, tmp_path: Path, flips: list[tuple[float, int]]

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+import pytest
 from store_values import KEY, TARGET
 
 from fuzz_core.store import open_store
@@ -64,6 +65,7 @@ def check(path: Path, said: set[tuple[str, int]]) -> None:
         assert set(confirmed.values()) <= {1}
 
 
+@pytest.mark.slow
 def test_sigkill_at_ten_moments_loses_nothing_committed(path: Path) -> None:
     moments = Random(20220521)
     with open_store(path) as store:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from statecases import NEW, OLD, call, case, copied, fresh, histories, lived, said, target
 from store_values import bug
@@ -24,7 +25,7 @@ from fuzz_core.triage.cost import cost
 
 CRASH = Verdict("crash", "crash")
 DEAD = Outcome("signal", "SIGABRT")
-several = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+several = examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

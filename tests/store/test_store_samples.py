@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.values import Invocation, Then, prim
@@ -25,7 +26,7 @@ CALLS = st.lists(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(CALLS, st.sets(st.sampled_from(["a.B", "a.d%", "a.'", "none"])), st.integers(1, 4), st.data())
 def test_samples_are_the_first_of_each_api(
     tmp_path_factory: pytest.TempPathFactory, calls: list[Invocation], apis: set[str], most: int, data: st.DataObject

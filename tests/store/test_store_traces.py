@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from store_values import KEY, SEED, TARGET, add, invocations
 
@@ -13,7 +14,7 @@ from fuzz_core.ir.values import Fill, Invocation, Map, Seq, Tensor, Then, prim
 from fuzz_core.store import SeedRecord, Store
 from fuzz_core.store.traces import PAGE
 
-shared = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+shared = examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 expectations = st.sampled_from(["ok", "exception"])
 counts = st.dictionaries(st.tuples(st.text(max_size=5), st.text(max_size=5)), st.integers(1, 9), max_size=3)
 

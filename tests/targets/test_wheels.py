@@ -12,9 +12,10 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from examples import examples
 from fakeindex import Faults, faulty_index
 from fakewheels import FakeWheel, write_wheel
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
@@ -247,7 +248,7 @@ def test_what_is_held_stays_and_so_does_what_is_larger_than_the_bound(
     assert {each.version for each in cached()} == {"1.1"}
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(uses=st.lists(st.tuples(st.sampled_from(["1.0", "1.1", "1.2"]), st.integers(0, 2_000_000)), max_size=6))
 def test_the_cache_keeps_to_its_bound_or_to_what_was_used_last(
     served: tuple[str, Faults], fetcher: Fetcher, uses: list[tuple[str, int]]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.drawing import elements, pack
@@ -276,7 +277,7 @@ class DescribeProperties:
         assert cost(case(prim(2.0))) < cost(case(prim(1.7e308))) < cost(case(prim(complex(1.7e308, 1.7e308))))
 
     @given(TESTS, st.integers(0, 4))
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     def test_reproduces_costs_no_more_and_is_idempotent(self, test: TestCase, which: int) -> None:
         condition = conditions(test)[which]
         found = minimise(test, condition, never)
@@ -285,13 +286,13 @@ class DescribeProperties:
         assert minimise(found, condition, never) == found
 
     @given(TESTS, TESTS)
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_orders_test_cases_totally(self, one: TestCase, other: TestCase) -> None:
         same = cost(one) == cost(other)
         assert same or (cost(one) < cost(other)) != (cost(other) < cost(one))
 
     @given(TESTS)
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     def test_finds_every_value_by_its_path(self, test: TestCase) -> None:
         for path, value in positions(test.invocation):
             assert exchanged(test.invocation, path, value) == test.invocation

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.codec import decode_test, encode_test
@@ -80,7 +81,7 @@ def test_a_deadline_ends_it_with_the_best_so_far() -> None:
     assert divides(found) and len(found.program) <= len(PROGRAM)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.sampled_from(["a = 1", "b = 2", "if a:\n    pass", "c = 3"]), min_size=1, max_size=8))
 def test_the_result_has_what_is_wanted_and_nothing_that_can_go(parts: list[str]) -> None:
     small = shortened(
