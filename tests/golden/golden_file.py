@@ -41,6 +41,9 @@ def _rendered(value: Any, indent: str = "") -> str:
     if len(line) + len(indent) <= WIDTH or not isinstance(value, list | dict):
         return line
     inner = indent + " "
+    if isinstance(value, list) and all(isinstance(each, int) for each in value):
+        rows = [", ".join(map(str, value[first : first + 20])) for first in range(0, len(value), 20)]
+        return "[\n" + ",\n".join(inner + row for row in rows) + f"\n{indent}]"
     if isinstance(value, list):
         return "[\n" + ",\n".join(inner + _rendered(each, inner) for each in value) + f"\n{indent}]"
     rows = [f"{inner}{json.dumps(key)}: {_rendered(value[key], inner)}" for key in sorted(value)]
