@@ -46,5 +46,5 @@ def _rendered(value: Any, indent: str = "") -> str:
         return "[\n" + ",\n".join(inner + row for row in rows) + f"\n{indent}]"
     if isinstance(value, list):
         return "[\n" + ",\n".join(inner + _rendered(each, inner) for each in value) + f"\n{indent}]"
-    rows = [f"{inner}{json.dumps(key)}: {_rendered(value[key], inner)}" for key in sorted(value)]
+    rows = [f"{inner}{json.dumps(str(key))}: {_rendered(value[key], inner)}" for key in sorted(value)]
     return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
