@@ -1,0 +1,101 @@
+"""What a campaign has left in a store, as JSON data without what differs from run to run."""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir import codec
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import TestCase
+from fuzz_core.store.store import Store
+
+_VOLATILE = (
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\+00:00|Z)?"), "<time>"),
+    (re.compile(r"0x[0-9a-f]+"), "<address>"),
+    (re.compile(r"(?:/[\w.+-]+)+/(?=[\w.+-]+)"), "<folder>/"),
+    (re.compile(r"\b\d+(?:\.\d+)? (?:s|min)\b|(?<=\| )\d+\.\d+(?= \| done)"), "<seconds>"),
+)
+
+
+def recorded(session: Session) -> dict[str, Any]:
+    """Traced calls, findings and bugs of a session's target; of runs what a count bounds."""
+    store, key = session.store, session.target.key
+    return {
+        "traced": traced(session),
+        "runs": [[run.seed, run.status, run.summary["tests"], run.summary["apis"]] for run in store.runs(key)],
+        "outcomes": [run.summary["outcomes"] for run in store.runs(key)],
+        "findings": findings(store, key),
+        "bugs": bugs(store, key),
+    }
+
+
+def traced(session: Session) -> list[list[Any]]:
+    """Each api with its calls: how many, and a digest of them."""
+    apis: dict[str, list[str]] = {}
+    for row in session.store.invocations(session.target.key):
+        apis.setdefault(row.api, []).append(f"{row.digest} {row.expected} {row.valid} {codec.dumps(row.invocation)}")
+    return [[api, len(rows), digest("\n".join(sorted(rows)))] for api, rows in sorted(apis.items())]
+
+
+def findings(store: Store, key: str) -> list[dict[str, Any]]:
+    """In the order in which they were found."""
+    return [
+        {
+            "api": each.api,
+            "test": case(each.test),
+            "verdict": [steady(part) for part in each.verdict],
+            "outcome": outcome(each.outcome),
+            "status": [each.status, steady(each.reason)],
+            "origin": each.origin,
+        }
+        for each in store.findings(key)
+    ]
+
+
+def bugs(store: Store, key: str) -> list[dict[str, Any]]:
+    """In the order of their signatures."""
+    return [
+        {
+            "signature": [each.signature_text, each.signature],
+            "api": each.api,
+            "kind": [each.oracle, each.kind],
+            "test": case(each.test),
+            "script": each.script.splitlines(),
+            "outcome": outcome(each.outcome),
+            "shown": [each.hits, each.runs, each.findings, each.minimised, each.status],
+            "origin": each.origin,
+        }
+        for each in sorted(store.bugs(key), key=lambda bug: bug.signature_text)
+    ]
+
+
+def case(test: TestCase) -> list[Any]:
+    """Seed, rules and a digest of the whole call; the call itself stands in scripts."""
+    return [test.seed, list(test.rules), digest(codec.dumps(test.invocation) + test.program)]
+
+
+def outcome(told: Outcome) -> list[Any]:
+    """All but the seconds, and the frames of nightfuzz's own code: they name lines that move with any edit."""
+    frames = [steady(frame) for frame in told.frames if "/fuzz_core/" not in frame]
+    return [told.kind, steady(told.name), steady(told.text), frames]
+
+
+def steady(text: str) -> str:
+    """Text without times, addresses and folders."""
+    for pattern, instead in _VOLATILE:
+        text = pattern.sub(instead, text)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def digest(text: str) -> str:
+    """A short digest of a text."""
+    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+
+
+def lines(file: Path) -> list[str]:
+    """A text file, steady."""
+    return steady(file.read_text(encoding="utf-8")).splitlines()

@@ -1,0 +1,80 @@
+"""Campaigns with a fixed seed on libraries whose bugs are known: findings, bugs and reports stay what they were."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_file import check_golden
+from record import case, digest, lines, recorded, steady
+
+from fuzz_core.campaign.exporting import Ran, result_of
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.worker.plan import Plan
+from reports.annotations import commands
+from reports.comment import comment
+from reports.junit import junit
+from reports.markdown import write_report
+from reports.results import Result
+from reports.sarif import sarif
+from reports.summary import summary
+
+CAMPAIGNS = ("fakelib_campaign", "qualitylib_campaign")
+SHOWN, DRAWN = 2, 60
+
+
+@pytest.fixture(params=CAMPAIGNS)
+def campaign(request: pytest.FixtureRequest) -> Session:
+    session: Session = request.getfixturevalue(request.param)
+    return session
+
+
+def test_the_same_calls_findings_and_bugs(campaign: Session) -> None:
+    check_golden(f"{campaign.target.library}.json", recorded(campaign))
+
+
+def test_the_same_random_streams(campaign: Session, tmp_path: Path) -> None:
+    """Of every api: the first mutants as they are, the next ones as a digest."""
+    make_plan(
+        campaign, tmp_path / "plan.jsonl", campaign.store.bodies(campaign.target.key), seed=11, oracles=[*ORACLES]
+    )
+    plan = Plan(tmp_path / "plan.jsonl")
+    streams: dict[str, Any] = {}
+    for api, traced in sorted(plan.places.items()):
+        drawn = [plan.test(api, len(traced) + number) for number in range(DRAWN)]
+        rest = digest("\n".join(str(case(test)) for test in drawn[SHOWN:]))
+        streams[api] = [*(case(test) for test in drawn[:SHOWN]), rest]
+    check_golden(f"{campaign.target.library}_streams.json", streams)
+
+
+def test_the_same_reports(campaign: Session, tmp_path: Path) -> None:
+    """Each form in which a run is told, from the document that crosses between jobs."""
+    key = campaign.target.key
+    made = result_of(campaign.store, Ran("nightly", key)).to_json()
+    result = Result.model_validate_json(_undated(made))
+    report = write_report(tmp_path / "report.md", campaign.store, campaign.target)
+    forms = {
+        "report": lines(report),
+        "results": steady(result.to_json()).splitlines(),
+        "summary": summary(result).splitlines(),
+        "comment": comment(result, "<!-- marker -->").splitlines(),
+        "junit": junit(result).splitlines(),
+        "sarif": digest(sarif(result)),
+        "annotations": commands(result),
+    }
+    check_golden(f"{campaign.target.library}_reports.json", {name: _shortened(form) for name, form in forms.items()})
+
+
+def _undated(text: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(?:\+00:00|Z)", "2026-01-02T00:00:00.000+00:00", text)
+
+
+def _shortened(form: list[str] | str) -> Any:
+    """Long documents show their beginning; a digest stands for the rest."""
+    if isinstance(form, str) or len(form) <= 120:
+        return form
+    return [*form[:120], digest("\n".join(form[120:]))]

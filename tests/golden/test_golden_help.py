@@ -1,0 +1,37 @@
+"""What `--help` says, of every command and every command of a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import typer
+from golden_file import check_golden
+from typer.testing import CliRunner
+
+from bot.main import app
+
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def test_every_help_text_is_as_it_was() -> None:
+    texts = {" ".join(path): _help(path) for path in _paths()}
+    check_golden("help.json", texts)
+
+
+def _paths() -> Iterator[list[str]]:
+    """All paths of commands, outer ones first."""
+    yield []
+    waiting = [([], typer.main.get_command(app))]
+    while waiting:
+        path, command = waiting.pop(0)
+        for name, inner in sorted(getattr(command, "commands", {}).items()):
+            yield [*path, name]
+            waiting.append(([*path, name], inner))
+
+
+def _help(path: list[str]) -> list[str]:
+    shown = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"})
+    assert shown.exit_code == 0, shown.output
+    lines = (line.strip(" │╭╮╰╯─") for line in _COLOUR.sub("", shown.output).splitlines())
+    return [line for line in lines if line]
