@@ -9,10 +9,9 @@ from fuzz_core.ir.fuzztype import arguments
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
-from fuzz_core.mutation.book import Choices, Favourite, RuleBook, try_rules
-from fuzz_core.mutation.changed import Changed
-from fuzz_core.mutation.contract import Context, ValueSource
+from fuzz_core.mutation.contract import Context, Mutator, ValueSource
 from fuzz_core.mutation.focus import EVEN, FAVOURED_SHARE, FOCI, shares_of
+from fuzz_core.mutation.registry import Choices, RuleBook, try_rules
 from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 from fuzz_core.mutation.space import EmptySpace
 
@@ -28,8 +27,7 @@ REDRAWN_SHARE = 0.8
 # A call without tensors can only lose an argument as a whole.
 SHARE_WITHOUT_TENSORS = 0.3
 MAX_PLANS = 1 << 15
-
-Wrapped = tuple[Changed, ...]
+REDRAW = "Redrawn Contents"
 
 
 class Slot(NamedTuple):
@@ -70,7 +68,7 @@ class Algorithm1:
         self._book = RuleBook(params, off)
         self._uniform_count = uniform_count
         self._shares = FOCI[EVEN]
-        self._favourite: Favourite | None = None
+        self._favourite: Mutator | None = None
         self._plans: dict[int, Plan] = {}
 
     def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0, focus: str = EVEN) -> TestCase:
@@ -79,7 +77,7 @@ class Algorithm1:
         earlier: how many mutants of it were made before; the more, the more mutations. focus: see `focus.shares_of`.
         """
         self._shares = shares_of(focus)
-        self._favourite = self._book.rule(focus)
+        self._favourite = self._book.rules.get(focus)
         plan = self._plan(invocation, origin)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
@@ -113,8 +111,8 @@ class Algorithm1:
         values = tuple([value for *_, value in arguments(invocation)])
         names = argument_names(invocation, self._params)
         slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
-        redraw = self._book.redraw
-        drawn = [slot for slot in slots if redraw is not None and redraw.applies(values[slot.place])]
+        redraw = self._book.rules.get(REDRAW)
+        drawn = [slot for slot in slots if redraw is not None and redraw.domain.applies(values[slot.place])]
         mutable = [slot for slot in slots if any(slot.choices)]
         tensors = next(tensors_of(invocation), None) is not None
         return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
@@ -138,12 +136,11 @@ class Algorithm1:
 
     def _redraw(self, plan: Plan, values: list[Value], rng: Rng, applied: list[str]) -> None:
         """One tensor whose elements no rule has touched gets new ones: the cheapest way not to repeat a test."""
-        assert self._book.redraw is not None
         slot = plan.drawn[int(rng.random() * len(plan.drawn))]
         value, before = values[slot.place], plan.values[slot.place]
         if isinstance(value, Tensor) and isinstance(before, Tensor) and value.fill is before.fill:
             ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
-            values[slot.place] = _tried((self._book.redraw,), value, ctx, applied)
+            values[slot.place] = _tried((self._book.rules[REDRAW],), value, ctx, applied)
 
     def _count(self, limit: int, rng: Rng, age: float) -> int:
         """numMutation of line 5: 1 to limit, and beyond it for an invocation that has been mutated often."""
@@ -162,8 +159,8 @@ class Algorithm1:
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
         favourite = self._favourite
-        if favourite is not None and rng.random() < FAVOURED_SHARE and favourite.rule in choices[favourite.kind]:
-            values[slot.place] = _tried((favourite.rule,), value, ctx, applied)
+        if favourite is not None and rng.random() < FAVOURED_SHARE and favourite.domain.applies(value):
+            values[slot.place] = _tried((favourite,), value, ctx, applied)
             if len(applied) > before:
                 return True
         of_type, of_random, of_database, of_beyond = choices
@@ -180,14 +177,16 @@ class Algorithm1:
         return len(applied) > before
 
 
-def _value_rule(first: Wrapped, second: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
+def _value_rule(
+    first: tuple[Mutator, ...], second: tuple[Mutator, ...], value: Value, ctx: Context, applied: list[str]
+) -> Value:
     """One of the first rules, and of the second where that finds nothing."""
     before = len(applied)
     value = _tried(first, value, ctx, applied)
     return value if len(applied) > before else _tried(second, value, ctx, applied)
 
 
-def _tried(rules: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
+def _tried(rules: tuple[Mutator, ...], value: Value, ctx: Context, applied: list[str]) -> Value:
     made = try_rules(rules, value, ctx)
     if made is None:
         return value

@@ -13,10 +13,9 @@ from pathlib import Path
 from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.algorithm import Algorithm1
-from fuzz_core.mutation.book import RuleBook
 from fuzz_core.mutation.contract import KINDS, Context, Mutator
 from fuzz_core.mutation.focus import FOCI
-from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
+from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, RuleBook, load_mutators
 from fuzz_core.mutation.space import ArgumentSpace
 
 STORED = Path(__file__).with_name("mutations.json")
@@ -107,11 +106,11 @@ def digest(made: Iterator[object]) -> str:
 
 def made_by(rule: Mutator) -> Iterator[object]:
     """The rule's examples, and what it makes of them and of all fixed values that it applies to, stream by stream."""
-    examples = tuple(rule.examples())
+    examples = rule.domain.examples
     yield rule.name, rule.kind, examples
     space, book = ArgumentSpace.from_json(SPACE), RuleBook(PARAMS)
     for place, value in enumerate((*examples, *VALUES)):
-        if not rule.applies(value):
+        if not rule.domain.applies(value):
             yield "does not apply"
             continue
         for stream in range(STREAMS):
