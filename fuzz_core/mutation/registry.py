@@ -51,8 +51,11 @@ class Choices(NamedTuple):
     beyond: tuple[Mutator, ...]
 
 
-def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context) -> tuple[Value, str] | None:
-    """A rule at random, or one of the two behind it where it finds nothing: the new value and the rule's name."""
+def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:
+    """The value after a rule at random, or after one of the two behind it where it finds nothing; None after neither.
+
+    The rule's name is appended to `applied`.
+    """
     count = len(rules)
     if not count:
         return None
@@ -61,7 +64,8 @@ def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context) -> tuple[Val
         rule = rules[at]
         made = rule.mutate(value, ctx)
         if made is not None:
-            return made, rule.name
+            applied.append(rule.name)
+            return made
         at = at + 1 if at + 1 < count else 0
     return None
 
@@ -100,8 +104,7 @@ class RuleBook:
         else:
             present = [rules for rules in choices if rules]
             rules = ctx.rng.choice(present) if present else ()
-        made = try_rules(rules, value, ctx)
-        return None if made is None else made[0]
+        return try_rules(rules, value, ctx, [])
 
     def argument(self, invocation: Invocation, ctx: Context) -> Invocation | None:
         """See `contract.Rules`."""
