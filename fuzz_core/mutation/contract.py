@@ -6,12 +6,13 @@ A new mutator is one decorated function in a file of `mutation.rules`; generic t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
 
+# The first three are the paper's (tables 1 and 2), each of which its ablation switches off; the last holds our rules.
 KINDS = ("type", "random", "database", "beyond")
 MAX_ELEMENTS = 1 << 20
 FLOATING = ("float", "complex")
@@ -33,6 +34,9 @@ _SEQUENCES = (
 )
 
 T = TypeVar("T")
+# `strided`: arguments of libraries whose tensors have strides and requires_grad. `call`: the call under test as a
+# whole, which is no argument of anything.
+Scope = Literal["argument", "strided", "call"]
 
 
 class ValueSource(Protocol):
@@ -69,29 +73,23 @@ class Context(NamedTuple):
 
 
 class Domain(NamedTuple, Generic[T]):
-    """The values of type T that a mutator applies to.
+    """The values of type T that a mutator applies to."""
 
-    applies: decided by the value's FuzzType alone. examples: values it applies to, for the generic tests.
-    scope: `argument`; `strided` for arguments of libraries whose tensors have strides and requires_grad; `call` for the
-    call under test as a whole, which is no argument of anything.
-    """
-
-    applies: Callable[[Value], bool]
-    examples: tuple[Value, ...]
-    scope: str = "argument"
+    applies: Callable[[Value], bool]  # decided by the value's FuzzType alone
+    examples: tuple[Value, ...]  # values it applies to, for the generic tests
+    scope: Scope = "argument"
 
 
 class Mutator(NamedTuple):
     """One mutation rule.
 
-    name: the paper's name. kind: `type`, `random` and `database` are the paper's three (tables 1 and 2), each of
-    which its ablation switches off; `beyond` are ours. domain: the values it applies to. mutate: another value, or None
-    where the rule finds none, for a value it applies to; pure, since all randomness comes from `ctx.rng`, and no tensor
-    of more than MAX_ELEMENTS is made. It may return an equal value: a wrapper drops those.
+    `mutate` takes a value of the domain and returns another one, or None where the rule finds none. It is pure: all
+    randomness comes from `ctx.rng`. It makes no tensor of more than MAX_ELEMENTS. It may return an equal value: a
+    wrapper drops those.
     """
 
-    name: str
-    kind: str
+    name: str  # the paper's, where the paper has the rule; users switch rules off by it
+    kind: str  # one of KINDS
     domain: Domain[Any]
     mutate: Callable[[Any, Context], Value | None]
 
@@ -99,16 +97,16 @@ class Mutator(NamedTuple):
 def mutator(
     name: str, domain: Domain[T], kind: str = "beyond"
 ) -> Callable[[Callable[[T, Context], Value | None]], Mutator]:
-    """Makes a mutator of a function from a value of the domain to another value."""
+    """Make a mutator of a function from a value of the domain to another value."""
     return lambda mutate: Mutator(name, kind, domain, mutate)
 
 
-def make_domain(applies: Callable[[Value], bool], usual: Iterable[Value], scope: str = "argument") -> Domain[Any]:
+def make_domain(applies: Callable[[Value], bool], usual: Iterable[Value], scope: Scope = "argument") -> Domain[Any]:
     """A domain whose examples are those of the usual values that it applies to."""
     return Domain(applies, tuple(filter(applies, usual)), scope)
 
 
-def tensors(*kinds: str, least_rank: int = 0, scope: str = "argument") -> Domain[Tensor]:
+def tensors(*kinds: str, least_rank: int = 0, scope: Scope = "argument") -> Domain[Tensor]:
     """Tensors of these kinds of dtype (default: all) and at least this rank."""
     names = {name for name, dtype in DTYPES.items() if not kinds or dtype.kind in kinds}
 
@@ -137,6 +135,6 @@ def sequences(*kinds: str, may_be_empty: bool = False) -> Domain[Seq]:
     return make_domain(applies, _SEQUENCES)
 
 
-def invocations(scope: str = "argument") -> Domain[Invocation]:
+def invocations(scope: Scope = "argument") -> Domain[Invocation]:
     """Objects described by their construction, or the call under test: a FuzzType tells nothing of its arguments."""
     return make_domain(lambda value: isinstance(value, Invocation), CALLS, scope)

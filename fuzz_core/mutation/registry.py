@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from types import ModuleType
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
@@ -18,12 +17,13 @@ MAX_TRIES = 3
 MAX_CACHED_TYPES = 4096
 
 
-def mutators_of(*modules: ModuleType) -> dict[str, Mutator]:
-    """The mutators that stand in these modules by name, in the order in which they stand there."""
-    return {made.name: made for module in modules for made in vars(module).values() if isinstance(made, Mutator)}
-
-
-_ALL = mutators_of(paper, values, layout, calls)
+# A rule's place in these files is its place in the draw order.
+_ALL = {
+    made.name: made
+    for file in (paper, values, layout, calls)
+    for made in vars(file).values()
+    if isinstance(made, Mutator)
+}
 MUTATORS = {name: made for name, made in _ALL.items() if made.domain.scope != "call"}
 CALL_MUTATORS = {name: made for name, made in _ALL.items() if made.domain.scope == "call"}
 # What has no meaning for a library whose tensors know neither strides nor requires_grad.

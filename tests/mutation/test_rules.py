@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from hypothesis import given, settings
@@ -17,10 +19,10 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.fuzztype import arguments, fuzz_type
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Value, prim
+from fuzz_core.mutation import rules
 from fuzz_core.mutation.changed import drop_unchanged, same
 from fuzz_core.mutation.contract import KINDS, MAX_ELEMENTS, Context, Mutator, mutator, scalars
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, RuleBook, load_mutators
-from fuzz_core.mutation.rules import calls, layout, paper, values
 from fuzz_core.mutation.rules.layout import storage_size
 
 TABLE_1 = ["Tensor Dim Mutation", "Tensor Dtype Mutation", "Primitive Mutation", "Tuple Mutation", "List Mutation"]
@@ -190,11 +192,11 @@ def test_rules_that_apply_to_any_value_keep_their_promises(value: Value, seed: i
             assert fuzz_type(made) == fuzz_type(value)
 
 
-def test_no_two_rules_share_a_name() -> None:
-    made = [
-        rule.name for file in (paper, values, layout, calls) for rule in vars(file).values() if type(rule) is Mutator
-    ]
-    assert made == list(RULES)
+def test_every_rule_of_every_file_stands_in_one_table_under_a_name_of_its_own() -> None:
+    files = [import_module(f"{rules.__name__}.{module.name}") for module in iter_modules(rules.__path__)]
+    made = [each.name for file in files for each in vars(file).values() if isinstance(each, Mutator)]
+    assert sorted(made) == sorted(RULES)
+    assert len(RULES) == len(MUTATORS) + len(CALL_MUTATORS)
 
 
 NEW = """
