@@ -56,17 +56,13 @@ class Algorithm1:
 
     params: names of the positional parameters by api. space: the argument value space. off: names of rules, or kinds
     (`type`, `random`, `database`: the paper's ablations; `beyond`), that are switched off; without `database` no rule
-    sees the space. uniform_count: draw numMutation uniformly from 1 to argNum (line 5) instead of mostly few.
-    Raises UserError for an unknown name in `off`.
+    sees the space. Raises UserError for an unknown name in `off`.
     """
 
-    def __init__(
-        self, params: Params, space: ValueSource, off: Collection[str] = (), *, uniform_count: bool = False
-    ) -> None:
+    def __init__(self, params: Params, space: ValueSource, off: Collection[str] = ()) -> None:
         self._params = params
         self._space = ArgumentSpace({}, (), {}, {}) if "database" in off else space
         self._book = RuleBook(params, off)
-        self._uniform_count = uniform_count
         self._shares = FOCI[EVEN]
         self._favourite: Mutator | None = None
         self._plans: dict[int, Plan] = {}
@@ -145,7 +141,7 @@ class Algorithm1:
 
     def _count(self, limit: int, rng: Rng, age: float) -> int:
         """numMutation of line 5: 1 to limit, and beyond it for an invocation that has been mutated often."""
-        if self._uniform_count or rng.random() < UNIFORM_SHARE:
+        if rng.random() < UNIFORM_SHARE:
             return 1 + int(rng.random() * limit)
         limit += int(age * (LATER_EXTRA + 1))
         go_on = CONTINUE_SHARE + age * (LATER_CONTINUE_SHARE - CONTINUE_SHARE)

@@ -120,9 +120,9 @@ def made_by(rule: Mutator) -> Iterator[object]:
             yield rng.random()
 
 
-def cases(focus: str, *off: str, uniform_count: bool = False) -> Iterator[object]:
+def cases(focus: str, *off: str) -> Iterator[object]:
     """Whole mutations of all invocations, as a young and as an old member of the corpus."""
-    algorithm = Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off, uniform_count=uniform_count)
+    algorithm = Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off)
     for number, invocation in enumerate(INVOCATIONS):
         for index in range(CASES):
             yield algorithm.case(invocation, number, derive(focus, number, index), (0, 40)[index % 2] * index, focus)
@@ -133,7 +133,6 @@ def digests() -> dict[str, dict[str, str]]:
     rules = [*load_mutators(MUTATORS), *load_mutators(CALL_MUTATORS)]
     made = {focus: digest(cases(focus)) for focus in (*FOCI, *MUTATORS)}
     made |= {f"without {kind}": digest(cases("even", kind)) for kind in (*KINDS, "Redrawn Contents")}
-    made["uniform count"] = digest(cases("even", uniform_count=True))
     return {"rules": {rule.name: digest(made_by(rule)) for rule in rules}, "cases": made}
 
 
