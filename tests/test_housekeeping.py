@@ -10,14 +10,11 @@ import pytest
 from fuzz_core.adapters.base import ADAPTERS
 from fuzz_core.adapters.dialect import DIALECTS, load_plugin
 from fuzz_core.collect.sources import SOURCES
-from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS
 from fuzz_core.oracles.contract import ORACLES
 
 ROOT = Path(__file__).parents[1]
 MAX_LINES = 400
 TABLES = {
-    "mutator": MUTATORS,
-    "call mutator": CALL_MUTATORS,
     "oracle": ORACLES,
     "seed source": SOURCES,
     "dialect": DIALECTS,

@@ -9,12 +9,11 @@ from fuzz_core.ir.fuzztype import arguments
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
-from fuzz_core.mutation.book import Choices, Favourite, RuleBook, try_rules
-from fuzz_core.mutation.changed import Changed
-from fuzz_core.mutation.contract import Context, ValueSource
-from fuzz_core.mutation.focus import EVEN, FAVOURED_SHARE, FOCI, shares_of
+from fuzz_core.mutation.contract import Context, Mutator, ValueSource
+from fuzz_core.mutation.focus import EVEN, FAVOURED_SHARE, FOCI
+from fuzz_core.mutation.registry import Choices, RuleBook, try_rules
 from fuzz_core.mutation.slots import Params, argument_names, with_arguments
-from fuzz_core.mutation.space import EmptySpace
+from fuzz_core.mutation.space import ArgumentSpace
 
 # Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.
 UNIFORM_SHARE = 0.1
@@ -28,8 +27,7 @@ REDRAWN_SHARE = 0.8
 # A call without tensors can only lose an argument as a whole.
 SHARE_WITHOUT_TENSORS = 0.3
 MAX_PLANS = 1 << 15
-
-Wrapped = tuple[Changed, ...]
+REDRAW = "Redrawn Contents"
 
 
 class Slot(NamedTuple):
@@ -58,48 +56,41 @@ class Algorithm1:
 
     params: names of the positional parameters by api. space: the argument value space. off: names of rules, or kinds
     (`type`, `random`, `database`: the paper's ablations; `beyond`), that are switched off; without `database` no rule
-    sees the space. uniform_count: draw numMutation uniformly from 1 to argNum (line 5) instead of mostly few.
-    Raises UserError for an unknown name in `off`.
+    sees the space. Raises UserError for an unknown name in `off`.
     """
 
-    def __init__(
-        self, params: Params, space: ValueSource, off: Collection[str] = (), *, uniform_count: bool = False
-    ) -> None:
+    def __init__(self, params: Params, space: ValueSource, off: Collection[str] = ()) -> None:
         self._params = params
-        self._space = EmptySpace() if "database" in off else space
+        self._space = ArgumentSpace({}, (), {}, {}) if "database" in off else space
         self._book = RuleBook(params, off)
-        self._uniform_count = uniform_count
         self._shares = FOCI[EVEN]
-        self._favourite: Favourite | None = None
+        self._favourite: Mutator | None = None
         self._plans: dict[int, Plan] = {}
 
     def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0, focus: str = EVEN) -> TestCase:
         """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
 
-        earlier: how many mutants of it were made before; the more, the more mutations. focus: see `focus.shares_of`.
+        earlier: how many mutants of it were made before; the more, the more mutations. focus: see `mutation.focus`.
         """
-        self._shares = shares_of(focus)
-        self._favourite = self._book.rule(focus)
+        self._shares = FOCI.get(focus, FOCI[EVEN])
+        self._favourite = self._book.rules.get(focus)
         plan = self._plan(invocation, origin)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
         rng = Rng(seed)
         applied: list[str] = []
-        whole = bool(self._book.calls) and rng.random() < self._shares.call * (
-            1 if plan.tensors else SHARE_WITHOUT_TENSORS
-        )
+        share = self._shares.call * (1 if plan.tensors else SHARE_WITHOUT_TENSORS)
+        whole = bool(self._book.calls) and rng.random() < share
         age = earlier / (earlier + EARLY_PER_SLOT * (len(plan.slots) + 1))
         made = self._mutate_arguments(plan, rng, applied, int(whole), age)
         if whole:
-            made = self._mutate_call(made, rng, applied)
+            ctx = Context(rng, made.api, "", self._space, self._book)
+            changed = try_rules(self._book.calls, made, ctx, applied)
+            if isinstance(changed, Invocation):
+                made = changed
             if not applied:
                 made = self._mutate_arguments(plan, rng, applied, 0, age)
         return TestCase(made, seed, origin, tuple(applied))
-
-    def _mutate_call(self, invocation: Invocation, rng: Rng, applied: list[str]) -> Invocation:
-        ctx = Context(rng, invocation.api, "", self._space, self._book)
-        changed = _tried(self._book.calls, invocation, ctx, applied)
-        return changed if isinstance(changed, Invocation) else invocation
 
     def _plan(self, invocation: Invocation, origin: int) -> Plan:
         plan = self._plans.get(origin)
@@ -113,8 +104,8 @@ class Algorithm1:
         values = tuple([value for *_, value in arguments(invocation)])
         names = argument_names(invocation, self._params)
         slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
-        redraw = self._book.redraw
-        drawn = [slot for slot in slots if redraw is not None and redraw.applies(values[slot.place])]
+        redraw = self._book.rules.get(REDRAW)
+        drawn = [slot for slot in slots if redraw is not None and redraw.domain.applies(values[slot.place])]
         mutable = [slot for slot in slots if any(slot.choices)]
         tensors = next(tensors_of(invocation), None) is not None
         return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
@@ -129,25 +120,28 @@ class Algorithm1:
         # A rule may find nothing: as many tries again keep a mutant from being the original.
         for _ in range(2 * wanted + 2):
             slot = slots[int(rng.random() * len(slots))]
-            wanted -= self._mutate_slot(plan, slot, values, rng, applied)
-            if not wanted:
-                break
+            changed = self._mutate_slot(plan, slot, values[slot.place], rng, applied)
+            if changed is not None:
+                values[slot.place] = changed
+                wanted -= 1
+                if not wanted:
+                    break
         if plan.drawn and rng.random() < max(age, REDRAWN_SHARE):
             self._redraw(plan, values, rng, applied)
         return with_arguments(plan.invocation, values) if applied else plan.invocation
 
     def _redraw(self, plan: Plan, values: list[Value], rng: Rng, applied: list[str]) -> None:
         """One tensor whose elements no rule has touched gets new ones: the cheapest way not to repeat a test."""
-        assert self._book.redraw is not None
         slot = plan.drawn[int(rng.random() * len(plan.drawn))]
         value, before = values[slot.place], plan.values[slot.place]
         if isinstance(value, Tensor) and isinstance(before, Tensor) and value.fill is before.fill:
             ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
-            values[slot.place] = _tried((self._book.redraw,), value, ctx, applied)
+            changed = try_rules((self._book.rules[REDRAW],), value, ctx, applied)
+            values[slot.place] = value if changed is None else changed
 
     def _count(self, limit: int, rng: Rng, age: float) -> int:
         """numMutation of line 5: 1 to limit, and beyond it for an invocation that has been mutated often."""
-        if self._uniform_count or rng.random() < UNIFORM_SHARE:
+        if rng.random() < UNIFORM_SHARE:
             return 1 + int(rng.random() * limit)
         limit += int(age * (LATER_EXTRA + 1))
         go_on = CONTINUE_SHARE + age * (LATER_CONTINUE_SHARE - CONTINUE_SHARE)
@@ -156,40 +150,27 @@ class Algorithm1:
             count += 1
         return count
 
-    def _mutate_slot(self, plan: Plan, slot: Slot, values: list[Value], rng: Rng, applied: list[str]) -> bool:
-        """Lines 8 to 17 for one argument; whether any rule changed it."""
-        value, before = values[slot.place], len(applied)
+    def _mutate_slot(self, plan: Plan, slot: Slot, value: Value, rng: Rng, applied: list[str]) -> Value | None:
+        """Lines 8 to 17 for one argument: its new value, or None where no rule changed it."""
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
         favourite = self._favourite
-        if favourite is not None and rng.random() < FAVOURED_SHARE and favourite.rule in choices[favourite.kind]:
-            values[slot.place] = _tried((favourite.rule,), value, ctx, applied)
-            if len(applied) > before:
-                return True
+        if favourite is not None and rng.random() < FAVOURED_SHARE and favourite.domain.applies(value):
+            changed = try_rules((favourite,), value, ctx, applied)
+            if changed is not None:
+                return changed
         of_type, of_random, of_database, of_beyond = choices
         if of_beyond and (rng.random() < self._shares.beyond or not (of_type or of_random or of_database)):
-            values[slot.place] = _tried(of_beyond, value, ctx, applied)
-            return len(applied) > before
+            return try_rules(of_beyond, value, ctx, applied)
+        changed = None
         if of_type and (rng.random() < self._shares.type or not (of_random or of_database)):
-            value = _tried(of_type, value, ctx, applied)
-            if len(applied) > before:
+            changed = try_rules(of_type, value, ctx, applied)
+            if changed is not None:
+                value = changed
                 _, of_random, of_database, _ = self._book.choices(value)
         randomly = rng.random() < self._shares.random
-        first, second = (of_random, of_database) if randomly else (of_database, of_random)
-        values[slot.place] = _value_rule(first, second, value, ctx, applied)
-        return len(applied) > before
-
-
-def _value_rule(first: Wrapped, second: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
-    """One of the first rules, and of the second where that finds nothing."""
-    before = len(applied)
-    value = _tried(first, value, ctx, applied)
-    return value if len(applied) > before else _tried(second, value, ctx, applied)
-
-
-def _tried(rules: Wrapped, value: Value, ctx: Context, applied: list[str]) -> Value:
-    made = try_rules(rules, value, ctx)
-    if made is None:
-        return value
-    applied.append(made[1])
-    return made[0]
+        for rules in (of_random, of_database) if randomly else (of_database, of_random):
+            made = try_rules(rules, value, ctx, applied)
+            if made is not None:
+                return made
+        return changed

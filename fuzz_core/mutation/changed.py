@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from fuzz_core.ir.values import Prim, Tensor, Value
 from fuzz_core.mutation.contract import Context, Mutator
 
 
-class Changed:
-    """A mutator that yields None instead of the value it was given."""
+def drop_unchanged(mutator: Mutator) -> Mutator:
+    """The mutator with None in place of a value that describes the same as the one that it was given."""
+    mutate = mutator.mutate
 
-    __slots__ = ("applies", "kind", "mutator", "name")
-
-    def __init__(self, mutator: Mutator) -> None:
-        self.mutator = mutator
-        self.name = mutator.name
-        self.kind = mutator.kind
-        self.applies = mutator.applies
-
-    def mutate(self, value: Value, ctx: Context) -> Value | None:
-        """The mutator's value where it differs from the old one."""
-        made = self.mutator.mutate(value, ctx)
+    def changed(value: Value, ctx: Context) -> Value | None:
+        made = mutate(value, ctx)
         return None if made is None or same(made, value) else made
 
-    def examples(self) -> Sequence[Value]:
-        """The mutator's."""
-        return self.mutator.examples()
+    return mutator._replace(mutate=changed)
 
 
 def same(one: Value, other: Value) -> bool:

@@ -1,15 +1,42 @@
-"""The contract of mutators: one argument's value in, another value out."""
+"""The contract of mutators: one argument's value in, another value out.
+
+A new mutator is one decorated function in a file of `mutation.rules`; generic tests run its examples.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.values import Invocation, Value
+from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
 
+# The first three are the paper's (tables 1 and 2), each of which its ablation switches off; the last holds our rules.
 KINDS = ("type", "random", "database", "beyond")
 MAX_ELEMENTS = 1 << 20
+FLOATING = ("float", "complex")
+NUMERIC = ("bool", "uint", "int", *FLOATING)
+
+MATRIX = Tensor("float32", (2, 3))
+LABELS = Tensor("int64", (4,), Fill("values", data=bytes(32)))
+VOLUME = Tensor("float64", (3, 1, 5), Fill("constant", 2.0), "parameter", (5, 5, 1), True)
+CALLS = (
+    Invocation("torch.add", (MATRIX, MATRIX), (("alpha", prim(2)),)),
+    Invocation("torch.nn.Linear", (prim(3), prim(4)), (("bias", prim(True)),), Then("__call__", (MATRIX,))),
+)
+_TENSORS = (MATRIX, LABELS, VOLUME, Tensor("bool", (2, 2)))
+_SCALARS = tuple([prim(scalar) for scalar in (3, -1, 2**40, True, 0.5, float("inf"), 1 + 2j, "mean", "")])
+_INNER = Seq("tuple", (prim(0.5), prim("same")))
+_SEQUENCES = (
+    *(Seq(kind, (prim(1), prim(2))) for kind in ("list", "tuple", "set")),
+    *(Seq("list", (MATRIX, MATRIX)), Seq("tuple", (_INNER, LABELS)), Seq("list", (_INNER,))),
+)
+
+T = TypeVar("T")
+# `strided`: arguments of libraries whose tensors have strides and requires_grad. `call`: the call under test as a
+# whole, which is no argument of anything.
+Scope = Literal["argument", "strided", "call"]
 
 
 class ValueSource(Protocol):
@@ -35,18 +62,6 @@ class Rules(Protocol):
         """The invocation after one rule on one of its own arguments; None where none changes it."""
 
 
-class NoRules:
-    """A `Rules` that holds nothing."""
-
-    def apply(self, kind: str, value: Value, ctx: Context) -> Value | None:
-        """None, always."""
-        return None
-
-    def argument(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """None, always."""
-        return None
-
-
 class Context(NamedTuple):
     """What a mutator may use: its random stream, where the value stands, the argument value space, the other rules."""
 
@@ -54,24 +69,72 @@ class Context(NamedTuple):
     api: str
     argument: str
     space: ValueSource
-    rules: Rules = NoRules()
+    rules: Rules
 
 
-class Mutator(Protocol):
-    """One mutation rule. Pure: all randomness comes from `ctx.rng`; no tensor of more than MAX_ELEMENTS is made.
+class Domain(NamedTuple, Generic[T]):
+    """The values of type T that a mutator applies to."""
 
-    name: the paper's name. kind: `type`, `random` and `database` are the paper's three (tables 1 and 2), each of
-    which its ablation switches off; `beyond` are ours.
+    applies: Callable[[Value], bool]  # decided by the value's FuzzType alone
+    examples: tuple[Value, ...]  # values it applies to, for the generic tests
+    scope: Scope = "argument"
+
+
+class Mutator(NamedTuple):
+    """One mutation rule.
+
+    `mutate` takes a value of the domain and returns another one, or None where the rule finds none. It is pure: all
+    randomness comes from `ctx.rng`. It makes no tensor of more than MAX_ELEMENTS. It may return an equal value: a
+    wrapper drops those.
     """
 
-    name: str
-    kind: str
+    name: str  # the paper's, where the paper has the rule; users switch rules off by it
+    kind: str  # one of KINDS
+    domain: Domain[Any]
+    mutate: Callable[[Any, Context], Value | None]
 
-    def applies(self, value: Value) -> bool:
-        """Whether the rule can say anything about a value of this FuzzType (and of nothing but its FuzzType)."""
 
-    def mutate(self, value: Value, ctx: Context) -> Value | None:
-        """Another value, or None where the rule finds none. May return an equal value; a wrapper drops those."""
+def mutator(
+    name: str, domain: Domain[T], kind: str = "beyond"
+) -> Callable[[Callable[[T, Context], Value | None]], Mutator]:
+    """Make a mutator of a function from a value of the domain to another value."""
+    return lambda mutate: Mutator(name, kind, domain, mutate)
 
-    def examples(self) -> Sequence[Value]:
-        """Values it applies to, for the generic tests that every mutator passes."""
+
+def make_domain(applies: Callable[[Value], bool], usual: Iterable[Value], scope: Scope = "argument") -> Domain[Any]:
+    """A domain whose examples are those of the usual values that it applies to."""
+    return Domain(applies, tuple(filter(applies, usual)), scope)
+
+
+def tensors(*kinds: str, least_rank: int = 0, scope: Scope = "argument") -> Domain[Tensor]:
+    """Tensors of these kinds of dtype (default: all) and at least this rank."""
+    names = {name for name, dtype in DTYPES.items() if not kinds or dtype.kind in kinds}
+
+    def applies(value: Value) -> bool:
+        return (
+            isinstance(value, Tensor)
+            and len(value.shape) >= least_rank
+            and value.dtype in names
+            and (scope != "strided" or value.container in ("tensor", "parameter"))
+        )
+
+    return make_domain(applies, _TENSORS, scope)
+
+
+def scalars(*types: str) -> Domain[Prim]:
+    """Scalars of these types."""
+    return make_domain(lambda value: isinstance(value, Prim) and value.type in types, _SCALARS)
+
+
+def sequences(*kinds: str, may_be_empty: bool = False) -> Domain[Seq]:
+    """Sequences of these kinds (default: all) that hold something."""
+
+    def applies(value: Value) -> bool:
+        return isinstance(value, Seq) and (not kinds or value.kind in kinds) and (may_be_empty or bool(value.items))
+
+    return make_domain(applies, _SEQUENCES)
+
+
+def invocations(scope: Scope = "argument") -> Domain[Invocation]:
+    """Objects described by their construction, or the call under test: a FuzzType tells nothing of its arguments."""
+    return make_domain(lambda value: isinstance(value, Invocation), CALLS, scope)

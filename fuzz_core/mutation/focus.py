@@ -1,4 +1,7 @@
-"""Which rule, or kind of rule, mostly makes a mutant: a choice per lease, so that a bandit can learn what pays."""
+"""Which rule, or kind of rule, mostly makes a mutant: a choice per lease, so that a bandit can learn what pays.
+
+A focus is a name of FOCI or of a rule; where it is a rule, the shares are those of EVEN.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,3 @@ FOCI: dict[str, Shares] = {
 EVEN = "even"
 # Where the focus is one rule: it makes so many of the mutations that it can make.
 FAVOURED_SHARE = 0.6
-
-
-def shares_of(focus: str) -> Shares:
-    """The shares of a focus, which is a name of FOCI or of a rule."""
-    return FOCI.get(focus, FOCI[EVEN])

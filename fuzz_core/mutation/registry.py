@@ -1,91 +1,120 @@
-"""The table of rules: a new rule is a class in a file and a line here."""
+"""All mutators, those that are switched on, and which of them apply to a value."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
-from fuzz_core.adapters.dialect import load_plugin
 from fuzz_core.ir.errors import UserError
-from fuzz_core.mutation.contract import KINDS, Mutator
+from fuzz_core.ir.fuzztype import arguments, fuzz_type
+from fuzz_core.ir.values import Invocation, Value
+from fuzz_core.mutation.changed import drop_unchanged
+from fuzz_core.mutation.contract import KINDS, Context, Mutator
+from fuzz_core.mutation.rules import calls, layout, paper, values
+from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 
-_HERE = "fuzz_core.mutation.rules"
+MAX_TRIES = 3
+MAX_CACHED_TYPES = 4096
 
-MUTATORS: dict[str, str] = {
-    "Tensor Dim Mutation": f"{_HERE}.types:TensorDimMutation",
-    "Tensor Dtype Mutation": f"{_HERE}.types:TensorDtypeMutation",
-    "Primitive Mutation": f"{_HERE}.types:PrimitiveMutation",
-    "Tuple Mutation": f"{_HERE}.types:TupleMutation",
-    "List Mutation": f"{_HERE}.types:ListMutation",
-    "Random Tensor Shape": f"{_HERE}.randoms:RandomTensorShape",
-    "Random Tensor Value": f"{_HERE}.randoms:RandomTensorValue",
-    "Random Primitive": f"{_HERE}.randoms:RandomPrimitive",
-    "Random Tuple": f"{_HERE}.randoms:RandomTuple",
-    "Random List": f"{_HERE}.randoms:RandomList",
-    "Database Tensor Shape": f"{_HERE}.database:DatabaseTensorShape",
-    "Database Tensor Value": f"{_HERE}.database:DatabaseTensorValue",
-    "Database Primitive": f"{_HERE}.database:DatabasePrimitive",
-    "Database Tuple": f"{_HERE}.database:DatabaseTuple",
-    "Database List": f"{_HERE}.database:DatabaseList",
-    "Boundary Integer": f"{_HERE}.boundaries:BoundaryInteger",
-    "Neighbour Integer": f"{_HERE}.boundaries:NeighbourInteger",
-    "Boundary Float": f"{_HERE}.boundaries:BoundaryFloat",
-    "Boundary Complex": f"{_HERE}.boundaries:BoundaryComplex",
-    "Redrawn Contents": f"{_HERE}.contents:RedrawnContents",
-    "NaN Contents": f"{_HERE}.contents:NanContents",
-    "Infinity Contents": f"{_HERE}.contents:InfinityContents",
-    "Denormal Contents": f"{_HERE}.contents:DenormalContents",
-    "Negative Contents": f"{_HERE}.contents:NegativeContents",
-    "Zero Contents": f"{_HERE}.contents:ZeroContents",
-    "One Contents": f"{_HERE}.contents:OneContents",
-    "Minus One Contents": f"{_HERE}.contents:MinusOneContents",
-    "Large Index Contents": f"{_HERE}.contents:LargeIndexContents",
-    "Extreme Contents": f"{_HERE}.contents:ExtremeContents",
-    "Empty Dimension": f"{_HERE}.dimensions:EmptyDimension",
-    "Unit Dimension": f"{_HERE}.dimensions:UnitDimension",
-    "Resized Dimension": f"{_HERE}.dimensions:ResizedDimension",
-    "Scalar Tensor": f"{_HERE}.dimensions:ScalarTensor",
-    "Transposed Strides": f"{_HERE}.layout:TransposedStrides",
-    "Step Strides": f"{_HERE}.layout:StepStrides",
-    "Expanded Strides": f"{_HERE}.layout:ExpandedStrides",
-    "Overlapping Strides": f"{_HERE}.layout:OverlappingStrides",
-    "Requires Grad": f"{_HERE}.options:RequiresGrad",
-    "None for Optional": f"{_HERE}.options:NoneForOptional",
-    "Other Dtype": f"{_HERE}.options:OtherDtype",
-    "Damaged String": f"{_HERE}.options:DamagedString",
-    "String from Elsewhere": f"{_HERE}.options:StringFromElsewhere",
-    "Same Type Elsewhere": f"{_HERE}.options:SameTypeElsewhere",
-    "Other Type Elsewhere": f"{_HERE}.options:OtherTypeElsewhere",
-    "Drop Element": f"{_HERE}.lengths:DropElement",
-    "Duplicate Element": f"{_HERE}.lengths:DuplicateElement",
-    "Append Element": f"{_HERE}.lengths:AppendElement",
-    "Empty Sequence": f"{_HERE}.lengths:EmptySequence",
-    "Nested Argument": f"{_HERE}.nested:NestedArgument",
-    "Nested Element": f"{_HERE}.nested:NestedElement",
-    "Nested Entry": f"{_HERE}.nested:NestedEntry",
-    "Slice Part": f"{_HERE}.nested:SlicePart",
+
+# A rule's place in these files is its place in the draw order.
+_ALL = {
+    made.name: made
+    for file in (paper, values, layout, calls)
+    for made in vars(file).values()
+    if isinstance(made, Mutator)
 }
-
-# Rules for the call under test as a whole, which is no argument of anything.
-CALL_MUTATORS: dict[str, str] = {
-    "Mixed Dtypes": f"{_HERE}.calls:MixedDtypes",
-    "Joint Dtype": f"{_HERE}.calls:JointDtype",
-    "Joint Dimension": f"{_HERE}.calls:JointDimension",
-    "Drop Argument": f"{_HERE}.calls:DropArgument",
-}
-
+MUTATORS = {name: made for name, made in _ALL.items() if made.domain.scope != "call"}
+CALL_MUTATORS = {name: made for name, made in _ALL.items() if made.domain.scope == "call"}
 # What has no meaning for a library whose tensors know neither strides nor requires_grad.
-STRIDED_ONLY = ("Transposed Strides", "Step Strides", "Expanded Strides", "Overlapping Strides", "Requires Grad")
+STRIDED_ONLY = tuple(name for name, made in _ALL.items() if made.domain.scope == "strided")
 
 
-def load_mutators(table: dict[str, str], off: Collection[str] = ()) -> list[Mutator]:
+def load_mutators(table: Mapping[str, Mutator], off: Collection[str] = ()) -> list[Mutator]:
     """The rules of a table, in its order, without those that are off by name or by kind."""
-    loaded: list[Mutator] = [load_plugin(table, name, "mutator")() for name in table]
-    return [mutator for mutator in loaded if mutator.name not in off and mutator.kind not in off]
+    return [made for made in table.values() if made.name not in off and made.kind not in off]
 
 
 def check_off(off: Collection[str]) -> None:
     """Raises UserError where `off` holds what is neither a rule nor a kind."""
-    known = {*KINDS, *MUTATORS, *CALL_MUTATORS}
     for name in off:
-        if name not in known:
+        if name not in KINDS and name not in _ALL:
             raise UserError(f"unknown mutation rule {name!r}", f"choose a kind ({', '.join(KINDS)}) or a rule's name")
+
+
+class Choices(NamedTuple):
+    """The rules that apply to one FuzzType, by kind."""
+
+    type: tuple[Mutator, ...]
+    random: tuple[Mutator, ...]
+    database: tuple[Mutator, ...]
+    beyond: tuple[Mutator, ...]
+
+
+def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:
+    """The value after a rule at random, or after one of the two behind it where it finds nothing; None after neither.
+
+    The rule's name is appended to `applied`.
+    """
+    count = len(rules)
+    if not count:
+        return None
+    at = int(ctx.rng.random() * count)
+    for _ in range(count if count < MAX_TRIES else MAX_TRIES):
+        rule = rules[at]
+        made = rule.mutate(value, ctx)
+        if made is not None:
+            applied.append(rule.name)
+            return made
+        at = at + 1 if at + 1 < count else 0
+    return None
+
+
+class RuleBook:
+    """All rules that are on. Implements `contract.Rules` for those that reach into a value's parts.
+
+    off: names or kinds of rules to leave out; raises UserError for an unknown one. params: see `slots.argument_names`.
+    rules: those for arguments, by name. calls: those for the whole call.
+    """
+
+    def __init__(self, params: Params, off: Collection[str] = ()) -> None:
+        check_off(off)
+        self.params = params
+        self.calls = tuple(map(drop_unchanged, load_mutators(CALL_MUTATORS, off)))
+        self.rules = {rule.name: drop_unchanged(rule) for rule in load_mutators(MUTATORS, off)}
+        self._choices: dict[str, Choices] = {}
+
+    def choices(self, value: Value) -> Choices:
+        """The rules that apply to values of this FuzzType, looked up once each."""
+        text = fuzz_type(value)
+        found = self._choices.get(text)
+        if found is None:
+            if len(self._choices) >= MAX_CACHED_TYPES:
+                self._choices.clear()
+            applying = [rule for rule in self.rules.values() if rule.domain.applies(value)]
+            by_kind = (tuple([rule for rule in applying if rule.kind == kind]) for kind in KINDS)
+            found = self._choices[text] = Choices(*by_kind)
+        return found
+
+    def apply(self, kind: str, value: Value, ctx: Context) -> Value | None:
+        """See `contract.Rules`."""
+        choices = self.choices(value)
+        if kind:
+            rules = getattr(choices, kind)
+        else:
+            present = [rules for rules in choices if rules]
+            rules = ctx.rng.choice(present) if present else ()
+        return try_rules(rules, value, ctx, [])
+
+    def argument(self, invocation: Invocation, ctx: Context) -> Invocation | None:
+        """See `contract.Rules`."""
+        values = [value for *_, value in arguments(invocation)]
+        if not values:
+            return None
+        at = ctx.rng.below(len(values))
+        name = argument_names(invocation, self.params)[at]
+        made = self.apply("", values[at], Context(ctx.rng, invocation.api, name, ctx.space, self))
+        if made is None:
+            return None
+        values[at] = made
+        return with_arguments(invocation, values)

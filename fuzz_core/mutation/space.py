@@ -20,18 +20,6 @@ from fuzz_core.ir.values import Value
 FULL_SIMILARITY = 65535
 
 
-class EmptySpace:
-    """A space in which nothing was seen."""
-
-    def pick(self, rng: Rng, api: str, argument: str, fuzz_type: str) -> Value | None:
-        """None, always."""
-        return None
-
-    def pick_tensor(self, rng: Rng, rank: int, dtype: str) -> Value | None:
-        """None, always."""
-        return None
-
-
 class Pool:
     """Encoded values, each decoded when it is first picked. Raises CodecError for one that is no value."""
 
@@ -109,21 +97,13 @@ class ArgumentSpace:
         try:
             entry = self._entries[key]
         except KeyError:
-            entry = self._entries[key] = self._weighed(*key)
+            entry = self._entries[key] = self.entry(*key)
         return None if entry is None else entry.pick(rng)
 
     def pick_tensor(self, rng: Rng, rank: int, dtype: str) -> Value | None:
         """See `contract.ValueSource`."""
         pool = self._tensors.get(f"{rank},{dtype}")
         return None if pool is None else pool.pick(rng)
-
-    def probabilities(self, api: str, argument: str, fuzz_type: str) -> dict[str, float]:
-        """How likely each api's values are drawn by `pick`, for one argument and FuzzType."""
-        entry = self._weighed(api, argument, fuzz_type)
-        if entry is None:
-            return {}
-        lows = (0.0, *entry.cumulative)
-        return {name: entry.cumulative[at] - lows[at] for at, name in enumerate(entry.apis)}
 
     def _holders(self, fuzz_type: str) -> Sequence[str]:
         found = self._arguments.get(fuzz_type)
@@ -132,9 +112,12 @@ class ArgumentSpace:
             self._arguments[fuzz_type] = found
         return found
 
-    def _weighed(self, api: str, argument: str, fuzz_type: str) -> Entry | None:
-        """Softmax over the similarities of the apis that share the argument (lines 21 to 23)."""
-        pools = self._pools_of(argument, fuzz_type)
+    def entry(self, api: str, argument: str, fuzz_type: str) -> Entry | None:
+        """Softmax over the similarities of the apis that share the argument (lines 21 to 23); None where none does."""
+        pools = self._pools.get((argument, fuzz_type))
+        if pools is None:
+            raw = self._raw.get(argument, {}).get(fuzz_type, {})
+            pools = self._pools[argument, fuzz_type] = {name: Pool(encoded) for name, encoded in raw.items() if encoded}
         if not pools:
             return None
         apis = tuple(sorted(pools))
@@ -143,37 +126,25 @@ class ArgumentSpace:
         cumulative = tuple(accumulate(weight / total for weight in weights))
         return Entry(apis, cumulative, tuple(pools[name] for name in apis))
 
-    def _pools_of(self, argument: str, fuzz_type: str) -> dict[str, Pool]:
-        key = (argument, fuzz_type)
-        found = self._pools.get(key)
-        if found is None:
-            raw = self._raw.get(argument, {}).get(fuzz_type, {})
-            found = self._pools[key] = {api: Pool(encoded) for api, encoded in raw.items() if encoded}
-        return found
-
     def _similarities(self, api: str, others: Sequence[str]) -> list[float]:
-        """Between 0 and 1, one for each of the others."""
-        row = self._row(api)
-        if row is None:
+        """Between 0 and 1, one for each of the others.
+
+        The row of the last api is kept, since a lease asks for no other.
+        """
+        text = self._similarity.get(api)
+        if text is None:
             return [0.0] * len(others)
+        row = self._rows.get(api)
+        if row is None:
+            try:
+                row = np.frombuffer(b64decode(text, validate=True), dtype="<u2")
+            except (ValueError, TypeError) as error:
+                raise CodecError(f"not a similarity row: {error}") from error
+            self._rows = {api: row}
         if len(row) != len(self._columns):
             raise CodecError(f"similarity row of {api} has {len(row)} columns instead of {len(self._columns)}")
         columns = [self._columns.get(other) for other in others]
         return [0.0 if column is None else int(row[column]) / FULL_SIMILARITY for column in columns]
-
-    def _row(self, api: str) -> NDArray[np.uint16] | None:
-        """The similarities of one api: that of the last one is kept, since a lease asks for no other."""
-        text = self._similarity.get(api)
-        if text is not None and api not in self._rows:
-            self._rows = {api: _read_row(text)}
-        return self._rows.get(api)
-
-
-def _read_row(text: str) -> NDArray[np.uint16]:
-    try:
-        return np.frombuffer(b64decode(text, validate=True), dtype="<u2")
-    except (ValueError, TypeError) as error:
-        raise CodecError(f"not a similarity row: {error}") from error
 
 
 def _any_of(names: Sequence[str], rng: Rng) -> str:

@@ -50,8 +50,8 @@ SPACE = {
 }
 
 
-def algorithm(*off: str, uniform_count: bool = False) -> Algorithm1:
-    return Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off, uniform_count=uniform_count)
+def algorithm(*off: str) -> Algorithm1:
+    return Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off)
 
 
 def rules_of(machine: Algorithm1, cases: int = 6000) -> Counter[str]:
@@ -173,13 +173,14 @@ def test_every_argument_gets_mutated_constructor_and_call_alike() -> None:
     assert set(touched) == set(range(len(before)))
 
 
-def test_few_mutations_are_the_rule_and_uniform_counts_an_option() -> None:
-    def share_of_many(uniform: bool) -> float:
-        machine = algorithm("beyond", "type", uniform_count=uniform)
+def test_few_mutations_are_the_rule_and_some_counts_are_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
+    def share_of_many() -> float:
+        machine = algorithm("beyond", "type")
         return sum(len(machine.case(CONV, 1, seed).rules) > 3 for seed in range(800)) / 800
 
-    assert 0.02 < share_of_many(False) < 0.2
-    assert share_of_many(True) > 0.4
+    assert 0.02 < share_of_many() < 0.2
+    monkeypatch.setattr("fuzz_core.mutation.algorithm.UNIFORM_SHARE", 1.0)
+    assert share_of_many() > 0.4
 
 
 def test_an_invocation_without_arguments_stays() -> None:

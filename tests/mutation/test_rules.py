@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from examples import examples
@@ -14,11 +20,11 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.fuzztype import arguments, fuzz_type
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Value, prim
-from fuzz_core.mutation.book import RuleBook
-from fuzz_core.mutation.changed import Changed, same
-from fuzz_core.mutation.contract import KINDS, MAX_ELEMENTS, Context, Mutator
-from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
-from fuzz_core.mutation.rules.tensors import storage_size
+from fuzz_core.mutation import rules
+from fuzz_core.mutation.changed import drop_unchanged, same
+from fuzz_core.mutation.contract import KINDS, MAX_ELEMENTS, Context, Mutator, mutator, scalars
+from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, RuleBook, load_mutators
+from fuzz_core.mutation.rules.layout import storage_size
 
 TABLE_1 = ["Tensor Dim Mutation", "Tensor Dtype Mutation", "Primitive Mutation", "Tuple Mutation", "List Mutation"]
 TABLE_2 = [
@@ -28,6 +34,7 @@ TABLE_2 = [
 ]
 RULES = {rule.name: rule for table in (MUTATORS, CALL_MUTATORS) for rule in load_mutators(table)}
 SEEDS = range(40)
+ROOT = Path(__file__).parents[2]
 
 
 class SeenSpace:
@@ -57,9 +64,9 @@ def context(seed: int) -> Context:
 
 def mutants(rule: Mutator, *values: Value) -> Iterator[tuple[Value, Value]]:
     """Pairs of a value (default: the rule's examples) and what became of it."""
-    for value in values or rule.examples():
+    for value in values or rule.domain.examples:
         for seed in SEEDS:
-            made = Changed(rule).mutate(value, context(seed))
+            made = drop_unchanged(rule).mutate(value, context(seed))
             if made is not None:
                 yield value, made
 
@@ -82,9 +89,8 @@ def tensors(value: Value) -> Iterator[Tensor]:
 
 
 @pytest.mark.parametrize("name", TABLE_1 + TABLE_2)
-def test_every_row_of_the_papers_tables_is_a_class_bearing_its_name(name: str) -> None:
+def test_every_row_of_the_papers_tables_is_a_rule_of_its_kind(name: str) -> None:
     rule = RULES[name]
-    assert type(rule).__name__ == name.replace(" ", "")
     assert rule.kind == ("type" if name in TABLE_1 else name.split()[0].lower())
 
 
@@ -93,10 +99,11 @@ each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 
 @each_rule
 def test_a_rule_has_a_name_a_kind_and_examples_it_applies_to(rule: Mutator) -> None:
-    assert RULES[rule.name] is rule
+    assert rule.mutate.__name__ == rule.name.lower().replace(" ", "_")
+    assert rule.mutate.__doc__
     assert rule.kind in KINDS
-    assert rule.examples()
-    assert all(rule.applies(value) for value in rule.examples())
+    assert rule.domain.examples
+    assert all(rule.domain.applies(value) for value in rule.domain.examples)
 
 
 @each_rule
@@ -106,7 +113,7 @@ def test_a_rule_changes_at_least_one_of_its_examples(rule: Mutator) -> None:
 
 @each_rule
 def test_a_rule_is_pure(rule: Mutator) -> None:
-    for value in rule.examples():
+    for value in rule.domain.examples:
         before = repr(value)
         for seed in SEEDS:
             assert repr(rule.mutate(value, context(seed))) == repr(rule.mutate(value, context(seed)))
@@ -140,10 +147,12 @@ HUGE = Tensor("float32", (2**12, 2**7, 1, 2), requires_grad=True)
 WIDE = Tensor("int64", (2**20,))
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.applies(HUGE)], ids=lambda rule: rule.name)
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES.values() if rule.domain.applies(HUGE)], ids=lambda rule: rule.name
+)
 def test_tensors_at_the_cap_do_not_pass_it(rule: Mutator) -> None:
     for value in (HUGE, WIDE):
-        for _, made in mutants(rule, value) if rule.applies(value) else ():
+        for _, made in mutants(rule, value) if rule.domain.applies(value) else ():
             assert all(spanned(tensor) <= MAX_ELEMENTS for tensor in tensors(made))
 
 
@@ -170,9 +179,9 @@ VALUES = st.recursive(
 @given(VALUES, st.integers(0, 2**62))
 def test_rules_that_apply_to_any_value_keep_their_promises(value: Value, seed: int) -> None:
     for rule in RULES.values():
-        if not rule.applies(value):
+        if not rule.domain.applies(value):
             continue
-        made = Changed(rule).mutate(value, context(seed))
+        made = drop_unchanged(rule).mutate(value, context(seed))
         if made is None:
             continue
         assert dumps(loads(dumps(made))) == dumps(made)
@@ -182,6 +191,47 @@ def test_rules_that_apply_to_any_value_keep_their_promises(value: Value, seed: i
             assert fuzz_type(made) != fuzz_type(value)
         elif rule.kind != "beyond":
             assert fuzz_type(made) == fuzz_type(value)
+
+
+def test_every_rule_of_every_file_stands_in_one_table_under_a_name_of_its_own() -> None:
+    files = [import_module(f"{rules.__name__}.{module.name}") for module in iter_modules(rules.__path__)]
+    made = [each.name for file in files for each in vars(file).values() if isinstance(each, Mutator)]
+    assert sorted(made) == sorted(RULES)
+    assert len(RULES) == len(MUTATORS) + len(CALL_MUTATORS)
+
+
+NEW = """
+
+@mutator("Other Answer", scalars("int"))
+def other_answer(value: Prim, ctx: Context) -> Prim:
+    \"\"\"An int becomes 42, or one of its neighbours.\"\"\"
+    return Prim("int", 42 + ctx.rng.between(-1, 1))
+"""
+PROGRAM = """
+from fuzz_core.campaign.foci import Foci
+from fuzz_core.ir.values import Invocation, prim
+from fuzz_core.mutation.algorithm import Algorithm1
+from fuzz_core.mutation.registry import check_off
+from fuzz_core.mutation.space import ArgumentSpace
+check_off(["Other Answer"])
+assert "Other Answer" in Foci().names
+assert "Other Answer" not in Foci(["Other Answer"]).names
+call, name = Invocation("add", (prim(3),)), "Other Answer"
+made = [Algorithm1({}, ArgumentSpace({}, (), {}, {}), off).case(call, 1, 7, 0, name) for off in ([], [name])]
+print(*made[0].rules, "Other Answer" in made[1].rules)
+"""
+
+
+def test_a_new_rule_is_one_decorated_function(tmp_path: Path) -> None:
+    """In a scratch copy: `disable` knows the rule, the bandit chooses it and Algorithm 1 applies it."""
+    shutil.copytree(
+        ROOT / "fuzz_core", tmp_path / "fuzz_core", ignore=shutil.ignore_patterns("__pycache__", "programs")
+    )
+    with (tmp_path / "fuzz_core/mutation/rules/values.py").open("a") as file:
+        file.write(NEW)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stderr == ""
+    assert done.stdout.split() == ["Other", "Answer", "False"]
 
 
 def test_a_changed_value_is_told_from_an_equal_one() -> None:
@@ -194,21 +244,12 @@ def test_a_changed_value_is_told_from_an_equal_one() -> None:
 
 
 def test_the_wrapper_drops_a_value_that_did_not_change() -> None:
-    class Idle:
-        name = "Idle"
-        kind = "random"
+    @mutator("Idle", scalars("int"))
+    def idle(value: Prim, ctx: Context) -> Prim:
+        return Prim("int", 3)
 
-        def applies(self, value: Value) -> bool:
-            return True
-
-        def mutate(self, value: Value, ctx: Context) -> Value | None:
-            return Prim("int", 3)
-
-        def examples(self) -> list[Value]:
-            return [prim(3)]
-
-    assert Changed(Idle()).mutate(prim(3), context(0)) is None
-    assert Changed(Idle()).mutate(prim(4), context(0)) == prim(3)
+    assert drop_unchanged(idle).mutate(prim(3), context(0)) is None
+    assert drop_unchanged(idle).mutate(prim(4), context(0)) == prim(3)
 
 
 def test_recorded_contents_are_converted_with_the_dtype() -> None:

@@ -1,1 +1,1 @@
-"""The rules, one small class each, one file a family."""
+"""The rules, one decorated function each: their order in these files is the order in which they are drawn."""

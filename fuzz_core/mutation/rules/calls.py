@@ -1,22 +1,172 @@
-"""Rules that see the whole call: what several arguments must agree on is changed in all of them, or in one alone."""
+"""What a call passes: optional arguments, lengths of sequences, parts of compound values; and the call as a whole.
+
+Rules for the whole call see what several arguments must agree on: it is changed in all of them, or in one alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.fuzztype import arguments
+from fuzz_core.ir.fuzztype import arguments, fuzz_type
 from fuzz_core.ir.parts import tensors_of
-from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Tensor, Value
-from fuzz_core.mutation.contract import Context
-from fuzz_core.mutation.rules.bases import InvocationRule
-from fuzz_core.mutation.rules.tensors import COMMON_DTYPES, cast, other_dtype, random_size, reshaped
+from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
+from fuzz_core.mutation.contract import (
+    CALLS,
+    MATRIX,
+    VOLUME,
+    Context,
+    Domain,
+    invocations,
+    make_domain,
+    mutator,
+    scalars,
+    sequences,
+)
+from fuzz_core.mutation.rules.layout import draw_size, reshape
+from fuzz_core.mutation.rules.paper import pick_seen
+from fuzz_core.mutation.rules.values import COMMON_DTYPES, SMALL_INTEGERS, cast, draw_dtype
 from fuzz_core.mutation.slots import with_arguments
 
+UNPROVEN_NONE_SHARE = 0.25
+MAX_LENGTH = 64
 SAME_KIND_SHARE = 0.6
 POSITIONAL_SHARE = 0.25
+_APPENDED = (Prim("int", 1), Prim("int", 0), Prim("int", -1))
+_DTYPE = Ref("dtype", "float32")
+_OTHERS = (NONE, prim(True), prim(1j), _DTYPE, Map((("a", prim(1)),)), Slice(prim(0), NONE, NONE), *CALLS)
 
-Pairs = tuple[tuple[str, Value], ...]
+_Called = TypeVar("_Called", Invocation, Then)
+
+
+@mutator("None for Optional", make_domain(lambda value: value != NONE, (MATRIX, prim(3), _DTYPE, *CALLS)))
+def none_for_optional(value: Value, ctx: Context) -> Value | None:
+    """None in place of anything: always where a call gave None for the argument, else one time in four."""
+    optional = ctx.space.pick(ctx.rng, ctx.api, ctx.argument, "none") is not None
+    return NONE if optional or ctx.rng.chance(UNPROVEN_NONE_SHARE) else None
+
+
+_DTYPES: Domain[Ref] = make_domain(
+    lambda value: isinstance(value, Ref) and value.kind == "dtype", (_DTYPE, Ref("dtype", "complex32"))
+)
+
+
+@mutator("Other Dtype", _DTYPES)
+def other_dtype(value: Ref, ctx: Context) -> Ref:
+    """A dtype argument names another dtype."""
+    return Ref("dtype", draw_dtype(ctx.rng, value.name))
+
+
+@mutator("Damaged String", scalars("str"))
+def damaged_string(value: Prim, ctx: Context) -> Prim:
+    """A string with one character dropped, doubled or in the other case, cut to nothing, or with a tail."""
+    text = str(value.value)
+    at = ctx.rng.below(max(1, len(text)))
+    one = text[at : at + 1]
+    replacement = ctx.rng.choice(("", one + one, one.swapcase(), one + "_"))
+    return Prim("str", "" if ctx.rng.chance(0.2) else text[:at] + replacement + text[at + 1 :])
+
+
+@mutator("String from Elsewhere", scalars("str"))
+def string_from_elsewhere(value: Prim, ctx: Context) -> Value | None:
+    """A string that was seen for any argument of any api."""
+    return ctx.space.pick(ctx.rng, ctx.api, "", "str")
+
+
+def _beyond_table_2(value: Value) -> bool:
+    """Whether table 2 has no row for it: bools, complex numbers, bytes, sets, dictionaries, slices, names, objects."""
+    if isinstance(value, Prim):
+        return value.type in ("bool", "complex", "bytes")
+    return value.kind == "set" if isinstance(value, Seq) else not isinstance(value, Tensor)
+
+
+@mutator("Same Type Elsewhere", make_domain(_beyond_table_2, _OTHERS))
+def same_type_elsewhere(value: Value, ctx: Context) -> Value | None:
+    """A value of the same FuzzType seen for the argument name, for the FuzzTypes that table 2 leaves out."""
+    return pick_seen(fuzz_type(value), ctx)
+
+
+@mutator("Other Type Elsewhere", make_domain(lambda value: True, (MATRIX, VOLUME, *_OTHERS)))
+def other_type_elsewhere(value: Value, ctx: Context) -> Value | None:
+    """A value of another FuzzType seen for the argument name: a tensor for None, a pair for an int."""
+    found = pick_seen("", ctx)
+    return None if found is None or fuzz_type(found) == fuzz_type(value) else found
+
+
+@mutator("Drop Element", sequences())
+def drop_element(value: Seq, ctx: Context) -> Seq:
+    """One element less."""
+    at = ctx.rng.below(len(value.items))
+    return Seq(value.kind, value.items[:at] + value.items[at + 1 :])
+
+
+@mutator("Duplicate Element", sequences())
+def duplicate_element(value: Seq, ctx: Context) -> Seq | None:
+    """One element twice; None where the sequence is long already."""
+    if len(value.items) >= MAX_LENGTH:
+        return None
+    at = ctx.rng.below(len(value.items))
+    return Seq(value.kind, value.items[: at + 1] + value.items[at:])
+
+
+@mutator("Append Element", sequences(may_be_empty=True))
+def append_element(value: Seq, ctx: Context) -> Seq | None:
+    """One element more: a small int, or a mutated copy of an element; None where the sequence is long already."""
+    if len(value.items) >= MAX_LENGTH:
+        return None
+    added = None
+    if value.items and ctx.rng.chance(0.5):
+        added = ctx.rules.apply("", ctx.rng.choice(value.items), ctx)
+    return Seq(value.kind, (*value.items, ctx.rng.choice(_APPENDED) if added is None else added))
+
+
+@mutator("Empty Sequence", sequences())
+def empty_sequence(value: Seq, ctx: Context) -> Seq:
+    """The empty sequence of the same kind."""
+    return Seq(value.kind, ())
+
+
+@mutator("Nested Argument", invocations())
+def nested_argument(value: Invocation, ctx: Context) -> Invocation | None:
+    """An object by construction: one of its own arguments is mutated."""
+    return ctx.rules.argument(value, ctx)
+
+
+@mutator("Nested Element", sequences())
+def nested_element(value: Seq, ctx: Context) -> Seq | None:
+    """One element of a sequence is mutated, by any rule that applies to it."""
+    at = ctx.rng.below(len(value.items))
+    changed = ctx.rules.apply("", value.items[at], ctx)
+    return None if changed is None else Seq(value.kind, (*value.items[:at], changed, *value.items[at + 1 :]))
+
+
+_MAPS: Domain[Map] = make_domain(
+    lambda value: isinstance(value, Map) and bool(value.entries), (Map((("p", prim(0.5)), ("size", prim(2)))),)
+)
+
+
+@mutator("Nested Entry", _MAPS)
+def nested_entry(value: Map, ctx: Context) -> Map | None:
+    """One entry of a dictionary is mutated, by any rule that applies to it; its key is its argument name."""
+    at = ctx.rng.below(len(value.entries))
+    key, old = value.entries[at]
+    changed = ctx.rules.apply("", old, ctx._replace(argument=key))
+    return None if changed is None else Map((*value.entries[:at], (key, changed), *value.entries[at + 1 :]))
+
+
+_SLICES: Domain[Slice] = make_domain(
+    lambda value: isinstance(value, Slice), (Slice(prim(0), prim(4), prim(2)), Slice(NONE, NONE, NONE))
+)
+
+
+@mutator("Slice Part", _SLICES)
+def slice_part(value: Slice, ctx: Context) -> Slice:
+    """Start, stop or step of a slice becomes a small integer or None."""
+    parts = list(value)
+    parts[ctx.rng.below(3)] = NONE if ctx.rng.chance(0.2) else Prim("int", ctx.rng.choice(SMALL_INTEGERS))
+    return Slice(*parts)
 
 
 def rewritten(value: Value, leaf: Callable[[Value], Value]) -> Value:
@@ -34,97 +184,79 @@ def rewritten_call(invocation: Invocation, leaf: Callable[[Value], Value]) -> In
 
 
 def _dtype_near(ctx: Context, dtype: str) -> str:
+    """Another dtype, three of five times one of the same kind."""
     if ctx.rng.chance(SAME_KIND_SHARE):
         kind = DTYPES[dtype].kind
         near = [name for name in COMMON_DTYPES if DTYPES[name].kind == kind and name != dtype]
         if near:
             return ctx.rng.choice(near)
-    return other_dtype(ctx.rng, dtype)
+    return draw_dtype(ctx.rng, dtype)
 
 
-class MixedDtypes(InvocationRule):
+@mutator("Mixed Dtypes", invocations("call"))
+def mixed_dtypes(invocation: Invocation, ctx: Context) -> Invocation | None:
     """One tensor of several takes another dtype while the others stay: promotion, and kernels that forget it."""
+    tensors = list(tensors_of(invocation))
+    if len(tensors) < 2:
+        return None
+    chosen = ctx.rng.below(len(tensors))
+    dtype = _dtype_near(ctx, tensors[chosen].dtype)
+    left = iter(range(len(tensors)))
 
-    name = "Mixed Dtypes"
+    def leaf(value: Value) -> Value:
+        return cast(value, dtype) if isinstance(value, Tensor) and next(left) == chosen else value
 
-    def change(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """The call with one tensor cast; None where there are not two."""
-        tensors = list(tensors_of(invocation))
-        if len(tensors) < 2:
-            return None
-        chosen = ctx.rng.below(len(tensors))
-        dtype = _dtype_near(ctx, tensors[chosen].dtype)
-        left = iter(range(len(tensors)))
-
-        def leaf(value: Value) -> Value:
-            return cast(value, dtype) if isinstance(value, Tensor) and next(left) == chosen else value
-
-        return rewritten_call(invocation, leaf)
+    return rewritten_call(invocation, leaf)
 
 
-class JointDtype(InvocationRule):
+@mutator("Joint Dtype", invocations("call"))
+def joint_dtype(invocation: Invocation, ctx: Context) -> Invocation | None:
     """All tensors (and dtype arguments) of one dtype take another one together, so that they still agree."""
+    tensors = list(tensors_of(invocation))
+    if not tensors:
+        return None
+    old = ctx.rng.choice(tensors).dtype
+    new = _dtype_near(ctx, old)
 
-    name = "Joint Dtype"
+    def leaf(value: Value) -> Value:
+        if isinstance(value, Tensor) and value.dtype == old:
+            return cast(value, new)
+        return Ref("dtype", new) if value == Ref("dtype", old) else value
 
-    def change(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """The call in another dtype; None where it has no tensor."""
-        tensors = list(tensors_of(invocation))
-        if not tensors:
-            return None
-        old = ctx.rng.choice(tensors).dtype
-        new = _dtype_near(ctx, old)
-
-        def leaf(value: Value) -> Value:
-            if isinstance(value, Tensor) and value.dtype == old:
-                return cast(value, new)
-            return Ref("dtype", new) if value == Ref("dtype", old) else value
-
-        return rewritten_call(invocation, leaf)
+    return rewritten_call(invocation, leaf)
 
 
-class JointDimension(InvocationRule):
+@mutator("Joint Dimension", invocations("call"))
+def joint_dimension(invocation: Invocation, ctx: Context) -> Invocation | None:
     """Every dimension of one size, and every int equal to it, takes another size, so that shapes still agree."""
+    sizes = [size for tensor in tensors_of(invocation) for size in tensor.shape]
+    if not sizes:
+        return None
+    old, new = ctx.rng.choice(sizes), draw_size(ctx.rng)
+    # Ones and zeros are mostly flags, axes and defaults, not sizes.
+    number = Prim("int", old) if old > 1 else None
 
-    name = "Joint Dimension"
+    def leaf(value: Value) -> Value:
+        if isinstance(value, Tensor) and old in value.shape:
+            return reshape(value, [new if size == old else size for size in value.shape])
+        return Prim("int", new) if value == number else value
 
-    def change(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """The call at another size; None where no tensor has dimensions."""
-        sizes = [size for tensor in tensors_of(invocation) for size in tensor.shape]
-        if not sizes:
-            return None
-        old, new = ctx.rng.choice(sizes), random_size(ctx.rng)
-        # Ones and zeros are mostly flags, axes and defaults, not sizes.
-        number = Prim("int", old) if old > 1 else None
-
-        def leaf(value: Value) -> Value:
-            if isinstance(value, Tensor) and old in value.shape:
-                return reshaped(value, [new if size == old else size for size in value.shape])
-            return Prim("int", new) if value == number else value
-
-        return rewritten_call(invocation, leaf)
+    return rewritten_call(invocation, leaf)
 
 
-class DropArgument(InvocationRule):
+@mutator("Drop Argument", invocations("call"))
+def drop_argument(invocation: Invocation, ctx: Context) -> Invocation | None:
     """One keyword is left to its default; one time in four, the last positional argument, which may be required."""
-
-    name = "Drop Argument"
-
-    def change(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """The call with one argument less; None where it has none to drop."""
-        then = invocation.then
-        positional = ctx.rng.chance(POSITIONAL_SHARE)
-        if then is not None and (then.args if positional else then.kwargs) and ctx.rng.chance(0.5):
-            args, kwargs = _dropped(then.args, then.kwargs, positional, ctx)
-            return invocation._replace(then=then._replace(args=args, kwargs=kwargs))
-        if not (invocation.args if positional else invocation.kwargs):
-            return None
-        args, kwargs = _dropped(invocation.args, invocation.kwargs, positional, ctx)
-        return invocation._replace(args=args, kwargs=kwargs)
+    then = invocation.then
+    positional = ctx.rng.chance(POSITIONAL_SHARE)
+    if then is not None and (then.args if positional else then.kwargs) and ctx.rng.chance(0.5):
+        return invocation._replace(then=_shorten(then, positional, ctx.rng))
+    present = invocation.args if positional else invocation.kwargs
+    return _shorten(invocation, positional, ctx.rng) if present else None
 
 
-def _dropped(args: tuple[Value, ...], kwargs: Pairs, positional: bool, ctx: Context) -> tuple[tuple[Value, ...], Pairs]:
+def _shorten(called: _Called, positional: bool, rng: Rng) -> _Called:
     if positional:
-        return args[:-1], kwargs
-    at = ctx.rng.below(len(kwargs))
-    return args, kwargs[:at] + kwargs[at + 1 :]
+        return called._replace(args=called.args[:-1])
+    at = rng.below(len(called.kwargs))
+    return called._replace(kwargs=called.kwargs[:at] + called.kwargs[at + 1 :])

@@ -1,75 +1,126 @@
-"""Memory layouts that a row-major kernel gets wrong; shape, dtype and elements stay.
-
-Only for libraries whose tensors have strides.
-"""
+"""Shapes and memory layouts: one dimension at a time, strides that a row-major kernel gets wrong, requires_grad."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import prod
+
+from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Tensor
-from fuzz_core.mutation.contract import Context
-from fuzz_core.mutation.rules.bases import TensorRule
-from fuzz_core.mutation.rules.tensors import dense_strides, restrided
+from fuzz_core.mutation.contract import FLOATING, MAX_ELEMENTS, Context, mutator, tensors
+
+_SMALL_SIZES = (0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 8)
+_LARGE_SIZE_SHARE = 0.06
+_LARGEST_SIZE = 64
 
 
-class LayoutRule(TensorRule):
-    """A rule for the strides alone."""
-
-    containers = ("tensor", "parameter")
-    least_rank = 1
+def draw_size(rng: Rng) -> int:
+    """The size of a dimension: mostly 0 to 8 (0 once in nineteen), now and then up to 64."""
+    return rng.between(9, _LARGEST_SIZE) if rng.chance(_LARGE_SIZE_SHARE) else rng.choice(_SMALL_SIZES)
 
 
-class TransposedStrides(LayoutRule):
+def reshape(tensor: Tensor, shape: Iterable[int]) -> Tensor:
+    """The tensor with another shape, row-major; its contents are repeated or cut as needed.
+
+    The largest sizes are halved until the tensor holds at most MAX_ELEMENTS.
+    """
+    sizes = list(shape)
+    while prod(sizes) > MAX_ELEMENTS:
+        sizes[sizes.index(max(sizes))] //= 2
+    return Tensor(tensor.dtype, tuple(sizes), tensor.fill, tensor.container, None, tensor.requires_grad)
+
+
+def _resize(tensor: Tensor, axis: int, size: int) -> Tensor:
+    return reshape(tensor, (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :]))
+
+
+@mutator("Empty Dimension", tensors(least_rank=1))
+def empty_dimension(tensor: Tensor, ctx: Context) -> Tensor:
+    """One dimension becomes 0: a tensor without elements."""
+    return _resize(tensor, ctx.rng.below(len(tensor.shape)), 0)
+
+
+@mutator("Unit Dimension", tensors(least_rank=1))
+def unit_dimension(tensor: Tensor, ctx: Context) -> Tensor:
+    """One dimension becomes 1: broadcast, squeezed and divided by size minus one elsewhere."""
+    return _resize(tensor, ctx.rng.below(len(tensor.shape)), 1)
+
+
+@mutator("Resized Dimension", tensors(least_rank=1))
+def resized_dimension(tensor: Tensor, ctx: Context) -> Tensor:
+    """One dimension becomes one longer, one shorter or of a random size; the others stay."""
+    axis = ctx.rng.below(len(tensor.shape))
+    size = tensor.shape[axis]
+    return _resize(tensor, axis, ctx.rng.choice((size + 1, max(0, size - 1), draw_size(ctx.rng))))
+
+
+@mutator("Scalar Tensor", tensors(least_rank=1))
+def scalar_tensor(tensor: Tensor, ctx: Context) -> Tensor:
+    """A tensor without dimensions."""
+    return reshape(tensor, ())
+
+
+def storage_size(shape: tuple[int, ...], strides: Iterable[int]) -> int:
+    """Elements of storage that a strided tensor spans."""
+    return 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if all(shape) else 0
+
+
+def _restride(tensor: Tensor, strides: Iterable[int]) -> Tensor | None:
+    """The tensor with other strides; None where its storage would pass MAX_ELEMENTS."""
+    steps = tuple(strides)
+    return None if storage_size(tensor.shape, steps) > MAX_ELEMENTS else tensor._replace(strides=steps)
+
+
+def _dense_strides(shape: Iterable[int]) -> list[int]:
+    """Row-major strides in elements; empty dimensions count as one."""
+    strides, step = [], 1
+    for size in reversed(tuple(shape)):
+        strides.append(step)
+        step *= max(1, size)
+    return strides[::-1]
+
+
+@mutator("Transposed Strides", tensors(least_rank=2, scope="strided"))
+def transposed_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     """Column-major, or two dimensions swapped in memory: dense but not contiguous."""
-
-    name = "Transposed Strides"
-    least_rank = 2
-
-    def change(self, tensor: Tensor, ctx: Context) -> Tensor | None:
-        """The tensor as the transpose of a contiguous one."""
-        rank = len(tensor.shape)
-        first = ctx.rng.below(rank)
-        second = (first + ctx.rng.between(1, rank - 1)) % rank
-        shape = list(tensor.shape)
-        shape[first], shape[second] = shape[second], shape[first]
-        strides = list(dense_strides(tuple(shape)))
-        strides[first], strides[second] = strides[second], strides[first]
-        return restrided(tensor, tuple(strides))
+    rank = len(tensor.shape)
+    first = ctx.rng.below(rank)
+    second = (first + ctx.rng.between(1, rank - 1)) % rank
+    shape = list(tensor.shape)
+    shape[first], shape[second] = shape[second], shape[first]
+    strides = _dense_strides(shape)
+    strides[first], strides[second] = strides[second], strides[first]
+    return _restride(tensor, strides)
 
 
-class StepStrides(LayoutRule):
+@mutator("Step Strides", tensors(least_rank=1, scope="strided"))
+def step_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     """Every second or third element along the last dimension of a larger tensor: gaps between elements."""
-
-    name = "Step Strides"
-
-    def change(self, tensor: Tensor, ctx: Context) -> Tensor | None:
-        """The tensor as a slice with a step."""
-        step = ctx.rng.between(2, 3)
-        return restrided(tensor, tuple(step * stride for stride in dense_strides(tensor.shape)))
+    step = ctx.rng.between(2, 3)
+    return _restride(tensor, [step * stride for stride in _dense_strides(tensor.shape)])
 
 
-class ExpandedStrides(LayoutRule):
-    """Strides of zero along one dimension, or along all: many elements share one place."""
-
-    name = "Expanded Strides"
-
-    def change(self, tensor: Tensor, ctx: Context) -> Tensor | None:
-        """The tensor as `expand` makes it."""
-        if ctx.rng.chance(0.3):
-            return restrided(tensor, (0,) * len(tensor.shape))
-        axis = ctx.rng.below(len(tensor.shape))
-        strides = list(dense_strides((*tensor.shape[:axis], 1, *tensor.shape[axis + 1 :])))
-        strides[axis] = 0
-        return restrided(tensor, tuple(strides))
+@mutator("Expanded Strides", tensors(least_rank=1, scope="strided"))
+def expanded_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
+    """Strides of zero along one dimension, or along all, as `expand` makes them: many elements share one place."""
+    shape = tensor.shape
+    if ctx.rng.chance(0.3):
+        return _restride(tensor, (0,) * len(shape))
+    axis = ctx.rng.below(len(shape))
+    strides = _dense_strides((*shape[:axis], 1, *shape[axis + 1 :]))
+    strides[axis] = 0
+    return _restride(tensor, strides)
 
 
-class OverlappingStrides(LayoutRule):
-    """Sliding windows, as `unfold` and `as_strided` make them: neighbouring rows share elements."""
+@mutator("Overlapping Strides", tensors(least_rank=2, scope="strided"))
+def overlapping_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
+    """Sliding windows, as `unfold` and `as_strided` make them: one stride of the outer dimensions becomes one."""
+    strides = _dense_strides(tensor.shape)
+    strides[ctx.rng.below(len(strides) - 1)] = 1
+    return _restride(tensor, strides)
 
-    name = "Overlapping Strides"
-    least_rank = 2
 
-    def change(self, tensor: Tensor, ctx: Context) -> Tensor | None:
-        """The tensor with one stride of its outer dimensions cut to one."""
-        strides = list(dense_strides(tensor.shape))
-        strides[ctx.rng.below(len(strides) - 1)] = 1
-        return restrided(tensor, tuple(strides))
+@mutator("Requires Grad", tensors(*FLOATING, scope="strided"))
+def requires_grad(tensor: Tensor, ctx: Context) -> Tensor:
+    """requires_grad flipped, for dtypes that have gradients."""
+    return tensor._replace(requires_grad=not tensor.requires_grad)
