@@ -16,7 +16,7 @@ from fuzz_core.ir import codec
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import KINDS, Outcome
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
 from fuzz_core.store.base import text
 from fuzz_core.store.cells import MAX_COUNT, Refused
@@ -159,7 +159,23 @@ def _api(vetting: Vetting, row: Row) -> None:
     _names("aliases", row["aliases"])
 
 
+def _ended(row: Row, needed: bool) -> str | None:
+    """The kind of the outcome; None in a file from before it was on record."""
+    kind = row.get("outcome_kind")
+    if kind is not None and (kind or needed):
+        _one_of("outcome_kind", kind, KINDS)
+    return kind
+
+
+def _seed(vetting: Vetting, row: Row) -> None:
+    _ended(row, row["status"] == "crashed")
+
+
 def _invocation(vetting: Vetting, row: Row) -> None:
+    kind = _ended(row, bool(row["reason"]))
+    if kind is not None and (kind == "ok") != (row["valid"] == 1):
+        raise Refused("outcome_kind: not that of its validity")
+
     def check() -> None:
         found = codec.decode_invocation(parsed("body", row["body"]))
         if codec.digest(found) != row["digest"] or text(found.api) != row["api"]:
@@ -237,6 +253,8 @@ def _probe(vetting: Vetting, row: Row) -> None:
 
 
 def _news(vetting: Vetting, row: Row) -> None:
+    _ended(row, True)
+
     def check() -> None:
         if text(_test(row["test"]).invocation.api) != row["api"]:
             raise Refused("test: of another api")
@@ -258,6 +276,7 @@ def _definitions(vetting: Vetting, row: Row) -> None:
 _ROWS: dict[str, Callable[[Vetting, Row], None]] = {
     "targets": _target,
     "apis": _api,
+    "seeds": _seed,
     "invocations": _invocation,
     "argument_values": _argument,
     "constraints": _constraint,

@@ -132,7 +132,9 @@ def trace(store: Store, key: str, one: int, other: int = 0) -> None:
 def valid(store: Store, key: str, one: int, other: int) -> None:
     numbers = [row.id for row in store.invocations(key)]
     store.set_validity(
-        [(numbers[one], bool(other % 2), "" if other % 2 else "ValueError")] if one < len(numbers) else []
+        [(numbers[one], *(("ok", "") if other % 2 else ("exception", "exception ValueError: no")))]
+        if one < len(numbers)
+        else []
     )
 
 
@@ -177,7 +179,7 @@ def known(store: Store, key: str, one: int, other: int) -> None:
 def news(store: Store, key: str, one: int, other: int) -> None:
     origins = [row.id for row in store.invocations(key)]
     test = json.dumps([["I", f"lib.f{one}", [other], [], None], 7, origins[0] if origins else 0, []])
-    store.save_news(key, [News(f"lib.f{one}", f"ok {other}", test if other else None)], [])
+    store.save_news(key, [News(f"lib.f{one}", f"ok {other}", "ok", test if other else None)], [])
 
 
 def change(store: Store, key: str, one: int, other: int) -> None:
