@@ -18,9 +18,9 @@ from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
+from fuzz_core.oracles.kinds import CHANGES, check_kind
 from fuzz_core.store.base import text
 from fuzz_core.store.cells import MAX_COUNT, Refused
-from fuzz_core.store.changes import KINDS as CHANGES
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.facts import is_body
 from fuzz_core.store.findings import finding_key, signature_digest
@@ -219,6 +219,7 @@ def _bug(vetting: Vetting, row: Row) -> None:
     _test(row["test"])
     _outcome("outcome", row["outcome"])
     _one_of("status", row["status"], (OPEN, KNOWN, FIXED))
+    check_kind(row["oracle"], row["kind"])
     if signature_digest(row["signature_text"]) != row["signature"]:
         raise Refused("signature: not that of its text")
 
@@ -227,8 +228,8 @@ def _finding(vetting: Vetting, row: Row) -> None:
     test = _test(row["test"])
     _outcome("outcome", row["outcome"])
     match parsed("verdict", row["verdict"]):
-        case [str(oracle), str(), str()]:
-            pass
+        case [str(oracle), str(kind), str()]:
+            check_kind(oracle, kind)
         case _:
             raise Refused("verdict: none")
     if finding_key(test, oracle) != row["key"] or text(test.invocation.api) != row["api"]:

@@ -16,8 +16,9 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
+from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
-from fuzz_core.store.changes import KINDS, Change
+from fuzz_core.store.changes import Change
 from fuzz_core.store.checks import NewCheck
 from fuzz_core.store.content import TABLES
 from fuzz_core.store.news import News, Operator
@@ -188,7 +189,7 @@ def change(store: Store, key: str, one: int, other: int) -> None:
     test = case(one, origins[-1] if origins else 0)
     outcomes = (OUTCOMES[1], OUTCOMES[other])
     store.save_change(
-        key, OLD, Change(f"lib.f{one}", KINDS[one % 3], text, test, f"# script {text}\n", *outcomes, 3, 3)
+        key, OLD, Change(f"lib.f{one}", CHANGES[one % 3], text, test, f"# script {text}\n", *outcomes, 3, 3)
     )
 
 

@@ -230,6 +230,8 @@ class DescribeRows:
             ('UPDATE bugs SET outcome = \'["ok", "", "", [], NaN]\'', "bugs: outcome: no JSON"),
             ('UPDATE bugs SET outcome = \'["won", "", "", [], 1]\'', "bugs: describes no value"),
             (f"UPDATE bugs SET outcome = '{_DEEP}'", "bugs: outcome: no JSON"),
+            ("UPDATE bugs SET kind = 'won'", "bugs: describes no value"),
+            ("UPDATE findings SET verdict = json_set(verdict, '$[1]', 'won')", "findings: describes no value"),
             ("UPDATE bugs SET status = 'won'", "bugs: status: none of"),
             ("UPDATE bugs SET signature_text = 'another'", "bugs: signature: not that of its text"),
             ("UPDATE bugs SET script = CAST(x'00ff' AS BLOB)", "bugs: script: no text"),
