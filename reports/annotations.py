@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fuzz_core.oracles.kinds import Level
 from reports import telling
 from reports.results import Bug, Change, Dropped, Result, Site
-from reports.telling import Level
 from reports.text import bounded, clean
 
 # GitHub shows ten errors and ten warnings of a step, and takes fifty annotations of a check in one request.

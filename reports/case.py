@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.collect_env import Environment
 from fuzz_core.triage.severity import Severity
@@ -36,7 +37,6 @@ MEANINGS = {
     "cuda-nocudnn": "on a CUDA device without cuDNN",
 }
 COMPARED = ("differential", "nonfinite", "gradient")
-NUMERIC = ("wrong-result", "wrong-gradient", "nonfinite")
 
 
 class Baseline(NamedTuple):
@@ -83,7 +83,7 @@ class Case(NamedTuple):
     @property
     def compared(self) -> bool:
         """Whether the verdict is about numbers, to which the libraries' rules for comparing apply."""
-        return self.bug.kind in NUMERIC
+        return kind_of(self.bug.kind).numeric
 
     @property
     def seen(self) -> dict[str, str]:

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import fuzz_core
+from fuzz_core.oracles.kinds import OUTSIDE, Level, Rule
 from reports import telling
 from reports.markdown import fenced
 from reports.results import Bug, Change, Dropped, Result, Site
-from reports.rules import OTHER, RULES, Rule
+from reports.rules import RULES
 from reports.text import bounded, clipped, fitting
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -44,7 +45,7 @@ class _Told(NamedTuple):
     """What the results of the three sources have in common. fingerprint: the same in every run, on every build."""
 
     rule: str
-    level: telling.Level
+    level: Level
     fingerprint: str
     message: str
     script: str
@@ -137,7 +138,7 @@ def _id(oracle: str, kind: str) -> str:
 def _rules(told: list[_Told]) -> list[dict[str, Any]]:
     """All rules there are, whatever was found, and those of oracles from outside."""
     ours = {_id(*key): rule for key, rule in RULES.items()}
-    others = {each.rule: OTHER for each in told if each.rule not in ours}
+    others = {each.rule: OUTSIDE.rule for each in told if each.rule not in ours}
     return [_rule(name, rule) for name, rule in (ours | dict(sorted(others.items()))).items()]
 
 

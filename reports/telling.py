@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.triage.severity import GRADES
+from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
 from fuzz_core.triage.signature import normalised
 from fuzz_core.triage.validity import STATUSES
 from reports.case import SHOWS
 from reports.results import Bug, Build, Change, Dropped, Result, Said, Site
 from reports.text import bounded, call_of, happened
 
-Level = Literal["error", "warning", "note"]
-GRAVE = ("abort", "wrong-result")
-UNPLEASANT = ("internal-error", "hang")
 # Where a baseline is there to compare with, these ask what a change of the build brings, and nothing else.
 COMPARING = ("pr", "bump")
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.oracles.kinds import kind_of
 
 BODY = 65_536
 TITLE = 200
@@ -37,11 +38,6 @@ _CHECKS = [
 _SIGNALS = {
     "SIGSEGV": "segmentation fault", "SIGFPE": "floating point exception", "SIGABRT": "abort", "SIGBUS": "bus error",
     "SIGILL": "illegal instruction",
-}  # fmt: skip
-_WORDS = {
-    "wrong-result": "wrong result", "wrong-metadata": "wrong shape, dtype or strides",
-    "wrong-gradient": "wrong gradient", "nonfinite": "NaN or infinity out of finite input",
-    "slow": "slower at lower precision", "leak": "memory leak", "hang": "does not return",
 }  # fmt: skip
 
 
@@ -100,8 +96,8 @@ def title(script: str, api: str, kind: str, outcome: Outcome) -> str:
 
 def happened(kind: str, outcome: Outcome) -> str:
     """What a maintainer calls it, in a few words."""
-    if kind in _WORDS:
-        return _WORDS[kind]
+    if words := kind_of(kind).title:
+        return words
     if outcome.kind == "signal":
         name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
         return ": ".join(part for part in (name, _check(outcome.text)) if part)

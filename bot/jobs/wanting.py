@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from bot.issues.umbrella import marked
 from bot.issues.wanted import Standing, Umbrella, Wanted, newest
-from fuzz_core.campaign.cases import CRASHES, batch, case, guarded, is_valid
+from fuzz_core.campaign.cases import batch, case, guarded, is_valid
 from fuzz_core.campaign.judging import Judged
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow
@@ -91,7 +92,7 @@ def _standing(members: Sequence[Judged]) -> Standing:
 
 
 def _is_corner(each: Judged) -> bool:
-    return each.row.kind in CRASHES and not is_valid(each)
+    return kind_of(each.row.kind).fails and not is_valid(each)
 
 
 def _shown(store: Store) -> dict[int, Shown]:

@@ -134,7 +134,8 @@ class _Evening:
         had = self._begin(before, whole)
         sealed = {**private.blobs(own), **private.sealed(self.shards.brought.sealed, self.clock())}
         # A state of an earlier nightfuzz, or none, becomes one of the newest schema.
-        open_store(whole, clock=self.clock).close()
+        for path in (whole, *had):
+            open_store(path, clock=self.clock).close()
         self.shards.take(whole, parts(own))
         self.problems += self.shards.problems
         with open_store(whole, clock=self.clock) as store:

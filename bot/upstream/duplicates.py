@@ -10,6 +10,7 @@ from rapidfuzz import fuzz
 
 from bot.github.views import IssueView
 from bot.issues.wanted import Wanted
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.signature import normalised
 
 Search = Callable[[str], Sequence[IssueView]]
@@ -18,15 +19,6 @@ LONGEST = 200
 ALIKE = 80.0
 SHORTEST = 3
 _WORD = re.compile(r"\w[\w.]*")
-# For each kind of bug the word that is searched for, and those that reporters use.
-_KINDS = {
-    "crash": ("crash", r"crash|seg(?:mentation )?fault|abort|core dump|SIG[A-Z]{3}|Check failed"),
-    "internal-error": ("INTERNAL ASSERT FAILED", r"internal (?:assert|error)|Check failed|abort"),
-    "hang": ("hang", r"hang|deadlock|stuck|never returns|infinite loop"),
-    "wrong-result": ("incorrect", r"wrong|incorrect|mismatch|inconsisten|differ"),
-    "wrong-gradient": ("gradient", r"gradient|backward"),
-    "nonfinite": ("nan", r"\bnan\b|\binf"),
-}
 
 
 class Candidate(NamedTuple):
@@ -47,7 +39,7 @@ def duplicates(wanted: Wanted, search: Search) -> list[Candidate]:
 
 def queries(wanted: Wanted) -> list[str]:
     """What is searched for: phrases of words alone, so that nothing from a worker is a part of the query's syntax."""
-    word, _ = _KINDS.get(wanted.kind, ("", ""))
+    word, _ = kind_of(wanted.kind).search
     api, last = _phrase(wanted.api), _phrase(wanted.api.rpartition(".")[2])
     asked = [
         ("in:title ", _phrase(wanted.title), ""),
@@ -81,7 +73,7 @@ def _common(wanted: Wanted, view: IssueView) -> str:
         return "its title"
     if any(_says(text, signature) for signature in wanted.signatures.values()):
         return "the api and the words of the failure"
-    _, words = _KINDS.get(wanted.kind, ("", ""))
+    _, words = kind_of(wanted.kind).search
     named = any(re.search(_named(api), view.title) for api in apis)
     return "the api and what happens" if words and named and re.search(words, view.title, re.IGNORECASE) else ""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.judging import Judged, judged
 from fuzz_core.campaign.origins import came_with
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, TargetRecord
@@ -14,7 +15,6 @@ from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json
 from reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
-CRASHES = ("crash", "internal-error")
 ENVIRONMENT = "environment"
 
 
@@ -67,7 +67,7 @@ def batch(found: Sequence[Judged]) -> list[Judged]:
     fitting = [
         each
         for each in found
-        if each.row.kind in CRASHES
+        if kind_of(each.row.kind).fails
         and each.row.status not in (KNOWN, FIXED)
         and each.cluster.first.id not in alone
         and not is_valid(each)

@@ -16,7 +16,8 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import derive
-from fuzz_core.store.changes import KINDS, Change
+from fuzz_core.oracles.kinds import CHANGES
+from fuzz_core.store.changes import Change
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.triage.signature import normalised
 from fuzz_core.worker.plan import Plan
@@ -130,7 +131,7 @@ def worst_first(changes: Sequence[Change]) -> list[Change]:
 
     def badness(change: Change) -> tuple[int, bool, int, str, str]:
         refused = (change.before.kind != "ok") + (change.after.kind != "ok")
-        return KINDS.index(change.kind), bool(change.test.rules), refused, change.api, change.signature
+        return CHANGES.index(change.kind), bool(change.test.rules), refused, change.api, change.signature
 
     return sorted(changes, key=badness)
 

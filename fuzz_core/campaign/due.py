@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-# What a death (a debugger may be needed) and a hang (five times the limit, each time) cost, in exceptions.
-EXPENSE = {"crash": 3, "hang": 10}
+from fuzz_core.oracles.kinds import kind_of
 
 
 class Due:
@@ -25,7 +24,7 @@ class Due:
 
     def add(self, kinds: Iterable[str]) -> None:
         """Findings of new signatures, by the kinds of their verdicts."""
-        self.seconds += sum(self.unit * EXPENSE.get(kind, 1) for kind in kinds)
+        self.seconds += sum(self.unit * kind_of(kind).expense for kind in kinds)
 
     def fills(self, now: float) -> bool:
         """Whether there would be no time left for what is found from now on."""

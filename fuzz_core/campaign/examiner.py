@@ -18,6 +18,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation
@@ -31,20 +32,6 @@ from fuzz_core.triage.slicing import slice_of
 PLAIN = "cpu"
 # The oracles that execute a test case in other modes than the first.
 COMPARING = ("differential", "nonfinite")
-
-EXPECTED = {
-    "crash": "a result or a Python exception",
-    "internal-error": "a result, or an exception that says what is wrong with the arguments",
-    "hang": "a result or a Python exception within seconds",
-    "wrong-result": "the same result in every mode",
-    "wrong-metadata": "the shape, dtype and strides of the real result",
-    "wrong-gradient": "the derivatives of the function that is computed",
-    "inconsistent": "both modes accept the call, or both refuse it",
-    "nonfinite": "finite numbers, as in double precision",
-    "bounds": "an exception that says what the documentation says",
-    "slow": "less precision costs no more time",
-    "leak": "memory that does not grow with every call",
-}
 
 
 @dataclass
@@ -283,8 +270,8 @@ class Examiner:
             crash = finding.verdict.oracle == "crash"
             said = observed[0] if crash else finding.outcome.text.strip().partition("\n")[0]
             check = CALL if crash else RAISED if kind == "inconsistent" else None
-            return render_comparison(test, mode, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {said}", seeded, check)
-        return render(test, self.dialect, EXPECTED.get(kind, ""), f"{kind}: {observed[0]}", seeded, kind == "leak")
+            return render_comparison(test, mode, self.dialect, kind_of(kind).expected, f"{kind}: {said}", seeded, check)
+        return render(test, self.dialect, kind_of(kind).expected, f"{kind}: {observed[0]}", seeded, kind == "leak")
 
 
 def _in(mode: str, finding: FindingRow) -> FindingRow:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz_core.campaign.abreast import abreast
-from fuzz_core.campaign.due import EXPENSE
 from fuzz_core.campaign.examiner import Examination, Examiner
 from fuzz_core.campaign.knowing import consult, review
 from fuzz_core.campaign.planning import make_plan
@@ -21,6 +20,7 @@ from fuzz_core.campaign.standing import review_standings
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.cost import cost
@@ -132,10 +132,10 @@ def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
     ranked: defaultdict[str, list[tuple[int, int, list[FindingRow]]]] = defaultdict(list)
     for text, group in sorted(groups.items(), key=lambda item: item[1][0].id):
         kind, fault = group[0].verdict.kind, text.partition(": ")[2]
-        ranked[kind if kind in EXPENSE else ""].append((alike[kind, fault], group[0].id, group))
+        ranked[kind if kind_of(kind).expense > 1 else ""].append((alike[kind, fault], group[0].id, group))
         alike[kind, fault] += 1
     turns = [
-        ((place + 1) * EXPENSE.get(kind, 1), number, group)
+        ((place + 1) * kind_of(kind).expense, number, group)
         for kind, those in ranked.items()
         for place, (_, number, group) in enumerate(sorted(those, key=lambda each: each[:2]))
     ]

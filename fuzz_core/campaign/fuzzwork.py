@@ -18,6 +18,7 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.worker.plan import Plan
 
 
@@ -153,5 +154,6 @@ def _seconds(value: Any) -> float:
 def _verdict(data: Any) -> Verdict:
     match data:
         case [str(oracle), str(kind), str(detail)]:
+            check_kind(oracle, kind)
             return Verdict(oracle, kind, detail)
     raise CodecError(f"not a verdict: {str(data)[:200]}")

@@ -11,6 +11,7 @@ from typing import Any
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import KINDS
 from fuzz_core.store.news import News, Operator
 from fuzz_core.worker.corpus import Corpus, Grown
 
@@ -49,12 +50,12 @@ class Learning:
         Which tests are watched for operators depends on how long they take: only a `timed` run is rewarded for them.
         """
         match message:
-            case {"class": str(shown), "test": test, "operators": list(operators)}:
-                reward = self._class(api, shown, test)
+            case {"class": str(shown), "kind": str(kind), "test": test, "operators": list(operators)} if kind in KINDS:
+                reward = self._class(api, shown, kind, test)
                 return reward + self._operators(api, operators) * timed
         raise CodecError(f"no news: {str(message)[:200]}")
 
-    def _class(self, api: str, shown: str, test: Any) -> float:
+    def _class(self, api: str, shown: str, kind: str, test: Any) -> float:
         if not shown or shown in self.news[api] or len(self.news[api]) >= MAX_CLASSES:
             return 0.0
         case = decode_test(test)
@@ -63,8 +64,8 @@ class Learning:
         full = self.members[api] >= MAX_MEMBERS
         body = json.dumps(test)
         # What is refused is refused again, however it is mutated: it is no good start.
-        joins = self.grow and shown.startswith("ok ") and not full and len(body) <= MAX_TEST
-        news = News(api, shown, body if joins else None)
+        joins = self.grow and kind == "ok" and not full and len(body) <= MAX_TEST
+        news = News(api, shown, kind, body if joins else None)
         self._append(news)
         self.unsaved[0].append(news)
         return CLASS_REWARD

@@ -187,21 +187,24 @@ def _read_result(result: Result) -> tuple[SeedRecord, Brought, dict[Invocation, 
                 broken += 1
     end = result.messages[-1] if result.complete else {}
     count, failed = int(_number(end.get("parts"))), int(_number(end.get("failed")))
-    status, reason = _status(result, count, failed, str(end.get("reason", "")))
+    status, kind, reason = _status(result, count, failed, str(end.get("reason", "")))
     reason += f" ({broken} unreadable lines)" if broken else ""
     seconds = _number(end.get("seconds"))
-    return SeedRecord(seed.digest, seed.source, seed.name, status, reason[:500], seconds, count, failed), brought, parts
+    told = (seed.digest, seed.source, seed.name, status, reason[:500], seconds, count, failed, kind)
+    return SeedRecord(*told), brought, parts
 
 
-def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, str]:
-    if result.outcome.kind == "timeout":
-        return "timeout", f"longer than {result.outcome.name}"
+def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, str, str]:
+    """Status, the kind of the outcome that ended the seed before its end, and the reason."""
+    kind, name, said, *_ = result.outcome
+    if kind == "timeout":
+        return "timeout", kind, f"longer than {name}"
     if not result.complete:
-        lines = result.outcome.text.strip().splitlines()
-        return "crashed", f"{result.outcome.kind} {result.outcome.name}: {lines[-1] if lines else ''}"
+        lines = said.strip().splitlines()
+        return "crashed", kind, f"{kind} {name}: {lines[-1] if lines else ''}"
     if failed == 0:
-        return "ok", ""
-    return ("failed" if failed >= parts else "partly"), reason
+        return "ok", "", ""
+    return ("failed" if failed >= parts else "partly"), "", reason
 
 
 def _save(session: Session, result: Result, record: SeedRecord, brought: Brought, parts: dict[Invocation, str]) -> int:

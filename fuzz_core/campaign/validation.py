@@ -74,7 +74,7 @@ class _Validation:
         self.waiting = [Lease(n, api, first, last, log=True) for n, (first, last, api) in enumerate(ranges, 1)]
         self.next_number = len(self.waiting) + 1
         self.error_inputs = {row.id for row in rows if row.expected == "exception"}
-        self.results: list[tuple[int, bool, str]] = []
+        self.results: list[tuple[int, str, str]] = []
         self.done = self.checked = self.valid = 0
 
     def next_lease(self) -> Lease | None:
@@ -110,7 +110,8 @@ class _Validation:
         if number not in self.error_inputs:
             self.checked += 1
             self.valid += valid
-        self.results.append((number, valid, "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"))
+        reason = "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"
+        self.results.append((number, outcome.kind, reason))
 
     def tick(self) -> None:
         """Saves now and then, so that an interruption loses little."""

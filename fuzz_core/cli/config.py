@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.targets.build import Flavour
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 
@@ -83,7 +84,7 @@ class Settings(BaseModel):
     models: list[Path] = []
     seed_time: Seconds = 60.0
     timeout: Seconds = 3.0
-    oracles: list[str] = ["crash", "differential", "nonfinite", "performance", "bounds", "leak", "versions"]
+    oracles: list[str] = [*ORACLES]
     confirm_runs: int = Field(5, ge=1, le=100)
     disable: list[str] = []
     engine: Literal["api", "moco", "gandalf"] = "api"

@@ -38,11 +38,7 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An oracle's judgement.
-
-    kind: clean, crash, internal-error, hang, wrong-result, wrong-metadata, wrong-gradient, inconsistent, nonfinite,
-    bounds, slow or leak; against a baseline regression, changed or fixed.
-    """
+    """An oracle's judgement. kind: clean, or one of `oracles.kinds`."""
 
     oracle: str
     kind: str

@@ -17,7 +17,8 @@ Choose = Callable[[Mapping[str, Sequence[int]]], Iterable[int]]
 
 _SEEDS = """
 INSERT OR IGNORE INTO seeds
-SELECT :target, digest, source, named.name, status, reason, seconds, statements, statements_failed, traced_at
+SELECT :target, digest, source, named.name, status, reason, seconds, statements, statements_failed, traced_at,
+    outcome_kind
 FROM seeds JOIN temp.named USING (digest) WHERE target = :since
 """
 _TAKEN = """
@@ -26,12 +27,13 @@ SELECT id, mentions_gone(body), mentions_changed(body) FROM invocations WHERE ta
     SELECT 1 FROM provenance JOIN temp.named ON digest = seed WHERE invocation = id)
 """
 _INVOCATIONS = """
-INSERT INTO invocations (target, api, digest, body, expected, valid, reason)
+INSERT INTO invocations (target, api, digest, body, expected, valid, reason, outcome_kind)
 SELECT :target, api, digest, body, expected, CASE WHEN changed THEN NULL ELSE valid END,
-    CASE WHEN changed THEN '' ELSE reason END
+    CASE WHEN changed THEN '' ELSE reason END, CASE WHEN changed THEN '' ELSE outcome_kind END
 FROM invocations JOIN temp.taken USING (id) WHERE NOT gone ORDER BY id
 ON CONFLICT (target, digest) DO UPDATE SET expected = 'ok', body = excluded.body, valid = excluded.valid,
-    reason = excluded.reason WHERE expected = 'exception' AND excluded.expected = 'ok'
+    reason = excluded.reason, outcome_kind = excluded.outcome_kind
+    WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
 _PROVENANCE = """
 INSERT OR IGNORE INTO provenance (invocation, seed, part)
@@ -195,7 +197,7 @@ class CarryTables(TraceTables):
             self._doubt(invocations)
 
     def _doubt(self, invocations: Iterable[int]) -> None:
-        sql = "UPDATE invocations SET valid = NULL, reason = '' WHERE id = ?"
+        sql = "UPDATE invocations SET valid = NULL, reason = '', outcome_kind = '' WHERE id = ?"
         self._db.conn.executemany(sql, ((number,) for number in invocations))
 
 

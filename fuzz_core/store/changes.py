@@ -9,16 +9,14 @@ from typing import NamedTuple
 from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store.base import Base, text, to_json
-
-# Worst first.
-KINDS = ("regression", "changed", "fixed")
 
 
 class Change(NamedTuple):
     """A test case that comes to something else, with a script that prints it.
 
-    kind: one of KINDS. signature: `API: FAULT`. before, after: outcomes on the baseline and on the target; the text of
+    kind: one of CHANGES. signature: `API: FAULT`. before, after: outcomes on the baseline and the target; the text of
     an `ok` one is what the script prints. hits of runs: in how many fresh processes of both they differed.
     """
 
@@ -76,7 +74,7 @@ class ChangeTables(Base):
             )
             for row in self._rows(sql, target, baseline)
         ]
-        return sorted(found, key=lambda change: KINDS.index(change.kind))
+        return sorted(found, key=lambda change: CHANGES.index(change.kind))
 
     def compared(self) -> list[tuple[str, str]]:
         """(target, baseline) of every comparison that found something, the latest last."""

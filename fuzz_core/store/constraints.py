@@ -9,7 +9,7 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.store.base import Base, text, to_json
 
 _REFUSALS = """
-SELECT DISTINCT api, reason FROM invocations WHERE target = ? AND reason LIKE 'exception %: %' ORDER BY api, reason
+SELECT DISTINCT api, reason FROM invocations WHERE target = ? AND outcome_kind = 'exception' ORDER BY api, reason
 """
 
 

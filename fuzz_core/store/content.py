@@ -19,6 +19,9 @@ _INTO_BUG = "JOIN main.bugs AS bug ON bug.target = best.bug_target AND bug.signa
 _TEST = """CASE json_extract(best.test, '$[2]') WHEN COALESCE(origin.id, 0) THEN best.test
     ELSE json_set(best.test, '$[2]', COALESCE(origin.id, 0)) END"""
 
+# Of two rows, what died is private in the one that stays.
+_DIED = "outcome_kind = 'signal' DESC"
+
 
 class Table(NamedTuple):
     """A table in which a row is found by what it says.
@@ -68,14 +71,17 @@ TABLES = (
     Table(
         "seeds",
         ("target", "digest"),
-        ("source", "name", "status", "reason", "seconds", "statements", "statements_failed", "traced_at"),
-        ("traced_at DESC", "reason DESC"),
+        (
+            *("source", "name", "status", "reason", "seconds", "statements", "statements_failed", "traced_at"),
+            "outcome_kind",
+        ),
+        ("traced_at DESC", _DIED, "reason DESC"),
     ),
     Table(
         "invocations",
         ("target", "digest"),
-        ("api", "body", "expected", "valid", "reason"),
-        ("expected = 'ok' DESC", "valid DESC", "reason DESC"),
+        ("api", "body", "expected", "valid", "reason", "outcome_kind"),
+        ("expected = 'ok' DESC", "valid DESC", _DIED, "reason DESC"),
         numbered=True,
     ),
     Table(
@@ -184,9 +190,9 @@ TABLES = (
     Table(
         "news",
         ("target", "api", "class"),
-        _TESTED,
-        ("test IS NULL", "length(json_set(test, '$[2]', 0))"),
-        view=f"""SELECT n.id, n.target, n.api, class, test, {_ORIGINS}
+        ("outcome_kind", *_TESTED),
+        (_DIED, "test IS NULL", "length(json_set(test, '$[2]', 0))"),
+        view=f"""SELECT n.id, n.target, n.api, class, n.outcome_kind, test, {_ORIGINS}
             FROM {{db}}.news AS n {_ORIGIN.format(db="{db}", row="n")}""",
         write={"test": _TEST},
         joins=_INTO_ORIGIN,

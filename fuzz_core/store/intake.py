@@ -19,7 +19,7 @@ from sqlite_utils import Database
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.cells import Refused, cell
 from fuzz_core.store.opening import NewerError, open_store
-from fuzz_core.store.schema import APPLICATION_ID, MIGRATIONS
+from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, MIGRATIONS
 from fuzz_core.store.vetting import Vetting
 
 MAGIC = b"SQLite format 3\0"
@@ -216,6 +216,8 @@ class _Copy:
             for table in tables:
                 if not table.startswith(("sqlite_", "_sqlite_")):
                     self._table(store._db.conn, table)
+            for sql in KINDS_OF_TEXTS:
+                store._db.conn.execute(sql)
         return Taken(dict(self.rows), dict(self.dropped))
 
     def _table(self, into: sqlite3.Connection, table: str) -> None:

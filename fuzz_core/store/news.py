@@ -9,10 +9,14 @@ from fuzz_core.store.base import Base, text
 
 
 class News(NamedTuple):
-    """An outcome class that an api has shown. test: JSON text of the case that joined the corpus for it, or None."""
+    """An outcome class that an api has shown, and the kind of the outcomes in it.
+
+    test: JSON text of the case that joined the corpus for it, or None.
+    """
 
     api: str
     outcome_class: str
+    outcome_kind: str
     test: str | None
 
 
@@ -31,8 +35,8 @@ class NewsTables(Base):
         """Adds what is new, in one transaction; what is known stays as it is."""
         with self._transaction():
             self._db.conn.executemany(
-                "INSERT OR IGNORE INTO news (target, api, class, test) VALUES (?, ?, ?, ?)",
-                [(target, text(n.api), text(n.outcome_class), n.test and text(n.test)) for n in news],
+                "INSERT OR IGNORE INTO news (target, api, class, outcome_kind, test) VALUES (?, ?, ?, ?, ?)",
+                [(target, text(n.api), text(n.outcome_class), n.outcome_kind, n.test and text(n.test)) for n in news],
             )
             self._db.conn.executemany(
                 "INSERT OR IGNORE INTO operators (target, name, dtype, api) VALUES (?, ?, ?, ?)",
@@ -41,8 +45,8 @@ class NewsTables(Base):
 
     def news(self, target: str) -> list[News]:
         """All outcome classes of a target's apis, in the order in which they were first shown."""
-        rows = self._rows("SELECT api, class, test FROM news WHERE target = ? ORDER BY id", target)
-        return [News(row["api"], row["class"], row["test"]) for row in rows]
+        rows = self._rows("SELECT api, class, outcome_kind, test FROM news WHERE target = ? ORDER BY id", target)
+        return [News(*row.values()) for row in rows]
 
     def operators(self, target: str) -> list[Operator]:
         """All operators that a target's apis have dispatched to, by name and dtype."""

@@ -21,18 +21,20 @@ _APART = {
     "checks": "SELECT id FROM other.checks WHERE bug IN temp.apart_bugs",
     "changes": "",
     # A test case that died without a bug, and what looks like a private one.
-    "news": """SELECT id FROM other.news WHERE class LIKE 'signal %' OR json_extract(test, '$[0]') IN (
+    "news": """SELECT id FROM other.news WHERE outcome_kind = 'signal' OR json_extract(test, '$[0]') IN (
         SELECT json_extract(test, '$[0]') FROM other.bugs WHERE id IN temp.apart_bugs
         UNION SELECT json_extract(test, '$[0]') FROM other.findings WHERE id IN temp.apart_findings
         UNION SELECT json_extract(test, '$[0]') FROM other.changes WHERE id IN temp.apart_changes)""",
-    "invocations": "SELECT id FROM other.invocations WHERE reason LIKE 'signal %'",
+    "invocations": "SELECT id FROM other.invocations WHERE outcome_kind = 'signal'",
 }
+_WORDS = "CASE outcome_kind WHEN 'signal' THEN '' ELSE reason END"
+_KIND = "CASE outcome_kind WHEN 'signal' THEN '' ELSE outcome_kind END"
 _PUBLIC = (
-    """INSERT INTO main.seeds SELECT target, digest, source, name, CASE WHEN reason LIKE 'signal %' THEN 'failed'
-        ELSE status END, CASE WHEN reason LIKE 'signal %' THEN '' ELSE reason END, seconds, statements,
-        statements_failed, traced_at FROM other.seeds""",
-    """INSERT INTO main.invocations SELECT id, target, api, digest, body, expected, valid,
-        CASE WHEN reason LIKE 'signal %' THEN '' ELSE reason END FROM other.invocations""",
+    f"""INSERT INTO main.seeds SELECT target, digest, source, name,
+        CASE outcome_kind WHEN 'signal' THEN 'failed' ELSE status END, {_WORDS}, seconds, statements,
+        statements_failed, traced_at, {_KIND} FROM other.seeds""",
+    f"""INSERT INTO main.invocations SELECT id, target, api, digest, body, expected, valid, {_WORDS}, {_KIND}
+        FROM other.invocations""",
     "INSERT INTO main.provenance SELECT * FROM other.provenance",
     *(f"INSERT INTO main.{table} SELECT * FROM other.{table}" for table in (*_PLAIN, "operators", "runs")),
     "INSERT INTO main.bugs SELECT * FROM other.bugs WHERE id NOT IN temp.apart_bugs",
@@ -51,7 +53,7 @@ _TESTED = " UNION ".join(
     for table in ("bugs", "findings", "changes", "news")
 )
 _PRIVATE = (
-    "INSERT INTO main.seeds SELECT * FROM other.seeds WHERE reason LIKE 'signal %'",
+    "INSERT INTO main.seeds SELECT * FROM other.seeds WHERE outcome_kind = 'signal'",
     """INSERT INTO temp.apart_bugs SELECT bug FROM other.findings WHERE id IN temp.apart_findings AND bug IS NOT NULL
         UNION SELECT bug FROM other.checks WHERE id IN temp.apart_checks EXCEPT SELECT id FROM temp.apart_bugs""",
     f"""INSERT INTO main.invocations SELECT * FROM other.invocations WHERE id IN temp.apart_invocations

@@ -22,7 +22,10 @@ class TargetRecord(NamedTuple):
 
 
 class SeedRecord(NamedTuple):
-    """How tracing one seed went. status: ok, partly, failed, timeout, crashed; seconds: wall time of its process."""
+    """How tracing one seed went. status: ok, partly, failed, timeout, crashed; seconds: wall time of its process.
+
+    outcome_kind: what ended it, one of the kinds of an outcome; empty where it came to its end.
+    """
 
     digest: str
     source: str
@@ -32,6 +35,7 @@ class SeedRecord(NamedTuple):
     seconds: float = 0.0
     statements: int = 0
     statements_failed: int = 0
+    outcome_kind: str = ""
 
 
 class InvocationRow(NamedTuple):

@@ -151,6 +151,29 @@ CREATE TABLE facts (
 ) WITHOUT ROWID;
 """
 
+_OUTCOME_KIND = """
+ALTER TABLE seeds ADD COLUMN outcome_kind TEXT NOT NULL DEFAULT '';
+ALTER TABLE invocations ADD COLUMN outcome_kind TEXT NOT NULL DEFAULT '';
+ALTER TABLE news ADD COLUMN outcome_kind TEXT NOT NULL DEFAULT '';
+"""
+_KIND_OF_TEXT = """
+UPDATE {table} SET outcome_kind = {word}
+WHERE {word} = 'signal' OR outcome_kind = '' AND {where} AND {word} IN ('ok', 'exception', 'timeout', 'oom', 'exit')
+"""
+# For rows from before the column, and for what nobody trusts: where the words of old say that a process died, it did.
+KINDS_OF_TEXTS = (
+    *(
+        _KIND_OF_TEXT.format(table=table, where=where, word=f"lower(substr({text}, 1, instr({text}, ' ') - 1))")
+        for table, text, where in (
+            ("seeds", "reason", "status = 'crashed'"),
+            ("invocations", "reason", "valid = 0"),
+            ("news", "class", "true"),
+        )
+    ),
+    "UPDATE seeds SET outcome_kind = 'timeout' WHERE outcome_kind = '' AND status = 'timeout'",
+    "UPDATE invocations SET outcome_kind = 'ok' WHERE outcome_kind = '' AND valid = 1",
+)
+
 
 @MIGRATIONS()
 def m0001_value_spaces(db: Database) -> None:
@@ -206,7 +229,15 @@ def m0009_facts(db: Database) -> None:
     db.executescript(_FACTS)
 
 
-NEWEST = 9
+@MIGRATIONS()
+def m0010_outcome_kind(db: Database) -> None:
+    """How seeds, invocations and the tests of news ended, which decides what is private."""
+    db.executescript(_OUTCOME_KIND)
+    for sql in KINDS_OF_TEXTS:
+        db.execute(sql)
+
+
+NEWEST = 10
 # What fuzzing leaves, children first; everything else is what tracing has left.
 RESULT_TABLES = (
     *("known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),

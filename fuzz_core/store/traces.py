@@ -29,7 +29,8 @@ Counts = Mapping[tuple[str, str], int]
 # An error input that some seed calls without an exception is no error input: its elements decide.
 _SAVE_INVOCATION = """
 INSERT INTO invocations (target, api, digest, body, expected) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (target, digest) DO UPDATE SET expected = 'ok', body = excluded.body, valid = NULL, reason = ''
+ON CONFLICT (target, digest) DO UPDATE
+    SET expected = 'ok', body = excluded.body, valid = NULL, reason = '', outcome_kind = ''
     WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
 _LINK = """
@@ -76,8 +77,9 @@ class TraceTables(Base):
         return len(new)
 
     def _save_seed(self, target: str, seed: SeedRecord) -> None:
-        row = (text(field) if isinstance(field, str) else field for field in seed)
-        sql = "INSERT OR REPLACE INTO seeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        row = [text(field) if isinstance(field, str) else field for field in seed]
+        columns = ", ".join(("target", *SeedRecord._fields, "traced_at"))
+        sql = f"INSERT OR REPLACE INTO seeds ({columns}) VALUES ({', '.join('?' * (len(row) + 2))})"
         self._db.execute(sql, (target, *row, self._now()))
 
     def _save_invocations(
@@ -151,11 +153,12 @@ class TraceTables(Base):
         for row in self._each(_SAMPLES, part, target, to_json(sorted(apis)), most):
             yield row["id"], row["api"], row["body"]
 
-    def set_validity(self, rows: Iterable[tuple[int, bool, str]]) -> None:
-        """Records how invocations re-ran unmutated: (id, valid, reason)."""
+    def set_validity(self, rows: Iterable[tuple[int, str, str]]) -> None:
+        """Records how invocations re-ran unmutated: (id, kind of the outcome, reason); those that were ok are valid."""
         with self._transaction():
-            named = [(valid, text(reason), number) for number, valid, reason in rows]
-            self._db.conn.executemany("UPDATE invocations SET valid = ?, reason = ? WHERE id = ?", named)
+            named = [(kind == "ok", kind, text(reason), number) for number, kind, reason in rows]
+            sql = "UPDATE invocations SET valid = ?, outcome_kind = ?, reason = ? WHERE id = ?"
+            self._db.conn.executemany(sql, named)
 
     def argument_space(self, target: str, cap: int = 20) -> dict[str, dict[str, dict[str, list[Any]]]]:
         """The argument value space as JSON data: {argument: {FuzzType: {api: [encoded value, …]}}}.

@@ -16,11 +16,11 @@ from fuzz_core.ir import codec
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import KINDS, Outcome
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
+from fuzz_core.oracles.kinds import CHANGES, check_kind
 from fuzz_core.store.base import text
 from fuzz_core.store.cells import MAX_COUNT, Refused
-from fuzz_core.store.changes import KINDS as CHANGES
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.facts import is_body
 from fuzz_core.store.findings import finding_key, signature_digest
@@ -159,7 +159,23 @@ def _api(vetting: Vetting, row: Row) -> None:
     _names("aliases", row["aliases"])
 
 
+def _ended(row: Row, needed: bool) -> str | None:
+    """The kind of the outcome; None in a file from before it was on record."""
+    kind = row.get("outcome_kind")
+    if kind is not None and (kind or needed):
+        _one_of("outcome_kind", kind, KINDS)
+    return kind
+
+
+def _seed(vetting: Vetting, row: Row) -> None:
+    _ended(row, row["status"] == "crashed")
+
+
 def _invocation(vetting: Vetting, row: Row) -> None:
+    kind = _ended(row, bool(row["reason"]))
+    if kind is not None and (kind == "ok") != (row["valid"] == 1):
+        raise Refused("outcome_kind: not that of its validity")
+
     def check() -> None:
         found = codec.decode_invocation(parsed("body", row["body"]))
         if codec.digest(found) != row["digest"] or text(found.api) != row["api"]:
@@ -203,6 +219,7 @@ def _bug(vetting: Vetting, row: Row) -> None:
     _test(row["test"])
     _outcome("outcome", row["outcome"])
     _one_of("status", row["status"], (OPEN, KNOWN, FIXED))
+    check_kind(row["oracle"], row["kind"])
     if signature_digest(row["signature_text"]) != row["signature"]:
         raise Refused("signature: not that of its text")
 
@@ -211,8 +228,8 @@ def _finding(vetting: Vetting, row: Row) -> None:
     test = _test(row["test"])
     _outcome("outcome", row["outcome"])
     match parsed("verdict", row["verdict"]):
-        case [str(oracle), str(), str()]:
-            pass
+        case [str(oracle), str(kind), str()]:
+            check_kind(oracle, kind)
         case _:
             raise Refused("verdict: none")
     if finding_key(test, oracle) != row["key"] or text(test.invocation.api) != row["api"]:
@@ -237,6 +254,8 @@ def _probe(vetting: Vetting, row: Row) -> None:
 
 
 def _news(vetting: Vetting, row: Row) -> None:
+    _ended(row, True)
+
     def check() -> None:
         if text(_test(row["test"]).invocation.api) != row["api"]:
             raise Refused("test: of another api")
@@ -258,6 +277,7 @@ def _definitions(vetting: Vetting, row: Row) -> None:
 _ROWS: dict[str, Callable[[Vetting, Row], None]] = {
     "targets": _target,
     "apis": _api,
+    "seeds": _seed,
     "invocations": _invocation,
     "argument_values": _argument,
     "constraints": _constraint,

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from fuzz_core.ir.complaints import complaint_in
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.bug import Bug
 from fuzz_core.triage.signature import corrupts_heap, normalised
 from fuzz_core.triage.stack import FAULTS
 
-_CRASHES = ("crash", "internal-error")
 _MEMORY = "memory"
 _DOCUMENTED = "bounds"
 _REFUSED = "inconsistent"
@@ -77,7 +77,7 @@ def place_of(bug: Bug) -> Place:
     """The place of a bug, out of its outcome; the outcome of anything but a crash only repeats our own words."""
     name, outcome = plain_name(bug.api), bug.outcome
     told = bug.target, bug.api.partition(".")[0], name
-    if bug.kind not in _CRASHES:
+    if not kind_of(bug.kind).fails:
         nature, difference = _disagreement(bug)
         return Place(*told, frozenset((name,)), nature, difference=difference, quoted=_quoted(bug))
     names = frozenset((name, *_qualified(bug.api), *_kernels(outcome.text)))

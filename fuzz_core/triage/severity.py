@@ -7,24 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.oracles.kinds import GRADES, kind_of
 from fuzz_core.triage.bug import Bug
 from fuzz_core.triage.cluster import clusters
 from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
 from fuzz_core.triage.validity import STATUSES, Validity, validity
 
-# A caller can catch an internal error, and notices it; a wrong result passes for a right one.
-GRADES = ("private", "abort", "wrong-result", "internal-error", "hang", "performance", "documentation")
-
-_GRADES = {
-    "crash": "abort",
-    "internal-error": "internal-error",
-    "hang": "hang",
-    "slow": "performance",
-    "leak": "performance",
-    "bounds": "documentation",
-    "documentation": "documentation",
-}
 _MEMORY_SIGNALS = ("SIGSEGV", "SIGBUS")
 _SANITIZER = re.compile(
     r"(?:Address|Memory|HWAddress|Leak|Thread)Sanitizer|heap-(?:buffer-overflow|use-after-free)|stack-buffer-overflow"
@@ -80,7 +69,7 @@ def withheld(bugs: Sequence[Bug]) -> frozenset[int]:
 def suspicion(bug: Bug) -> str:
     """Why memory that is not the library's may have been touched; empty where nothing says so."""
     died = suspected_death(bug.outcome)
-    if not died and bug.kind not in ("crash", "internal-error") and _FOREIGN.search(f"{bug.kind} {bug.outcome.text}"):
+    if not died and not kind_of(bug.kind).fails and _FOREIGN.search(f"{bug.kind} {bug.outcome.text}"):
         return "the result holds memory that is not the library's"
     return died
 
@@ -98,7 +87,7 @@ def suspected_death(outcome: Outcome) -> str:
 
 def _grade(bug: Bug) -> str:
     died = bug.kind == "internal-error" and bug.outcome.kind == "signal"
-    return "abort" if died else _GRADES.get(bug.kind, "wrong-result")
+    return "abort" if died else kind_of(bug.kind).grade
 
 
 def _fault(outcome: Outcome) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.stack import FAULTS
 
 TOP_FRAMES = 3
@@ -60,12 +61,13 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 
 
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
-    if verdict.oracle in ("differential", "nonfinite", "versions"):
+    kind = kind_of(verdict.kind)
+    if kind.fault == "comparison" and kind.oracle == verdict.oracle:
         return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(_first_line(_of_node(verdict.detail))))}"
-    if verdict.kind == "slow":
+    if kind.fault == "detail":
         return f"{verdict.kind}: {normalised(verdict.detail)}"
-    if verdict.kind == "leak":
-        return "leak"
+    if kind.fault == "kind":
+        return verdict.kind
     if outcome.kind == "exception":
         return f"{outcome.name}: {normalised(outcome.text)}"
     if outcome.kind == "signal":

@@ -7,19 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.bug import Bug
 
 STATUSES = ("valid", "unknown", "invalid")
 
-# These are judgements over a call that has returned: the library took the input.
-_RETURNED = {
-    "wrong-result": "the plain call accepts it: the modes disagree about the result",
-    "wrong-gradient": "the plain call accepts it: the gradients disagree",
-    "wrong-metadata": "the plain call accepts it: shape, dtype or strides disagree",
-    "nonfinite": "the plain call accepts it: the result is not finite",
-    "slow": "every precision accepts it",
-    "leak": "the call returns every time",
-}
 # The library itself says that it does not take the argument; it says so by dying, which makes it no clean refusal.
 _REFUSAL = re.compile(
     r"INVALID_ARGUMENT: *(?P<status>[^\n]{3,200}?)\)*$"
@@ -107,7 +99,9 @@ def _origin(bug: Bug) -> Validity | None:
 def _acceptance(kind: str, accepted_by: Sequence[str]) -> Validity | None:
     if accepted_by:
         return Validity("valid", f"accepted by {', '.join(accepted_by)}")
-    return Validity("valid", _RETURNED[kind]) if kind in _RETURNED else None
+    # A judgement over a call that has returned: the library took the input.
+    returned = kind_of(kind).validity
+    return Validity("valid", returned) if returned else None
 
 
 def _refusal(bug: Bug) -> Validity | None:

@@ -146,8 +146,8 @@ class Worker:
         if turn.log:
             self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome.to_json()})
         elif news or operators:
-            entry = {"class": news, "test": encode_test(test) if news else None, "operators": operators}
-            self.channel.send({"news": turn.lease, **entry})
+            entry = {"class": news, "kind": outcome.kind, "test": encode_test(test) if news else None}
+            self.channel.send({"news": turn.lease, **entry, "operators": operators})
         for verdict, evidence in verdicts:
             self._report(turn.lease, index, test, verdict, evidence)
 

@@ -373,6 +373,19 @@ class DescribeKeep:
             assert (signatures(night.public), signatures(night.private)) == (["public"], ["secret"])
             assert night.problems == ()
 
+    def test_both_parts_of_an_earlier_nightfuzz_become_ones_of_the_newest_schema(
+        self, beginning: Path, tmp_path: Path
+    ) -> None:
+        place = Directory(tmp_path / "kept")
+        state = shard(copied(beginning, tmp_path / "b.db"), "one", ("secret", 2, WILD), ("public", 1, HARMLESS))
+        night = keep(place, Brought([state]), Keys(), tmp_path / "work", now)
+        assert night.private is not None
+        files = pack(_earlier(night.public)) | pack(_earlier(night.private), PLAIN)
+        place.store(lambda before: files, "earlier")
+        night = keep(place, Brought([]), Keys(), tmp_path / "again", now)
+        assert (signatures(night.public), signatures(night.private)) == (["public"], ["secret"])
+        assert night.problems == ()
+
     def test_shards_that_are_none_are_left_out_and_said(self, place: Place, beginning: Path, tmp_path: Path) -> None:
         good = shard(copied(beginning, tmp_path / "b.db"), "good", ("public", 1, HARMLESS))
         (tmp_path / "bad.db").write_bytes(b"rubbish")
@@ -414,6 +427,17 @@ class DescribeKeep:
         with pytest.raises(UserError, match="schema"):
             keep(place, Brought([beginning]), Keys(), tmp_path / "work", now)
         assert place.load() == stored
+
+
+def _earlier(path: Path) -> Path:
+    """A state as it was before `outcome_kind`."""
+    settled(path)
+    with sqlite3.connect(path) as connection:
+        for table in ("seeds", "invocations", "news"):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN outcome_kind")
+        connection.execute("DELETE FROM _sqlite_migrations WHERE name = 'm0010_outcome_kind'")
+    settled(path)
+    return path
 
 
 def _bugs(path: Path | None) -> list[tuple[int, str, str]]:

@@ -17,8 +17,8 @@ def case(number: int, api: str = "fakelib.add") -> TestCase:
     return TestCase(Invocation(api, (prim(number),)), number, 1, ("Boundary Integer",))
 
 
-def news(shown: str, test: TestCase, *operators: str) -> dict[str, Any]:
-    return {"news": 1, "class": shown, "test": encode_test(test), "operators": list(operators)}
+def news(shown: str, test: TestCase, *operators: str, kind: str = "ok") -> dict[str, Any]:
+    return {"news": 1, "class": shown, "kind": kind, "test": encode_test(test), "operators": list(operators)}
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_without_growth_news_is_counted_and_nothing_joins(fakelib_session: Sessi
 
 
 def test_what_was_refused_is_news_but_no_start_for_mutants(learning: Learning) -> None:
-    refused = news("exception ValueError bad size", case(1))
+    refused = news("exception ValueError bad size", case(1), kind="exception")
     assert learning.take("fakelib.add", refused, timed=True) == CLASS_REWARD
     assert learning.members.total() == 0
 
@@ -77,13 +77,23 @@ def test_the_corpus_of_an_api_is_bounded_in_members_and_in_their_size(learning: 
     assert learning.members.total() == MAX_MEMBERS
 
 
+def test_the_kind_decides_what_joins_and_goes_on_record(learning: Learning) -> None:
+    learning.take("fakelib.add", news("ok, it died", case(1), kind="signal"), timed=True)
+    learning.take("fakelib.add", news("signal, it is fine", case(2)), timed=True)
+    learning.save(at_once=True)
+    rows = learning.session.store.news(learning.session.target.key)
+    assert [(row.outcome_kind, row.test is not None) for row in rows] == [("signal", False), ("ok", True)]
+
+
 @pytest.mark.parametrize(
     "message",
     [
-        {"class": "ok", "test": None, "operators": []},
-        {"class": 3, "test": encode_test(case(1)), "operators": []},
-        {"class": "ok", "test": encode_test(case(1, "fakelib.other")), "operators": []},
-        {"class": "ok", "test": encode_test(case(1)), "operators": "add"},
+        {"class": "ok", "kind": "ok", "test": None, "operators": []},
+        {"class": 3, "kind": "ok", "test": encode_test(case(1)), "operators": []},
+        {"class": "ok", "kind": "ok", "test": encode_test(case(1, "fakelib.other")), "operators": []},
+        {"class": "ok", "kind": "ok", "test": encode_test(case(1)), "operators": "add"},
+        {"class": "ok", "kind": "fine", "test": encode_test(case(1)), "operators": []},
+        {"class": "ok", "test": encode_test(case(1)), "operators": []},
         {},
     ],
 )

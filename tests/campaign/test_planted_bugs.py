@@ -278,6 +278,9 @@ def test_a_trace_in_which_everything_dies_is_a_trace_without_invocations(
         (pages / f"{number}.md").write_text(f"```python\nimport os\n{line}\n```\n")
     report = trace(fakelib_session, TraceOptions(sources=["docs"], docs_dirs=[pages]))
     assert report.status == {"ok": 17, "crashed": 3, "partly": 1}
+    seeds = fakelib_session.store.seeds("fakelib-1")
+    assert sorted(seed.outcome_kind for seed in seeds if seed.status == "crashed") == ["exit", "exit", "signal"]
+    assert not any(seed.outcome_kind for seed in seeds if seed.status != "crashed")
 
 
 def test_nothing_traced_is_the_users_error(fakelib_session: Session) -> None:

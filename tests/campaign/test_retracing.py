@@ -182,7 +182,9 @@ def test_what_changed_is_fuzzed_first(builds: Builds) -> None:
     traced(second)
     assert stirred(second.store, "fakelib-2") == CHANGED
     fuzz(second, FuzzOptions(seconds=None, tests=5 * 50, seed=1))
-    assert {news.api for news in second.store.news("fakelib-2")} == CHANGED
+    shown = second.store.news("fakelib-2")
+    assert {news.api for news in shown} == CHANGED
+    assert [news.outcome_kind for news in shown] == [news.outcome_class.partition(" ")[0] for news in shown]
 
 
 def test_a_build_can_be_named_and_must_be_one_of_the_library(builds: Builds) -> None:

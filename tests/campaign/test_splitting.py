@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ class DescribeSplit:
             store.count_known("told-by-an-entry", number, 1)
             like = '[["I","lib.f2",[2,"x"],[],null],5,0,[]]'
             store.save_news(
-                OLD, [News("lib.f2", "ok told by news", like), News("lib.f0", "signal SIGSEGV told", None)], []
+                OLD, [News("lib.f2", "ok told by news", "ok", like), News("lib.f0", "told", "signal", None)], []
             )
         public, private = parts(state)
         for words in (b"a secret", b"told", b"lib.f2: "):
@@ -161,10 +162,11 @@ class DescribeSplit:
         for words in (b"SIGSEGV", b"invalid pointer", b"deadly"):
             assert words not in public.read_bytes()
 
-    def test_the_words_that_traced_code_died_with_are_private(self, state: Path) -> None:
+    @pytest.mark.parametrize("reason", ["signal SIGSEGV: at {}".format, "it fell over at {}".format, "ok {}".format])
+    def test_the_words_that_traced_code_died_with_are_private(self, state: Path, reason: Callable[[str], str]) -> None:
         with open_store(state) as store:
-            store.set_validity([(1, False, "signal SIGSEGV: at 0xdead")])
-            seed = SeedRecord("dead", "docs", "a seed", "crashed", "signal SIGBUS: at 0xbeef")
+            store.set_validity([(1, "signal", reason("0xdead"))])
+            seed = SeedRecord("dead", "docs", "a seed", "crashed", reason("0xbeef"), outcome_kind="signal")
             store.save_trace(OLD, seed, [], {}, {})
         whole = said(state)
         public, private = parts(state)
@@ -172,6 +174,17 @@ class DescribeSplit:
         with open_store(public) as store:
             assert {seed.status for seed in store.seeds(OLD)} == {"ok", "failed"}
             joined(store, [private])
+        assert said(public) == whole
+
+    def test_what_only_speaks_of_a_death_is_public(self, state: Path) -> None:
+        with open_store(state) as store:
+            store.set_validity([(1, "exception", "signal SIGSEGV: at 0xdead")])
+            seed = SeedRecord("s", "docs", "a seed", "failed", "signal SIGBUS: at 0xbeef")
+            store.save_trace(OLD, seed, [], {}, {})
+            store.save_news(OLD, [News("lib.f0", "signal SIGABRT told", "exception", None)], [])
+        whole = said(state)
+        public, private = parts(state)
+        assert not private.exists()
         assert said(public) == whole
 
 

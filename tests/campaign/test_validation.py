@@ -8,7 +8,9 @@ import pytest
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
-from fuzz_core.campaign.validation import FIRST, _portions, validate
+from fuzz_core.campaign.validation import FIRST, _portions, _Validation, validate
+from fuzz_core.execution.pool import Lease
+from fuzz_core.ir.outcome import Outcome
 
 DOCS = TraceOptions(sources=["docs"])
 
@@ -37,6 +39,22 @@ def test_no_seed_starts_in_the_time_for_running_again(fakelib_session: Session) 
     report = trace(fakelib_session, over)
     assert report.seeds and report.left == report.seeds and not report.new
     assert trace(fakelib_session, DOCS).new
+
+
+def test_how_an_invocation_ended_goes_on_record_beside_the_words(fakelib_session: Session) -> None:
+    store, key = fakelib_session.store, fakelib_session.target.key
+    trace(fakelib_session, DOCS)
+    one, other = store.bodies(key)[:2]
+    work = _Validation(fakelib_session, [one, other._replace(api=one.api)])
+    lease = Lease(1, one.api, 0, 2, log=True)
+    work.death(lease, 0, Outcome("signal", "SIGSEGV", "at 0xdead"))
+    work.message(lease, {"ran": 1, "outcome": Outcome("exception", "ValueError", "no").to_json()})
+    work.save()
+    rows = store._rows("SELECT outcome_kind, reason FROM invocations WHERE id IN (?, ?) ORDER BY id", one.id, other.id)
+    assert [tuple(row.values()) for row in rows] == [
+        ("signal", "signal SIGSEGV: at 0xdead"),
+        ("exception", "exception ValueError: no"),
+    ]
 
 
 @pytest.mark.parametrize("count", [0, 1, FIRST, FIRST + 1, 1000])

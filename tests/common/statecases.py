@@ -16,8 +16,9 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
+from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
-from fuzz_core.store.changes import KINDS, Change
+from fuzz_core.store.changes import Change
 from fuzz_core.store.checks import NewCheck
 from fuzz_core.store.content import TABLES
 from fuzz_core.store.news import News, Operator
@@ -132,7 +133,9 @@ def trace(store: Store, key: str, one: int, other: int = 0) -> None:
 def valid(store: Store, key: str, one: int, other: int) -> None:
     numbers = [row.id for row in store.invocations(key)]
     store.set_validity(
-        [(numbers[one], bool(other % 2), "" if other % 2 else "ValueError")] if one < len(numbers) else []
+        [(numbers[one], *(("ok", "") if other % 2 else ("exception", "exception ValueError: no")))]
+        if one < len(numbers)
+        else []
     )
 
 
@@ -177,7 +180,7 @@ def known(store: Store, key: str, one: int, other: int) -> None:
 def news(store: Store, key: str, one: int, other: int) -> None:
     origins = [row.id for row in store.invocations(key)]
     test = json.dumps([["I", f"lib.f{one}", [other], [], None], 7, origins[0] if origins else 0, []])
-    store.save_news(key, [News(f"lib.f{one}", f"ok {other}", test if other else None)], [])
+    store.save_news(key, [News(f"lib.f{one}", f"ok {other}", "ok", test if other else None)], [])
 
 
 def change(store: Store, key: str, one: int, other: int) -> None:
@@ -186,7 +189,7 @@ def change(store: Store, key: str, one: int, other: int) -> None:
     test = case(one, origins[-1] if origins else 0)
     outcomes = (OUTCOMES[1], OUTCOMES[other])
     store.save_change(
-        key, OLD, Change(f"lib.f{one}", KINDS[one % 3], text, test, f"# script {text}\n", *outcomes, 3, 3)
+        key, OLD, Change(f"lib.f{one}", CHANGES[one % 3], text, test, f"# script {text}\n", *outcomes, 3, 3)
     )
 
 

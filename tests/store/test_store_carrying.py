@@ -34,7 +34,7 @@ def both(store: Store) -> Store:
     counts = {("torch.add", "file"): 2}, {("torch.sub", "too large"): 1}
     store.save_trace(KEY, SEED, [(add(1), "ok"), (add(2), "ok"), (add(3, api="torch.sub"), "exception")], *counts)
     store.save_trace(KEY, SEED._replace(digest="d2"), [(add(2), "ok"), (add(45, api="torch.mul"), "ok")], *counts)
-    store.set_validity([(1, True, ""), (2, False, "RuntimeError"), (3, False, "ValueError"), (4, True, "")])
+    store.set_validity([(1, "ok", ""), (2, "exception", "RuntimeError"), (3, "exception", "ValueError"), (4, "ok", "")])
     return store
 
 
@@ -77,6 +77,21 @@ class DescribeCarry:
             ("torch.add", None, ""),
             ("torch.sub", False, "ValueError"),
             ("torch.mul", True, ""),
+        ]
+
+    def test_kinds_of_outcomes_come_along_but_for_what_counts_as_not_run(self, both: Store) -> None:
+        died = SEED._replace(digest="d4", status="crashed", reason="fell over", outcome_kind="signal")
+        both.save_trace(KEY, died, [(add(20, api="torch.sub"), "ok")], {}, {})
+        both.set_validity([(1, "signal", "fell over"), (3, "signal", "fell over"), (5, "signal", "fell over")])
+        both.carry(NEW, KEY, {"d1": "a", "d2": "b", "d4": "d"}, (), {"torch.add"}, nothing)
+        assert {seed.digest: seed.outcome_kind for seed in both.seeds(NEW)} == {"d1": "", "d2": "", "d4": "signal"}
+        kinds = both._rows("SELECT api, outcome_kind FROM invocations WHERE target = ? ORDER BY id", NEW)
+        assert [(row["api"], row["outcome_kind"]) for row in kinds] == [
+            ("torch.add", ""),
+            ("torch.add", ""),
+            ("torch.sub", "signal"),
+            ("torch.mul", "ok"),
+            ("torch.sub", "signal"),
         ]
 
     def test_of_the_valid_ones_a_choice_counts_as_not_run(self, both: Store) -> None:

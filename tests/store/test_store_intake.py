@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from statecases import OLD, call, copied, fresh, histories, lived, said, settled
 
+from fuzz_core.campaign.splitting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store import SeedRecord, intake, open_store
 from fuzz_core.store.intake import take_in
@@ -86,7 +87,7 @@ class DescribeTakeIn:
 
     def test_what_is_known_is_not_looked_at_again(self, path: Path, full: Path, tmp_path: Path) -> None:
         with open_store(path) as store:
-            store.save_news(OLD, [News("lib.f0", "new", None)], [])
+            store.save_news(OLD, [News("lib.f0", "ok new", "ok", None)], [])
         settled(path)
         taken = take_in(path, tmp_path / "clean.db", full)
         assert taken.rows.keys() == {"targets", "invocations", "runs", "bugs", "news"}
@@ -102,6 +103,37 @@ class DescribeTakeIn:
         take_in(tmp_path / "old.db", tmp_path / "clean.db")
         with open_store(tmp_path / "clean.db", read_only=True) as store:
             assert store.targets()
+
+    @pytest.mark.parametrize("kind", ["", "ok", "exception", "signal"])
+    def test_what_tells_of_a_death_is_private_whatever_kind_it_claims(
+        self, path: Path, tmp_path: Path, kind: str
+    ) -> None:
+        told = f"'signal SIGSEGV: at 0xdead', outcome_kind = '{kind}'"
+        changed(
+            path,
+            f"UPDATE seeds SET status = 'failed', reason = {told}",
+            f"UPDATE invocations SET valid = {int(kind == 'ok')}, reason = {told}",
+            f"UPDATE news SET class = {told}",
+        )
+        take_in(path, tmp_path / "clean.db")
+        settled(tmp_path / "clean.db")
+        split(tmp_path / "clean.db", tmp_path / "public.db", tmp_path / "private.db")
+        assert b"0xdead" not in (tmp_path / "public.db").read_bytes()
+
+    def test_a_file_from_before_kinds_were_on_record_keeps_its_deaths_private(self, path: Path, tmp_path: Path) -> None:
+        told = "'signal SIGSEGV: at 0xdead'"
+        changed(
+            path,
+            f"UPDATE seeds SET status = 'crashed', reason = {told}",
+            f"UPDATE invocations SET valid = 0, reason = {told}",
+            f"UPDATE news SET class = {told}",
+            *(f"ALTER TABLE {table} DROP COLUMN outcome_kind" for table in ("seeds", "invocations", "news")),
+        )
+        take_in(path, tmp_path / "clean.db")
+        settled(tmp_path / "clean.db")
+        split(tmp_path / "clean.db", tmp_path / "public.db", tmp_path / "private.db")
+        assert b"0xdead" not in (tmp_path / "public.db").read_bytes()
+        assert (tmp_path / "private.db").read_bytes().count(b"0xdead") >= 3
 
 
 class DescribeForeignFiles:
@@ -199,6 +231,8 @@ class DescribeRows:
             ('UPDATE bugs SET outcome = \'["ok", "", "", [], NaN]\'', "bugs: outcome: no JSON"),
             ('UPDATE bugs SET outcome = \'["won", "", "", [], 1]\'', "bugs: describes no value"),
             (f"UPDATE bugs SET outcome = '{_DEEP}'", "bugs: outcome: no JSON"),
+            ("UPDATE bugs SET kind = 'won'", "bugs: describes no value"),
+            ("UPDATE findings SET verdict = json_set(verdict, '$[1]', 'won')", "findings: describes no value"),
             ("UPDATE bugs SET status = 'won'", "bugs: status: none of"),
             ("UPDATE bugs SET signature_text = 'another'", "bugs: signature: not that of its text"),
             ("UPDATE bugs SET script = CAST(x'00ff' AS BLOB)", "bugs: script: no text"),
@@ -219,6 +253,11 @@ class DescribeRows:
             ("DELETE FROM bugs", "findings: bug: refers to nothing"),
             ('UPDATE invocations SET body = \'["I", "x", [], [], null]\'', "invocations: digest: not that of the body"),
             ("UPDATE argument_values SET value = '7'", "argument_values: digest: not that of the value"),
+            ("UPDATE invocations SET valid = 0, outcome_kind = 'ok'", "invocations: outcome_kind: not that of its"),
+            ("UPDATE invocations SET reason = 'it died', outcome_kind = ''", "invocations: outcome_kind: none of"),
+            ("UPDATE seeds SET status = 'crashed', outcome_kind = ''", "seeds: outcome_kind: none of"),
+            ("UPDATE seeds SET outcome_kind = 'won'", "seeds: outcome_kind: none of"),
+            ("UPDATE news SET outcome_kind = ''", "news: outcome_kind: none of"),
             ("UPDATE news SET test = '[1, 2'", "news: test: no JSON"),
             ("UPDATE targets SET library = 'os.path'", "targets: library: none that is known"),
             ("UPDATE targets SET library = 'nothing'", "targets: library: none that is known"),

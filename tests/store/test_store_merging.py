@@ -211,7 +211,7 @@ class DescribeWhatStays:
     def test_an_invocation_that_re_ran_over_one_that_has_not(self, tmp_path: Path, base: Path) -> None:
         shard = copied(base, tmp_path / "a.db")
         with open_store(shard) as store:
-            store.set_validity([(2, True, ""), (3, False, "ValueError")])
+            store.set_validity([(2, "ok", ""), (3, "exception", "ValueError")])
         with open_store(base) as store:
             merge(store, [shard], cost)
             assert [row.valid for row in store.invocations(OLD)] == [None, True, False]

@@ -17,6 +17,31 @@ from fuzz_core.store.schema import MIGRATIONS, NEWEST, version_of
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
 
+# What was on record before kinds were, and the kind that it gets.
+SEEDS = {
+    ("crashed", "signal SIGSEGV: at 0xdead"): "signal",
+    ("crashed", "exit 3: bye"): "exit",
+    ("timeout", "longer than 60 s"): "timeout",
+    ("ok", ""): "",
+    ("failed", "exception of its own"): "",
+    ("failed", "Signal SIGBUS: in a test"): "signal",
+}
+INVOCATIONS = {
+    (1, ""): "ok",
+    (0, "signal SIGSEGV: "): "signal",
+    (0, "exception ValueError: no"): "exception",
+    (0, "timeout 5 s: "): "timeout",
+    (0, "signals"): "",
+    (0, ""): "",
+    (None, ""): "",
+}
+NEWS = {
+    "ok ('Tensor', 'f', 1)": "ok",
+    "signal SIGABRT": "signal",
+    "exception E # is no size": "exception",
+    "oom ": "oom",
+}
+
 
 def restore(sql: Path, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,6 +84,30 @@ class DescribeMigrations:
         open_store(path).close()
         open_store(tmp_path / "new.db").close()
         assert tables(path) == tables(tmp_path / "new.db")
+
+    def test_rows_from_before_kinds_were_on_record_get_the_kind_that_their_text_tells(self, path: Path) -> None:
+        restore(VERSION_1, path)
+        with sqlite3.connect(path) as connection:
+            MIGRATIONS.apply(Database(connection), stop_before="m0010_outcome_kind")
+            for number, (status, reason) in enumerate(SEEDS):
+                row = (KEY, f"s{number}", "docs", "n", status, reason, 0, 0, 0, "")
+                connection.execute(f"INSERT INTO seeds VALUES ({', '.join('?' * len(row))})", row)
+            for number, (valid, reason) in enumerate(INVOCATIONS, 2):
+                row = (number, KEY, "a", f"i{number}", "", "ok", valid, reason)
+                connection.execute(f"INSERT INTO invocations VALUES ({', '.join('?' * len(row))})", row)
+            for name in NEWS:
+                connection.execute("INSERT INTO news (target, api, class) VALUES (?, 'a', ?)", (KEY, name))
+        connection.close()
+        with open_store(path) as store:
+            found = {
+                table: [row["outcome_kind"] for row in store._rows(f"SELECT outcome_kind FROM {table} ORDER BY {by}")]
+                for table, by in (("seeds", "digest"), ("invocations", "id"), ("news", "id"))
+            }
+        assert found == {
+            "seeds": ["", *SEEDS.values()],
+            "invocations": ["ok", *INVOCATIONS.values()],
+            "news": [*NEWS.values()],
+        }
 
     def test_the_newest_version_counts_all_migrations(self) -> None:
         assert len(MIGRATIONS.pending(Database(memory=True))) == NEWEST

@@ -51,7 +51,7 @@ def live(store: Store, key: str) -> None:
     found = [(add(1), "ok"), (add(2), "ok"), (add(3), "exception")]
     store.save_trace(key, SEED, found[:2], {("torch.add", "file"): 1}, {("torch.add", "large"): 1})
     store.save_trace(key, SEED._replace(digest="d2", name="another"), found[2:], {}, {})
-    store.save_news(key, [News("torch.add", "ok", None)], [Operator("aten::add", "float32", "torch.add")])
+    store.save_news(key, [News("torch.add", "ok", "ok", None)], [Operator("aten::add", "float32", "torch.add")])
 
 
 def left(store: Store, key: str) -> dict[str, object]:

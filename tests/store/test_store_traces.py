@@ -85,7 +85,7 @@ class DescribeSaveTrace:
         bad, good = (Invocation("torch.abs", (Tensor("float32", (2,), Fill("constant", low)),)) for low in (1.0, 2.0))
         store.save_trace(KEY, SEED, [(bad, "exception")], {}, {})
         assert store.argument_space(KEY) == {}
-        store.set_validity([(1, False, "RuntimeError")])
+        store.set_validity([(1, "exception", "RuntimeError")])
         assert store.save_trace(KEY, SEED._replace(digest="d2"), [(good, "ok")], {}, {}) == 1
         (row,) = store.invocations(KEY)
         assert (row.expected, row.valid, row.reason, row.invocation) == ("ok", None, "", good)
@@ -107,13 +107,13 @@ class DescribeInvocations:
         seen = []
         for row in store.invocations(KEY, unchecked=True):
             seen.append(row.id)
-            store.set_validity([(row.id, row.id % 2 == 0, "odd")])
+            store.set_validity([(row.id, ("exception", "ok")[row.id % 2 == 0], "odd")])
         assert seen == list(range(1, PAGE + 8))
 
     def test_filters(self, store: Store) -> None:
         found = [(add(1), "ok"), (add(2), "ok"), (add(3, api="torch.sub"), "ok")]
         store.save_trace(KEY, SEED, found, {}, {})
-        store.set_validity([(1, True, ""), (2, False, "ValueError: \ud800")])
+        store.set_validity([(1, "ok", ""), (2, "exception", "ValueError: \ud800")])
         assert [row.id for row in store.invocations(KEY, "torch.add")] == [1, 2]
         assert [row.id for row in store.invocations(KEY, valid=True)] == [1]
         assert [row.id for row in store.invocations(KEY, unchecked=True)] == [3]
@@ -130,7 +130,7 @@ class DescribeCoverage:
         traced.append((add(1, api="errors"), "exception"))
         gaps = {("undescribed", "socket"): 4}, {("dropped", "too large"): 1}
         store.save_trace(KEY, SEED, traced, *gaps)
-        store.set_validity([(1, True, ""), (2, False, "RuntimeError"), (5, True, "")])
+        store.set_validity([(1, "ok", ""), (2, "exception", "RuntimeError"), (5, "ok", "")])
         assert {c.api: c.gap for c in store.coverage(KEY)} == {
             "dropped": "dropped",
             "elsewhere": "",

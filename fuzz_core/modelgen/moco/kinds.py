@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.modelgen.moco.nodes import CHECKED, EXTREME, FINDING, Node
+from fuzz_core.oracles.kinds import kind_of as kind_of_verdict
 
 DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
     "inconsistency with documentation",
@@ -11,9 +12,6 @@ DOCUMENTATION, PERFORMANCE, BOUNDARY, IMPLEMENTATION = (
     "boundary check",
     "implementation",
 )
-# Kinds of verdicts: what costs too much, and what is otherwise than it is written.
-_COSTS = ("slow", "leak", "hang")
-_WRITTEN = ("bounds", "documentation", "wrong-metadata")
 
 
 def kind(operator: str, verdict: Verdict) -> str:
@@ -23,11 +21,12 @@ def kind(operator: str, verdict: Verdict) -> str:
     missing, and so is an extreme one of either kind; a legal one that does what documentation rules out is
     inconsistent with it.
     """
-    if verdict.kind in _COSTS:
+    about = kind_of_verdict(verdict.kind).about
+    if about == "cost":
         return PERFORMANCE
     if operator == CHECKED or (operator == EXTREME and verdict.oracle in ("crash", "bounds")):
         return BOUNDARY
-    return DOCUMENTATION if verdict.kind in _WRITTEN else IMPLEMENTATION
+    return DOCUMENTATION if about == "documentation" else IMPLEMENTATION
 
 
 def written(verdict: Verdict) -> str:

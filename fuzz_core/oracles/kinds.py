@@ -1,0 +1,248 @@
+"""The kinds of verdicts: one record each, which everybody reads who treats them differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from fuzz_core.ir.errors import CodecError
+
+Level = Literal["error", "warning", "note"]
+# A caller can catch an internal error, and notices it; a wrong result passes for a right one.
+GRADES = ("private", "abort", "wrong-result", "internal-error", "hang", "performance", "documentation")
+GRAVE = ("abort", "wrong-result")
+UNPLEASANT = ("internal-error", "hang")
+
+
+class Rule(NamedTuple):
+    """What a kind means, for readers who do not know nightfuzz.
+
+    name: for machines; short: one sentence; full: how it is known; level: of most of its bugs.
+    """
+
+    name: str
+    short: str
+    full: str
+    level: Level
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of verdict of one oracle, and all that depends on it.
+
+    expected: what should have happened, as scripts say. title: what a maintainer calls it; empty where the outcome says
+    it better. grade: one of `GRADES`. validity: why the input is valid where such a verdict is passed on it; empty
+    where the verdict says nothing of that. search: the word that trackers are searched for, and a pattern of those that
+    reporters use. fault: what identifies it; a comparison or the whole detail of the verdict, the kind alone, or the
+    outcome. about: what the call came to, what it cost, or what is documented. expense: of an examination, in that of
+    an exception: a death may need a debugger, and a hang takes five times the limit, each time. fails: whether the call
+    gives no result. numeric: whether it is about numbers, to which the libraries' rules for comparing apply.
+    """
+
+    name: str
+    oracle: str
+    rule: Rule
+    expected: str = ""
+    title: str = ""
+    grade: str = "wrong-result"
+    validity: str = ""
+    search: tuple[str, str] = ("", "")
+    fault: Literal["comparison", "detail", "kind", "outcome"] = "outcome"
+    about: Literal["result", "cost", "documentation"] = "result"
+    expense: int = 1
+    fails: bool = False
+    numeric: bool = False
+
+
+FRESH = "Its script was minimised and shows it in fresh processes."
+_MODES = f"The same call was executed in several ways that mean the same. {FRESH}"
+_BUILDS = "The same call was executed on the target and on the baseline, in processes of their own, several times."
+_KINDS = (
+    Kind(
+        name="crash",
+        oracle="crash",
+        rule=Rule(
+            "ProcessDies",
+            "A call ends the process.",
+            f"A signal or a failed check ends the process where a result or an exception was expected. {FRESH}",
+            "error",
+        ),
+        expected="a result or a Python exception",
+        grade="abort",
+        search=("crash", r"crash|seg(?:mentation )?fault|abort|core dump|SIG[A-Z]{3}|Check failed"),
+        expense=3,
+        fails=True,
+    ),
+    Kind(
+        name="hang",
+        oracle="crash",
+        rule=Rule(
+            "CallHangs",
+            "A call does not return.",
+            f"It does not return in five times the usual limit either. {FRESH}",
+            "warning",
+        ),
+        expected="a result or a Python exception within seconds",
+        title="does not return",
+        grade="hang",
+        search=("hang", r"hang|deadlock|stuck|never returns|infinite loop"),
+        about="cost",
+        expense=10,
+    ),
+    Kind(
+        name="internal-error",
+        oracle="crash",
+        rule=Rule(
+            "InternalError",
+            "A call fails with an exception that says that it is a bug.",
+            f"An internal check of the library failed instead of one that says what is wrong with the arguments."
+            f" {FRESH}",
+            "warning",
+        ),
+        expected="a result, or an exception that says what is wrong with the arguments",
+        grade="internal-error",
+        search=("INTERNAL ASSERT FAILED", r"internal (?:assert|error)|Check failed|abort"),
+        fails=True,
+    ),
+    Kind(
+        name="wrong-result",
+        oracle="differential",
+        rule=Rule("WrongResult", "Two modes give different results.", _MODES, "error"),
+        expected="the same result in every mode",
+        title="wrong result",
+        validity="the plain call accepts it: the modes disagree about the result",
+        search=("incorrect", r"wrong|incorrect|mismatch|inconsisten|differ"),
+        fault="comparison",
+        numeric=True,
+    ),
+    Kind(
+        name="wrong-metadata",
+        oracle="differential",
+        rule=Rule("WrongMetadata", "Two modes give results of different shape, dtype or strides.", _MODES, "error"),
+        expected="the shape, dtype and strides of the real result",
+        title="wrong shape, dtype or strides",
+        validity="the plain call accepts it: shape, dtype or strides disagree",
+        fault="comparison",
+        about="documentation",
+    ),
+    Kind(
+        name="wrong-gradient",
+        oracle="differential",
+        rule=Rule(
+            "WrongGradient",
+            "A gradient is not that of the function that is computed.",
+            f"It was compared with differences in double precision. {FRESH}",
+            "error",
+        ),
+        expected="the derivatives of the function that is computed",
+        title="wrong gradient",
+        validity="the plain call accepts it: the gradients disagree",
+        search=("gradient", r"gradient|backward"),
+        fault="comparison",
+        numeric=True,
+    ),
+    Kind(
+        name="inconsistent",
+        oracle="differential",
+        rule=Rule("InconsistentModes", "One mode accepts a call that another one refuses.", _MODES, "error"),
+        expected="both modes accept the call, or both refuse it",
+        fault="comparison",
+    ),
+    Kind(
+        name="nonfinite",
+        oracle="nonfinite",
+        rule=Rule(
+            "NotFinite",
+            "NaN or infinity out of finite input.",
+            f"The same call in double precision has a number there. {FRESH}",
+            "error",
+        ),
+        expected="finite numbers, as in double precision",
+        title="NaN or infinity out of finite input",
+        validity="the plain call accepts it: the result is not finite",
+        search=("nan", r"\bnan\b|\binf"),
+        fault="comparison",
+        numeric=True,
+    ),
+    Kind(
+        name="slow",
+        oracle="performance",
+        rule=Rule(
+            "Slow",
+            "A call takes many times as long as one that means the same.",
+            f"Modes were timed beside each other. {FRESH}",
+            "note",
+        ),
+        expected="less precision costs no more time",
+        title="slower at lower precision",
+        grade="performance",
+        validity="every precision accepts it",
+        fault="detail",
+        about="cost",
+    ),
+    Kind(
+        name="bounds",
+        oracle="bounds",
+        rule=Rule(
+            "UndocumentedValue",
+            "A value that the documentation rules out is taken without a word.",
+            f"Either the check or the documentation is wrong. {FRESH}",
+            "note",
+        ),
+        expected="an exception that says what the documentation says",
+        grade="documentation",
+        about="documentation",
+    ),
+    Kind(
+        name="leak",
+        oracle="leak",
+        rule=Rule(
+            "Leak",
+            "Every repetition of a call leaves memory behind.",
+            f"The memory was measured over many repetitions. {FRESH}",
+            "note",
+        ),
+        expected="memory that does not grow with every call",
+        title="memory leak",
+        grade="performance",
+        validity="the call returns every time",
+        fault="kind",
+        about="cost",
+    ),
+    Kind(
+        name="regression",
+        oracle="versions",
+        rule=Rule("Regression", "A call that worked on the baseline is broken on the target.", _BUILDS, "error"),
+        fault="comparison",
+    ),
+    Kind(
+        name="changed",
+        oracle="versions",
+        rule=Rule("Changed", "A call does something else than on the baseline.", _BUILDS, "warning"),
+        fault="comparison",
+    ),
+    Kind(
+        name="fixed",
+        oracle="versions",
+        rule=Rule("Fixed", "A call that was broken on the baseline works on the target.", _BUILDS, "note"),
+        fault="comparison",
+    ),
+)
+# What an oracle from outside of the project says.
+OUTSIDE = Kind("", "", Rule("Other", "A verdict of an oracle that is not part of nightfuzz.", FRESH, "warning"))
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
+_OURS = frozenset(kind.oracle for kind in _KINDS)
+# What two builds do otherwise, worst first.
+CHANGES = tuple(kind.name for kind in _KINDS if kind.oracle == "versions")
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of this name; `OUTSIDE` for what no oracle of ours says, see `check_kind`."""
+    return KINDS.get(name, OUTSIDE)
+
+
+def check_kind(oracle: str, name: str) -> None:
+    """Raises CodecError for a kind of one of our oracles that is none: the verdict comes from untrusted code."""
+    if oracle in _OURS and name not in KINDS:
+        raise CodecError(f"no kind of verdict: {name[:100]!r} of {oracle}")
