@@ -50,6 +50,8 @@ def trees(session: Session) -> list[list[Node]]:
 def test_a_crash_of_a_block_is_found_and_becomes_a_bug_of_its_api(fakelib_session: Session, own: list[Seed]) -> None:
     report = grown(fakelib_session, own, 40)
     assert report.kept and report.nodes["ok"] and report.nodes["finding"]
+    (run,) = fakelib_session.store.runs()
+    assert (run.tests, run.seconds) == (report.tests, report.seconds)
     nodes = [node for tree in trees(fakelib_session) for node in tree]
     crashed = [node.call for node in nodes if node.state == "finding" and node.positive]
     assert crashed and all("stride=0" in call for call in crashed)
