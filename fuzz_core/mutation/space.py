@@ -117,14 +117,6 @@ class ArgumentSpace:
         pool = self._tensors.get(f"{rank},{dtype}")
         return None if pool is None else pool.pick(rng)
 
-    def probabilities(self, api: str, argument: str, fuzz_type: str) -> dict[str, float]:
-        """How likely each api's values are drawn by `pick`, for one argument and FuzzType."""
-        entry = self._weighed(api, argument, fuzz_type)
-        if entry is None:
-            return {}
-        lows = (0.0, *entry.cumulative)
-        return {name: entry.cumulative[at] - lows[at] for at, name in enumerate(entry.apis)}
-
     def _holders(self, fuzz_type: str) -> Sequence[str]:
         found = self._arguments.get(fuzz_type)
         if found is None:
