@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from bot.github.auth import api_address, from_environment
@@ -13,26 +11,12 @@ from bot.upstream.advisories import instructions, report_privately
 from bot.upstream.elsewhere import Elsewhere
 from bot.upstream.policies import policies, policy_of
 from fuzz_core.campaign.cases import case, guarded, keep_environment
-from fuzz_core.cli import options
-from fuzz_core.cli.command import perform
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
-from fuzz_core.cli.work import state_file
+from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from reports.issues import Issue, bug_report
-
-
-def advise_command(
-    bug: int,
-    config: options.Config = None,
-    state: options.State = None,
-    send: Annotated[
-        bool, typer.Option("--send", help="Send it as a private vulnerability report; needs GITHUB_TOKEN")
-    ] = False,
-) -> None:
-    """Print a private bug for its library's security contact, with what to do; --send reports it privately."""
-    perform(lambda settings, console: advise(settings, console, bug, send), config, state=state)
 
 
 def advise(settings: Settings, console: Console, number: int, send: bool) -> int:

@@ -108,10 +108,6 @@ class Hub:
             raise RefusedError(301, f"issue {number} was moved away from {self._client.repository}", "forget about it")
         return view
 
-    def find_issue(self, fingerprint: str) -> IssueView | None:
-        """Our issue that is about a fingerprint, open or closed."""
-        return self._filing.find(fingerprint)
-
     def create_issue(self, marker: Marker, title: str, body: str, labels: Sequence[str] = ()) -> IssueView:
         """The issue about what the marker names: the one that is there, open or closed, else a new one. Never two."""
         return self._filing.create(marker, title, body, tuple(labels))
@@ -150,10 +146,6 @@ class Hub:
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
         """Our one comment with this marker (kind and id), with this text: updated in place, else made. Never two."""
         return self._comments.upsert(number, marker, body)
-
-    def delete_comment(self, comment: int) -> None:
-        """Deletes one of our own comments; nothing where it is gone. Raises ValueError for somebody else's."""
-        self._comments.delete(comment)
 
     def react(self, comment: int, content: str) -> None:
         """A reaction to a comment: `+1`, `-1`, `eyes`, `confused`, `rocket`, …; twice is once."""

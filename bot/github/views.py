@@ -89,9 +89,6 @@ class PullView(NamedTuple):
     draft: bool
     labels: tuple[str, ...]
     head_sha: str
-    head_ref: str
-    base_sha: str
-    base_ref: str
     fork: bool
     url: str
 
@@ -103,27 +100,21 @@ class PullView(NamedTuple):
         return cls(
             int(data["number"]), str(data["title"]), data.get("body") or "", str(data["state"]),
             _login(data.get("user")), bool(data.get("draft")), tuple(_label(each) for each in data.get("labels", ())),
-            str(head["sha"]), str(head["ref"]), str(base["sha"]), str(base["ref"]),
-            home != base["repo"]["full_name"], str(data["html_url"]),
+            str(head["sha"]), home != base["repo"]["full_name"], str(data["html_url"]),
         )  # fmt: skip
 
 
 class RepositoryView(NamedTuple):
     """permissions: what we ourselves may do, of `admin`, `maintain`, `push`, `triage`, `pull`; empty where unsaid."""
 
-    full_name: str
     private: bool
-    archived: bool
-    has_issues: bool
-    default_branch: str
     permissions: frozenset[str]
 
     @classmethod
     def of(cls, data: Any) -> RepositoryView:
         """From a repository of the REST API."""
         may = frozenset(name for name, yes in (data.get("permissions") or {}).items() if yes)
-        flags = bool(data["private"]), bool(data.get("archived")), bool(data.get("has_issues", True))
-        return cls(str(data["full_name"]), *flags, str(data["default_branch"]), may)
+        return cls(bool(data["private"]), may)
 
 
 class Annotation(NamedTuple):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from rapidfuzz import process as nearest
 
 from bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
+from bot.init.kinds import Workflow
 from fuzz_core.cli.config import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
 
-Workflow = Literal["nightly", "pull-request", "bump", "manual", "report", "commands"]
-WORKFLOWS: tuple[Workflow, ...] = get_args(Workflow)
 LABEL = r"[A-Za-z0-9][A-Za-z0-9._ -]*"
 _OPTIONS = {"workflows": "workflow"}
 _GLOB = re.compile(r"([*?+!\[\]\\])")

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from bot.init.answers import Answers, Workflow
+from bot.init.answers import Answers
+from bot.init.kinds import Workflow
 from bot.init.pinning import Action
 
 _SARIF = ("security-events", "write", "SARIF for code scanning")

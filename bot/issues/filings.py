@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, Field
 
-from fuzz_core.ir.errors import UserError
 from reports.results import Fingerprint, Line, Name, Part, Text
 
-BYTES = 64 << 20
 CLAIMED = timedelta(hours=1)
 REMEMBERED = timedelta(days=90)
 # Of an issue's records, whichever is the later: both count.
@@ -26,7 +23,6 @@ Link = Annotated[str, Field(pattern=r"^(https?://\S{1,1000})?$")]
 Taught = Literal["", "ignore", "wrong", "known", "declined", "duplicate", "gone"]
 Digest = Annotated[str, Field(pattern="^([0-9a-f]{32})?$")]
 MOST = 100_000
-COMMANDS = ("bisect", "minimize", "retry", "ignore", "upstream", "help")
 
 
 class Filed(Part):
@@ -157,21 +153,6 @@ def settled(filings: Filings, key: str, said: str, now: datetime) -> Filings:
     """With a request answered. Raises KeyError for one that is not there."""
     update = {"settled": True, "said": " ".join(said.split())[:2_000], "at": now}
     return filings.with_request(filings.requests[key].model_copy(update=update))
-
-
-def read_filings(path: Path) -> Filings:
-    """What is in the file, nothing where there is none. Raises UserError where it does not fit."""
-    remedy = "delete it: issues are found again by the markers in their bodies"
-    try:
-        if path.is_symlink() or (path.exists() and path.stat().st_size > BYTES):
-            raise UserError(f"{path.name} is a link, or larger than {BYTES >> 20} MiB", remedy)
-        return Filings.model_validate_json(path.read_bytes()) if path.exists() else Filings()
-    except OSError as error:
-        raise UserError(f"cannot read {path.name}: {error.strerror}", remedy) from error
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UserError(f"{path.name}: {where[:200]}: {first['msg'][:200]}", remedy) from error
 
 
 def merged(first: Filings, second: Filings) -> Filings:

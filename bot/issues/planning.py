@@ -73,15 +73,6 @@ def plan(
     return planner.planned(umbrellas, tuple(learned), len(apart) - len(clusters))
 
 
-def lessons(
-    existing: Sequence[IssueView], filings: Filings, rules: Rules, now: datetime, gone: Collection[int] = ()
-) -> Filings:
-    """What is remembered, with what people have said since: for a job that asks the registry before it plans issues."""
-    for record in _lessons(ours(existing, filings, rules.authors), filings, gone, now):
-        filings = filings.with_issue(record)
-    return filings
-
-
 def _apart(clusters: Sequence[Wanted]) -> list[Wanted]:
     """Clusters that share a fingerprint are one: those of several builds of a library, say."""
     groups: dict[str, list[Wanted]] = {}

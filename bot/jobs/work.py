@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from fuzz_core.cli.work import STATE_FILE
+from fuzz_core.cli.state import STATE_FILE
 from fuzz_core.ir.errors import UserError
 from reports.results import Mode, Name, Names, Part
 

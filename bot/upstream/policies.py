@@ -6,7 +6,7 @@ import tomllib
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
@@ -15,7 +15,6 @@ from reports.results import Line, Name, Names, Part
 
 SHIPPED = "policies.toml"
 Mode = Literal["off", "draft", "approved"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 Repository = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}$")]
 Link = Annotated[str, Field(pattern=r"^(https://\S{1,1000})?$")]
 

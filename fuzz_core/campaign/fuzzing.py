@@ -13,6 +13,7 @@ from fuzz_core.campaign.learning import Learning
 from fuzz_core.campaign.patience import Patience
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.retracing import stirred
+from fuzz_core.campaign.runs import Run
 from fuzz_core.campaign.scheduling import Schedule, slice_for
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Limits, Pool
@@ -42,9 +43,10 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
             _check_time_box(session.clock() - began, options)
             due = _due(session, options, session.clock() - starting, began)
-            report.run = session.store.start_run(session.target.key, options.seed, options.as_json())
-            _run(session, options, Plan(path), zygote, report, began, due)
-    session.store.finish_run(report.run, "interrupted" if session.stopped() else "done", report.summary())
+            run = Run(session, options.seed, options.as_json())
+            report.run = run.number
+            _run(session, options, Plan(path), zygote, run, report, began, due)
+    run.end(report)
     return report
 
 
@@ -84,6 +86,7 @@ def _run(
     options: FuzzOptions,
     plan: Plan,
     zygote: Zygote,
+    run: Run,
     report: FuzzReport,
     began: float,
     due: Due | None,
@@ -113,6 +116,7 @@ def _run(
         report.seconds = session.clock() - started
         report.deaths = pool.deaths
         learning.save()
+        run.tell(report)
         done = report.seconds if seconds is not None else report.tests
         if done * GROWTH_POINTS >= total * len(report.growth):
             work.point()

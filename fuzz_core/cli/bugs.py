@@ -11,8 +11,7 @@ from rich.console import Console
 from fuzz_core.campaign.judging import Judged, judged
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable, table
-from fuzz_core.cli.listings import target_key
-from fuzz_core.cli.work import state_file
+from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.store.checks import CheckRow
 from fuzz_core.store.known import OPEN

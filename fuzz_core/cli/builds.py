@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from fuzz_core.campaign.bisecting import BisectOptions
-from fuzz_core.cli import bisecting, bumping, comparing, options, versions
-from fuzz_core.cli.command import Work, perform
-from fuzz_core.cli.sandboxing import sandboxed
+from fuzz_core.cli import options
+from fuzz_core.cli.command import Work, perform, sandboxed
+
+BUMP_SECONDS = "10m"
 
 app = typer.Typer()
 
@@ -23,6 +23,8 @@ def changes(
     as_json: options.Json = False,
 ) -> None:
     """List what a build does otherwise than its baseline, worst first."""
+    from fuzz_core.cli import comparing
+
     work: Work = lambda settings, console: comparing.changes(settings, console, as_json)  # noqa: E731
     perform(work, config, state=state, target=target, baseline=baseline)
 
@@ -38,7 +40,7 @@ def bump(
     library: options.Library = None,
     tests: options.TestsDir = None,
     workers: options.Workers = None,
-    time: options.Time = bumping.BUMP_SECONDS,
+    time: options.Time = BUMP_SECONDS,
     tests_count: options.Tests = None,
     seed: options.SeedNumber = None,
     fail_on_bugs: options.FailOnBugs = None,
@@ -46,6 +48,8 @@ def bump(
     as_json: options.Json = False,
 ) -> None:
     """Say what another build of a dependency does otherwise around the calls that your own tests make."""
+    from fuzz_core.cli import bumping
+
     work: Work = lambda settings, console: bumping.bump(settings, console, old, new, as_json)  # noqa: E731
     flags = {
         "flavour": flavour,
@@ -84,7 +88,9 @@ def recheck(
     as_json: options.Json = False,
 ) -> None:
     """Run bugs again on another build: still there, changed, fixed, or back."""
-    work: Work = lambda settings, console: versions.recheck_command(settings, console, bugs or [], runs, as_json)  # noqa: E731
+    from fuzz_core.cli.recheck import recheck_command
+
+    work: Work = lambda settings, console: recheck_command(settings, console, bugs or [], runs, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),
         config,
@@ -107,7 +113,9 @@ def history(
     as_json: options.Json = False,
 ) -> None:
     """List the builds seen, and what was found, fixed and broken again on each."""
-    work: Work = lambda settings, console: versions.history_command(settings, console, as_json)  # noqa: E731
+    from fuzz_core.cli.history import history_command
+
+    work: Work = lambda settings, console: history_command(settings, console, as_json)  # noqa: E731
     perform(work, config, state=state, target=target)
 
 
@@ -134,6 +142,9 @@ def bisect(
     as_json: options.Json = False,
 ) -> None:
     """Find the build with which a bug came, or went, among those of an index."""
+    from fuzz_core.campaign.bisecting import BisectOptions
+    from fuzz_core.cli import bisecting
+
     wanted = BisectOptions(good=good, bad=bad, fixed=first_fixed, runs=runs, keep=keep)
     work: Work = lambda settings, console: bisecting.bisect_command(settings, console, bug, wanted, as_json)  # noqa: E731
     perform(work, config, state=state, index=index, allow_cached=allow_cached, flavour=flavour, workers=workers)

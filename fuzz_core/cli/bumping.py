@@ -16,11 +16,11 @@ from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.comparing import changes_json, compare_phase, print_changes, shortened
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
-from fuzz_core.cli.work import TRACE_SHARE, check, session_of, target_of, trace_phase
+from fuzz_core.cli.targets import target_of
+from fuzz_core.cli.work import TRACE_SHARE, check, session_of, trace_phase
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 
-BUMP_SECONDS = "10m"
 # The rest is for starting and ending.
 COMPARED_BY = 0.95
 

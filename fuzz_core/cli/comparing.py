@@ -14,7 +14,7 @@ from fuzz_core.campaign.differing import CompareOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
-from fuzz_core.cli.work import state_file
+from fuzz_core.cli.state import state_file
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.changes import Change

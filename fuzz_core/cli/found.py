@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fuzz_core.cli import bugs as listed
-from fuzz_core.cli import known, options, reporting, working
+from fuzz_core.cli import options
 from fuzz_core.cli.command import Work, perform
 
 app = typer.Typer()
@@ -24,12 +23,16 @@ def bugs(
     as_json: options.Json = False,
 ) -> None:
     """List confirmed bugs, the most urgent first."""
+    from fuzz_core.cli import bugs as listed
+
     perform(lambda settings, console: listed.bugs(settings, console, target, by_cluster, as_json), config, state=state)
 
 
 @app.command()
 def show(bug: int, config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
     """Show one bug in full."""
+    from fuzz_core.cli import bugs as listed
+
     perform(lambda settings, console: listed.show(settings, console, bug, as_json), config, state=state)
 
 
@@ -41,7 +44,9 @@ def repro(
     state: options.State = None,
 ) -> None:
     """Print a bug's standalone script; --run runs it and exits with 1 when it reproduces."""
-    perform(lambda settings, console: working.repro(settings, console, bug, run_now), config, state=state)
+    from fuzz_core.cli import repro as script
+
+    perform(lambda settings, console: script.repro(settings, console, bug, run_now), config, state=state)
 
 
 @app.command()
@@ -60,6 +65,8 @@ def report(
     state: options.State = None,
 ) -> None:
     """Print a bug as the text of an issue in its library's own form. Nothing is sent anywhere."""
+    from fuzz_core.cli import reporting
+
     wanted = reporting.Wanted(umbrella, regression, baseline, run_now, private, output)
     work: Work = lambda settings, console: reporting.report(settings, console, bugs or [], wanted)  # noqa: E731
     perform(work, config, state=state, target=target)
@@ -77,12 +84,16 @@ def known_add(
     state: options.State = None,
 ) -> None:
     """Write a bug into the file of known findings: from then on it is counted, not reported."""
+    from fuzz_core.cli import known
+
     perform(lambda settings, console: known.add(settings, console, bug, issue, reason, expires), config, state=state)
 
 
 @known_app.command("list")
 def known_list(config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
     """List the entries, what each has matched, and when it expires."""
+    from fuzz_core.cli import known
+
     perform(lambda settings, console: known.listing(settings, console, as_json), config, state=state)
 
 
@@ -93,4 +104,6 @@ def known_remove(
     state: options.State = None,
 ) -> None:
     """Take an entry out of the file: what only it matched is reported again."""
+    from fuzz_core.cli import known
+
     perform(lambda settings, console: known.remove(settings, console, name), config, state=state)

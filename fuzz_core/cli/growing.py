@@ -16,7 +16,8 @@ from fuzz_core.campaign.moco.knowledge import kept_in, made
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
-from fuzz_core.cli.work import session_of, state_file
+from fuzz_core.cli.state import state_file
+from fuzz_core.cli.work import session_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.drawing import svg
 from fuzz_core.modelgen.moco.facts import Knowledge

@@ -11,7 +11,7 @@ from rich.console import Console
 from fuzz_core.campaign.knowing import match, review
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
-from fuzz_core.cli.work import state_file, today
+from fuzz_core.cli.state import state_file, today
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.known import KnownCount
 from fuzz_core.store.opening import open_store

@@ -11,12 +11,11 @@ from rich.console import Console
 from fuzz_core.campaign.changed import ApiChange, changes_between
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
-from fuzz_core.cli.work import state_file
+from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.news import Operator
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import Coverage
-from fuzz_core.store.store import Store
 from fuzz_core.targets.doctor import checks
 
 
@@ -29,18 +28,6 @@ def doctor(settings: Settings, console: Console, as_json: bool) -> int:
         rows: list[list[object]] = [["ok" if c.ok else "missing", c.name, c.detail, c.remedy] for c in found]
         table(console, ["", "what", "found", "remedy"], rows)
     return 2 if any(check.required and not check.ok for check in found) else 0
-
-
-def target_key(store: Store, wanted: str | None) -> str:
-    known = store.targets()
-    if not known:
-        raise UserError("no target is on record", "run `nightfuzz trace --target torch==2.13.0`, say")
-    if wanted is None:
-        return max(known, key=lambda record: record.made_at).key
-    for record in known:
-        if wanted in (record.key, record.spec):
-            return record.key
-    raise UserError(f"no target {wanted!r} on record", f"there are: {', '.join(record.key for record in known)}")
 
 
 def apis(settings: Settings, console: Console, gaps: bool, as_json: bool) -> int:

@@ -1,17 +1,18 @@
-"""`nightfuzz`: the commands."""
+"""`nightfuzz`: the commands. Each loads what it works with when it is asked for."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from fuzz_core.cli import builds, found, gandalf, listings, moco, options, working
-from fuzz_core.cli import oracles as judging
-from fuzz_core.cli.command import Work, perform
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.sandboxing import sandboxed
+from fuzz_core.cli import builds, found, gandalf, moco, options
+from fuzz_core.cli.command import Work, perform, sandboxed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fuzz_core.cli.config import Settings
 
 app = typer.Typer(
     help="A continuous fuzzing bot for deep-learning libraries.", no_args_is_help=True, add_completion=False
@@ -26,6 +27,8 @@ app.add_typer(gandalf.app, name="gandalf")
 @app.command()
 def doctor(config: options.Config = None, state: options.State = None, as_json: options.Json = False) -> None:
     """Say what is here and what is missing, each with its remedy."""
+    from fuzz_core.cli import listings
+
     perform(lambda settings, console: listings.doctor(settings, console, as_json), config, state=state)
 
 
@@ -41,8 +44,10 @@ def pull(
     as_json: options.Json = False,
 ) -> None:
     """Make targets, and say exactly what got installed."""
+    from fuzz_core.cli import targets
+
     perform(
-        lambda settings, console: working.pull(settings, console, specs, as_json),
+        lambda settings, console: targets.pull(settings, console, specs, as_json),
         config,
         state=state,
         flavour=flavour,
@@ -75,6 +80,8 @@ def trace(
     as_json: options.Json = False,
 ) -> None:
     """Collect seeds and trace the new and changed ones."""
+    from fuzz_core.cli import working
+
     work: Work = lambda settings, console: working.trace_command(settings, console, import_freefuzz, since, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),
@@ -107,6 +114,7 @@ def apis(
     as_json: options.Json = False,
 ) -> None:
     """List covered apis, their invocations, and the gaps with their reasons."""
+    from fuzz_core.cli import listings
 
     def work(settings: Settings, console: Console) -> int:
         if changes or since is not None:
@@ -126,6 +134,8 @@ def oracles(
     as_json: options.Json = False,
 ) -> None:
     """List the oracles with their share, their switch, and their cost per test, measured now."""
+    from fuzz_core.cli import oracles as judging
+
     work: Work = lambda settings, console: judging.oracles(settings, console, as_json)  # noqa: E731
     perform(work, config, state=state, target=target)
 
@@ -160,6 +170,8 @@ def fuzz(
     as_json: options.Json = False,
 ) -> None:
     """Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise what was found."""
+    from fuzz_core.cli import working
+
     work: Work = lambda settings, console: working.fuzz_command(settings, console, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),
@@ -219,6 +231,8 @@ def run(
     as_json: options.Json = False,
 ) -> None:
     """Do all of it in one time-box: target, tracing, fuzzing, triage, report."""
+    from fuzz_core.cli import working
+
     work: Work = lambda settings, console: working.run_command(settings, console, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),

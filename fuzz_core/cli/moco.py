@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from fuzz_core.cli import growing, options
+from fuzz_core.cli import options
 from fuzz_core.cli.command import Work, perform
-from fuzz_core.cli.config import Settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fuzz_core.cli.config import Settings
 
 app = typer.Typer(
     help="Model programs: what is known of their apis, which can be taken apart, and what has grown of them.",
@@ -53,6 +56,7 @@ def knowledge(
     as_json: options.Json = False,
 ) -> None:
     """Learn the apis that models are made of, from documentation, recorded calls and experiments; keep it as YAML."""
+    from fuzz_core.cli import growing
 
     def work(settings: Settings, console: Console) -> int:
         return growing.knowledge_command(settings, console, None if time is None else settings.time, wheel, as_json)
@@ -81,6 +85,8 @@ def seeds(
     as_json: options.Json = False,
 ) -> None:
     """List the programs that trees grow from, and why others cannot be taken apart."""
+    from fuzz_core.cli import growing
+
     work: Work = lambda settings, console: growing.seeds_command(settings, console, as_json)  # noqa: E731
     perform(work, config, state=state, target=target, models=models)
 
@@ -94,5 +100,7 @@ def tree(
     as_json: options.Json = False,
 ) -> None:
     """List the derivation trees on record, tell of one, or draw it."""
+    from fuzz_core.cli import growing
+
     work: Work = lambda settings, console: growing.trees_command(settings, console, number, draw, as_json)  # noqa: E731
     perform(work, config, state=state)

@@ -11,7 +11,8 @@ from fuzz_core.campaign.costs import Cost, measure
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table, watch
-from fuzz_core.cli.work import state_file, target_of
+from fuzz_core.cli.state import state_file
+from fuzz_core.cli.targets import target_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.oracles.contract import ORACLES, oracle_of
 from fuzz_core.store.opening import open_store

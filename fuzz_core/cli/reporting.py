@@ -15,8 +15,7 @@ from fuzz_core.campaign.cases import ENVIRONMENT, batch, case, guarded, keep_env
 from fuzz_core.campaign.judging import Judged
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
-from fuzz_core.cli.listings import target_key
-from fuzz_core.cli.work import state_file
+from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord

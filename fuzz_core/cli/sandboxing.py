@@ -17,7 +17,8 @@ from fuzz_core.cli.command import Work
 from fuzz_core.cli.config import DEFAULT_FILE, Settings
 from fuzz_core.cli.containing import fitted, sandbox_of, user_of
 from fuzz_core.cli.display import printable
-from fuzz_core.cli.work import state_file, target_of
+from fuzz_core.cli.state import state_file
+from fuzz_core.cli.targets import target_of
 from fuzz_core.execution.docker import reach
 from fuzz_core.execution.image import find_image
 from fuzz_core.execution.mounting import lent
@@ -38,25 +39,21 @@ class _Unprotected(UserError):  # noqa: N818 - named for what is wrong
     """No container can be had."""
 
 
-def sandboxed(context: typer.Context, work: Work) -> Work:
-    """The work of the command, in a container where the settings ask for one; it says which protection is on."""
-
-    def done(settings: Settings, console: Console) -> int:
-        told = Console(stderr=True) if context.params.get("as_json") else console
-        lines: Sequence[str] = ()
-        if settings.sandbox != "none":
-            try:
-                return _contained(context, settings, told)
-            except _Unprotected as error:
-                if settings.sandbox == "docker":
-                    raise
-                lines = process_protection(error.problem.splitlines()[0])
-                _say(told, lines)
-        state_file(settings)
-        write_protection(settings.state, lines)
-        return work(settings, console)
-
-    return done
+def protected(context: typer.Context, work: Work, settings: Settings, console: Console) -> int:
+    """Does the work of the command, in a container where the settings ask for one; it says which protection is on."""
+    told = Console(stderr=True) if context.params.get("as_json") else console
+    lines: Sequence[str] = ()
+    if settings.sandbox != "none":
+        try:
+            return _contained(context, settings, told)
+        except _Unprotected as error:
+            if settings.sandbox == "docker":
+                raise
+            lines = process_protection(error.problem.splitlines()[0])
+            _say(told, lines)
+    state_file(settings)
+    write_protection(settings.state, lines)
+    return work(settings, console)
 
 
 def _contained(context: typer.Context, settings: Settings, told: Console) -> int:

@@ -20,7 +20,9 @@ from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
 from fuzz_core.cli.rounds import rounds
-from fuzz_core.cli.work import check_names, save_made, state_file, target_of, triage_phase
+from fuzz_core.cli.state import state_file
+from fuzz_core.cli.targets import save_made, target_of
+from fuzz_core.cli.work import check_names, triage_phase
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import Library, load

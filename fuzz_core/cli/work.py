@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,63 +24,20 @@ from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
 from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
+from fuzz_core.cli.state import state_file, today
+from fuzz_core.cli.targets import target_of
 from fuzz_core.collect.sources import source_of
-from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.ir.errors import Interrupted
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import TargetRecord
-from fuzz_core.store.store import Store
 from fuzz_core.targets.compiled import make_ready
-from fuzz_core.targets.environment import ensure
-from fuzz_core.targets.nightly import Access
-from fuzz_core.targets.record import Target
-from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.known import load_registry
 
-STATE_FILE = "state.db"
 TRACE_SHARE = 0.4
 # Of the time for growing models, at most so much goes to taking programs apart.
 SOWING_SHARE = 0.25
-
-
-def state_file(settings: Settings) -> Path:
-    """The state file in the state directory, which is made. Raises UserError where it cannot be."""
-    try:
-        settings.state.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"cannot make the state directory {settings.state}: {error.strerror}", "use --state DIR"
-        ) from error
-    return settings.state / STATE_FILE
-
-
-def target_of(store: Store, settings: Settings) -> TargetRecord:
-    """The target that was asked for, made if need be, or the one on record that was used last."""
-    if settings.target is None:
-        known = store.targets()
-        if not known:
-            raise UserError("no target: none was named and none is on record", "add --target torch==2.13.0, say")
-        return max(known, key=lambda record: record.made_at)
-    for record in store.targets():
-        if record.key == settings.target:
-            return record
-    return save_made(store, make_target(settings, settings.target))
-
-
-def make_target(settings: Settings, spec: str) -> Target:
-    """Makes a target as the settings say. Raises as parse_spec and ensure do."""
-    parsed = parse_spec(spec, settings.library, settings.index)
-    access = Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
-    return ensure(parsed, settings.flavour, access=access)
-
-
-def save_made(store: Store, made: Target) -> TargetRecord:
-    """Puts a made target on record."""
-    record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), made.facts())
-    store.save_target(record)
-    return record
 
 
 @contextmanager
@@ -105,11 +61,6 @@ def check_names(settings: Settings) -> None:
     check_off(settings.disable)
     check_ranking(settings.schedule)
     load_registry(settings.known, today())
-
-
-def today() -> date:
-    """The day by which known findings expire, in UTC."""
-    return datetime.now(UTC).date()
 
 
 def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:

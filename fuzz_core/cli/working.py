@@ -10,62 +10,24 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examining import TriageReport
 from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.retracing import Retraced
-from fuzz_core.campaign.scripts import asserts
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.sides import beside, compare_beside, compare_command
+from fuzz_core.cli.targets import target_of
 from fuzz_core.cli.timebox import Worked, fuzz_and_triage
-from fuzz_core.cli.work import (
-    TRACE_SHARE,
-    check,
-    make_target,
-    save_made,
-    session_of,
-    state_file,
-    target_of,
-    trace_phase,
-)
-from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import BugRow
-from fuzz_core.targets.record import to_json
-from fuzz_core.targets.spec import parse_spec
-from fuzz_core.triage.confirm import run_script
+from fuzz_core.cli.work import TRACE_SHARE, check, session_of, trace_phase
 from reports.markdown import write_report
 
-REPRO_SECONDS = 60.0
 COMPARE_SHARE = 0.6
 # Of a run's time-box, where libraries are named whose models are compared.
 SIDES_SHARE = 0.2
-
-
-def pull(settings: Settings, console: Console, specs: list[str], as_json: bool) -> int:
-    """Makes targets one by one and says what each holds."""
-    parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
-    made = []
-    with open_store(state_file(settings)) as store:
-        for spec in parsed:
-            if not as_json:
-                console.print(f"{spec.text} …", markup=False)
-            target = make_target(settings, spec.text)
-            made.append(target)
-            save_made(store, target)
-            if not as_json:
-                console.print(f"  {target.key}: {target.summary()}", markup=False, soft_wrap=True)
-                for note in target.notes:
-                    console.print(f"  note: {note}", markup=False, soft_wrap=True)
-    if as_json:
-        console.print_json(json.dumps([to_json(target) for target in made]))
-    return 0
 
 
 def trace_command(settings: Settings, console: Console, freefuzz: Path | None, since: str | None, as_json: bool) -> int:
@@ -243,27 +205,3 @@ def _print_end(console: Console, worked: Worked, path: Path) -> None:
         f"new bugs: {len(triaged.bugs)}; `nightfuzz bugs` lists them all; report: {path}",
     ]
     console.print("\n".join(lines), markup=False, soft_wrap=True)
-
-
-def repro(settings: Settings, console: Console, number: int, run_now: bool) -> int:
-    """Prints a bug's script, or runs it in a fresh process of its target."""
-    with open_store(state_file(settings), read_only=True) as store:
-        bug = store.bug(number)
-        target = store.target(bug.target)
-    if not run_now:
-        print(bug.script)
-        return 0
-    if not Path(target.python).exists():
-        raise UserError(f"the target {target.key} is gone", f"make it again: nightfuzz pull {target.spec}")
-    outcome = run_script(target.python, bug.script, dialect_of(target.library), REPRO_SECONDS)
-    console.print(f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}", markup=False, soft_wrap=True)
-    again, before = _shown_again(bug, outcome)
-    console.print("it reproduces" if again else f"it does not reproduce: {before} before")
-    return BUGS if again else 0
-
-
-def _shown_again(bug: BugRow, outcome: Outcome) -> tuple[bool, str]:
-    """Whether a script ended as before, and how that was: where the call returns, by its assertion if it has one."""
-    if bug.outcome.kind == "ok" and "assert" in bug.script:
-        return asserts(outcome), "its assertion failed"
-    return outcome[:2] == bug.outcome[:2], f"{bug.outcome.kind} {bug.outcome.name}"

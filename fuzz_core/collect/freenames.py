@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import symtable
 from collections import defaultdict
 from collections.abc import Iterator
 
-_BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
-
-
-def free_names(code: str) -> tuple[str, ...]:
-    """Names that a module reads before it binds them, in order of first use. Raises SyntaxError.
-
-    A function's body is read when it is called: it may use whatever the module binds anywhere.
-    """
-    return tuple(name for name in unbound_names(code) if name not in _BUILTINS)
-
 
 def unbound_names(code: str) -> tuple[str, ...]:
-    """As `free_names`, with those that Python itself provides."""
+    """Names that a module reads before it binds them, in order of first use, with those that Python itself provides.
+
+    A function's body is read when it is called: it may use whatever the module binds anywhere. Raises SyntaxError.
+    """
     bound: set[str] = set()
     statements = [(node, _table(code, node)) for node in ast.parse(code).body]
     everything = {name for _, table in statements for name in _bound(table)}

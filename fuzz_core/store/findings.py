@@ -160,12 +160,6 @@ class FindingTables(Base):
         rows = self._rows("SELECT bug, MAX(found_at) AS at FROM findings WHERE bug IS NOT NULL GROUP BY bug")
         return {int(row["bug"]): row["at"] for row in rows}
 
-    def bug_of(self, target: str, signature: str) -> BugRow | None:
-        """The bug with this signature text, where it is on record."""
-        sql = "SELECT * FROM bugs WHERE target = ? AND signature = ?"
-        rows = self._rows(sql, target, signature_digest(signature))
-        return _bug_row(rows[0]) if rows else None
-
 
 def finding_key(test: TestCase, oracle: str) -> str:
     """The identity of a finding: what replays (invocation with its elements, seed of the streams) and the oracle."""

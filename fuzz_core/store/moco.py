@@ -95,12 +95,6 @@ class MocoTables(Base):
         known: dict[str, dict[int, Arrival]] = {}
         return [_node(row, known) for row in self._db.conn.execute(sql, (tree,))]
 
-    def forget_tree(self, tree: int) -> None:
-        """Removes a tree with its nodes; what they have found stays among the findings."""
-        with self._transaction():
-            self._db.conn.execute("DELETE FROM moco_nodes WHERE tree = ?", (tree,))
-            self._db.conn.execute("DELETE FROM moco_trees WHERE id = ?", (tree,))
-
 
 def _tree(row: dict[str, Any]) -> TreeRow:
     return TreeRow(**{**row, "seed": int(row["seed"]), "options": json.loads(row["options"])})

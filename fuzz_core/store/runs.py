@@ -1,4 +1,4 @@
-"""Fuzzing runs and figures over the whole file."""
+"""Fuzzing runs."""
 
 from __future__ import annotations
 
@@ -10,27 +10,9 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.records import RunRow
 
-_COUNTS = {
-    "apis": "SELECT COUNT(*) FROM apis WHERE target = ?",
-    "apis_with_invocation": "SELECT COUNT(DISTINCT api) FROM invocations WHERE target = ? AND expected = 'ok'",
-    "apis_with_valid_invocation": (
-        "SELECT COUNT(DISTINCT api) FROM invocations WHERE target = ? AND expected = 'ok' AND valid = 1"
-    ),
-    "invocations": "SELECT COUNT(*) FROM invocations WHERE target = ?",
-    "invocations_checked": "SELECT COUNT(valid) FROM invocations WHERE target = ? AND expected = 'ok'",
-    "invocations_valid": "SELECT COUNT(*) FROM invocations WHERE target = ? AND expected = 'ok' AND valid = 1",
-    "error_inputs": "SELECT COUNT(*) FROM invocations WHERE target = ? AND expected = 'exception'",
-    "argument_values": "SELECT COUNT(*) FROM argument_values WHERE target = ?",
-    "undescribed": "SELECT COALESCE(SUM(count), 0) FROM undescribed WHERE target = ?",
-    "dropped": "SELECT COALESCE(SUM(count), 0) FROM dropped WHERE target = ?",
-    "runs": "SELECT COUNT(*) FROM runs WHERE target = ?",
-    "tests": "SELECT COALESCE(SUM(tests), 0) FROM runs WHERE target = ?",
-    "bugs": "SELECT COUNT(*) FROM bugs WHERE target = ?",
-}
-
 
 class RunTables(Base):
-    """The table `runs`, and figures over all tables."""
+    """The table `runs`."""
 
     def start_run(self, target: str, seed: int, options: Mapping[str, Any]) -> int:
         """Records that a run begins; returns its id."""
@@ -67,17 +49,6 @@ class RunTables(Base):
         return [
             _run_row(r) for r in self._rows("SELECT * FROM runs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
         ]
-
-    def stats(self, target: str) -> dict[str, Any]:
-        """Figures of one target, by name; `seeds` and `findings` by status."""
-        found: dict[str, Any] = {}
-        for name, sql in _COUNTS.items():
-            (row,) = self._rows(sql, target)
-            found[name] = next(iter(row.values()))
-        for table in ("seeds", "findings"):
-            sql = f"SELECT status, COUNT(*) AS n FROM {table} WHERE target = ? GROUP BY 1 ORDER BY 1"
-            found[table] = {row["status"]: row["n"] for row in self._rows(sql, target)}
-        return found
 
 
 def _run_row(row: dict[str, Any]) -> RunRow:

@@ -75,7 +75,7 @@ def everything(hub: Hub, repo: Repository) -> None:
     comment = hub.upsert_comment(1, marker, "one")
     hub.upsert_comment(1, marker, "two")
     hub.react(comment.id, "eyes")
-    hub.delete_comment(comment.id)
+    hub._comments.delete(comment.id)
     hub.permission("maintainer")
     hub.events(1)
     hub.closed_by(1)

@@ -12,9 +12,10 @@ import typer
 from ruamel.yaml import YAML
 from typer.testing import CliRunner, Result
 
-from bot.init.command import FOLDER, init_command
+from bot.init.command import init_command
 from bot.init.detecting import look_at
 from bot.init.keys import key_pair
+from bot.init.work import FOLDER
 from fuzz_core.ir.errors import UserError
 
 APP = typer.Typer()

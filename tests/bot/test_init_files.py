@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from bot.init.answers import WORKFLOWS, checked
+from bot.init.answers import checked
+from bot.init.kinds import WORKFLOWS
 from bot.init.pinning import DEFAULT, Action, action_of, pinned
 from bot.init.rendering import rendered
 from fuzz_core.ir.errors import UserError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +13,10 @@ from issueworld import ME, REPOSITORY, START, cluster, fingerprint
 from markdown_it import MarkdownIt
 
 from bot.github.marker import parsed
-from bot.issues.filings import Claim, Filed, Filings, Request, merged, read_filings, settled
+from bot.issues.filings import Claim, Filed, Filings, Request, merged, settled
 from bot.issues.teaching import entries_of
 from bot.issues.texts import back, fixed, recurrence
+from bot.jobs.filing import read
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.known import Registry, Sighting
 
@@ -72,24 +72,20 @@ def test_merging_takes_any_order_and_any_number_of_times(one: Filings, two: Fili
 
 
 @given(filings())
-def test_a_file_gives_back_what_was_written(tmp_path_factory: pytest.TempPathFactory, made: Filings) -> None:
-    path = tmp_path_factory.mktemp("f") / "filings.json"
-    path.write_text(made.to_json())
-    assert read_filings(path) == made
+def test_a_file_gives_back_what_was_written(made: Filings) -> None:
+    assert read(made.to_json().encode()) == made
 
 
-def test_no_file_is_an_empty_memory(tmp_path: Path) -> None:
-    assert read_filings(tmp_path / "filings.json") == Filings()
+def test_no_file_is_an_empty_memory() -> None:
+    assert read(b"") == Filings()
 
 
 @pytest.mark.parametrize(
     "content", ["{", "[]", '{"schema": "other"}', '{"issues": {"1": {}}}', '{"more": 1}', "[" * 100_000]
 )
-def test_what_does_not_fit_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "filings.json"
-    path.write_text(content)
-    with pytest.raises(UserError, match=r"filings\.json"):
-        read_filings(path)
+def test_what_does_not_fit_is_refused(content: str) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        read(content.encode())
 
 
 def test_what_people_taught_is_a_known_finding_until_they_take_it_back() -> None:

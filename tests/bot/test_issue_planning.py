@@ -13,8 +13,7 @@ from bot.issues.actions import Close, Recur, Relabel
 from bot.issues.doing import carry_out, look
 from bot.issues.filings import Filings
 from bot.issues.labels import IGNORE, OURS, REGRESSION, WRONG
-from bot.issues.planning import Plan, Rules, lessons, plan
-from bot.issues.teaching import entries_of
+from bot.issues.planning import Plan, Rules, plan
 from bot.issues.wanted import Umbrella, Wanted
 
 RULES = Rules(authors=frozenset({ME}))
@@ -82,17 +81,6 @@ def test_a_moved_issue_is_left_alone_and_taken_up_when_it_returns() -> None:
     assert world.night(seen_later(cluster("a"), world)).actions == ()
     world.hub.by_number[1], world.hub.moved = away, set()
     assert kinds(world.night(seen_later(cluster("a"), world))) == ["Recur"]
-
-
-def test_a_job_that_plans_no_issues_learns_what_people_said() -> None:
-    world = World()
-    world.night(cluster("a"))
-    world.hub.change(1, labels=(OURS, WRONG))
-    existing, gone = look(world.hub, world.filings)
-    learnt = lessons(existing, world.filings, RULES, world.hub.now, gone)
-    assert [entry.signature for entry in entries_of(learnt)] == list(cluster("a").signatures.values())
-    world.hub.change(1, labels=(OURS,))
-    assert entries_of(lessons(world.hub.issues(), learnt, RULES, world.hub.now)) == []
 
 
 def test_a_later_build_updates_the_one_comment() -> None:

@@ -11,7 +11,8 @@ from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
 
 from bot.action.pins import reader_of
-from bot.init.answers import WORKFLOWS, checked
+from bot.init.answers import checked
+from bot.init.kinds import WORKFLOWS
 from bot.init.pinning import DEFAULT, action_of
 from bot.init.rendering import PERMISSIONS, file_name, rendered
 

@@ -78,6 +78,7 @@ def test_libraries_that_agree_have_no_findings(sessions: dict[Library, Session])
     report = fuzz_graphs(sessions, TABLE, GandalfOptions(graphs=30, seconds=None, seed=8))
     assert report.graphs == {"cv": 10, "nlp": 10, "asr": 10} and len(report.operators) > 100
     assert (report.findings, dict(report.refused)) == (0, {})
+    assert [(run.status, run.tests) for run in next(iter(sessions.values())).store.runs()] == [("done", 30)] * 2
 
 
 def test_what_fails_again_and_again_is_found_and_then_left_out(sessions: dict[Library, Session]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.collect.callees import with_current_names
-from fuzz_core.collect.freenames import free_names
+from fuzz_core.collect.freenames import unbound_names
 from fuzz_core.collect.imports import known_imports
 from fuzz_core.collect.names import Names
 from fuzz_core.collect.repair import repair
@@ -17,6 +18,7 @@ from fuzz_core.collect.standins import stand_ins
 from fuzz_core.ir.catalogue import Api
 
 LINEAR = Api("torch.nn.Linear", "class")
+PROVIDED = {*dir(builtins), "__name__", "__file__", "__doc__"}
 TORCH = Names(
     "torch",
     [
@@ -45,6 +47,11 @@ TENSORFLOW = Names(
     ],
 )
 JITTOR = Names("jittor", [Api("jittor.nn.Linear", "class"), Api("jittor.transform.Compose", "class")])
+
+
+def free_names(code: str) -> list[str]:
+    """Names that a module reads before it binds them, but for those that Python itself provides."""
+    return [name for name in unbound_names(code) if name not in PROVIDED]
 
 
 @pytest.mark.parametrize(

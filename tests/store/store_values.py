@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Ref, Seq, Tensor, TestCase, Then, prim
-from fuzz_core.store import NewBug, SeedRecord, TargetRecord
+from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord
 
 KEY = "torch-2.13.0+cpu-cp311"
 TARGET = TargetRecord(KEY, "torch==2.13.0", "torch", "2.13.0", "/env/bin/python", {"devices": ["cpu"]})
@@ -58,3 +58,9 @@ outcomes = st.builds(
     Outcome, st.sampled_from(KINDS), names, st.text(), st.lists(names, max_size=3).map(tuple), st.floats(0, 1e6)
 )
 verdicts = st.builds(Verdict, st.sampled_from(["crash", "differential"]), st.just("crash"), st.text())
+
+
+def counted(store: Store, target: str, table: str, what: str = "COUNT(*)", where: str = "1") -> int:
+    """How many rows of a target a table has, or another figure over them."""
+    (row,) = store._rows(f"SELECT {what} AS n FROM {table} WHERE target = ? AND {where}", target)
+    return int(row["n"] or 0)

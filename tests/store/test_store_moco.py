@@ -52,14 +52,6 @@ class DescribeTrees:
         with pytest.raises(UserError, match="no tree 5"):
             store.tree(5)
 
-    def test_a_tree_is_forgotten_with_its_nodes(self, store: Store) -> None:
-        first, second = begun(store), begun(store)
-        for tree in (first, second):
-            store.save_nodes(tree, [ROOT])
-        store.forget_tree(first)
-        assert [row.id for row in store.trees()] == [second] and store.tree_nodes(first) == []
-        assert store.tree_nodes(second) == [ROOT]
-
 
 class DescribeNodes:
     @given(st.lists(nodes, max_size=5, unique_by=lambda node: node.number))

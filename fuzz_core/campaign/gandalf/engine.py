@@ -14,6 +14,7 @@ from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
 from fuzz_core.campaign.keeping import Keeping
 from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.runs import Run
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import UserError
@@ -41,11 +42,10 @@ def fuzz_graphs(
     order = order_of(table, sessions, options.models)
     session, report = next(iter(sessions.values())), GandalfReport()
     began = session.clock()
-    runs = {
-        library: each.store.start_run(each.target.key, options.seed, options.as_json())
-        for library, each in sessions.items()
+    runs = {library: Run(each, options.seed, options.as_json()) for library, each in sessions.items()}
+    keeping = {
+        library: Keeping(each.store, each.target.key, runs[library].number) for library, each in sessions.items()
     }
-    keeping = {library: Keeping(each.store, each.target.key, runs[library]) for library, each in sessions.items()}
     session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
     with _workshop(sessions, table, options.seed) as (sides, workshop):
         left_out = _left_out(sides, report)
@@ -55,6 +55,8 @@ def fuzz_graphs(
 
         def over() -> bool:
             report.seconds = session.clock() - began
+            for run in runs.values():
+                run.tell(report)
             _show(session, report, options)
             return session.stopped() or (options.seconds is not None and report.seconds >= options.seconds)
 
@@ -67,8 +69,8 @@ def fuzz_graphs(
                 grammars |= _grammars(table, left_out, sessions, options, order)
         keep(session, options.guidance, guidance)
     report.seconds = session.clock() - began
-    for library, each in sessions.items():
-        each.store.finish_run(runs[library], "interrupted" if session.stopped() else "done", report.summary())
+    for run in runs.values():
+        run.end(report)
     return report
 
 
@@ -156,7 +158,7 @@ def sides_of(sessions: Mapping[Library, Session], table: Mapping[str, Operator],
 
 
 def _show(session: Session, report: GandalfReport, options: GandalfOptions) -> None:
-    graphs = report.graphs.total()
+    graphs = report.tests
     session.watch.advance(
         report.seconds if options.graphs is None else graphs,
         graphs=graphs,

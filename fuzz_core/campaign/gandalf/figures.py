@@ -78,10 +78,15 @@ class GandalfReport:
     seconds: float = 0.0
 
     @property
+    def tests(self) -> int:
+        """Executed graphs."""
+        return self.graphs.total()
+
+    @property
     def told(self) -> str:
         """All of it in a line."""
-        rate = self.graphs.total() / self.seconds if self.seconds else 0.0
-        made = f"{self.graphs.total():,} graphs of {len(self.operators)} operators"
+        rate = self.tests / self.seconds if self.seconds else 0.0
+        made = f"{self.tests:,} graphs of {len(self.operators)} operators"
         found = f"{self.effective.total():,} effective, mean edit distance {self.diversity():.2f}"
         return f"{made} in {self.seconds:.0f} s ({rate:.1f} per second), {found}"
 
@@ -94,7 +99,7 @@ class GandalfReport:
         plain = {name: dict(each) if isinstance(each, Counter) else each for name, each in vars(self).items()}
         return {
             **plain,
-            "tests": self.graphs.total(),
+            "tests": self.tests,
             "operators": sorted(self.operators),
             "signatures": len(self.signatures),
             "takings": sorted(self.takings.left_out),

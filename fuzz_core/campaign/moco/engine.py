@@ -16,6 +16,7 @@ from fuzz_core.campaign.moco.plot import MocoOptions, Plot, Turn, recorded
 from fuzz_core.campaign.moco.seeds import Seed
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.runs import Run
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import Interrupted, UserError
@@ -80,7 +81,8 @@ def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, o
     if not seeds:
         raise UserError(f"no model program for {session.target.library}", "add --models DIR with programs of your own")
     report, began = MocoReport(trees=len(seeds)), session.clock()
-    report.run = session.store.start_run(session.target.key, options.seed, options.as_json())
+    run = Run(session, options.seed, options.as_json())
+    report.run = run.number
     plots = [recorded(session, Plot(session, each, knowledge, options)) for each in seeds]
 
     def over() -> bool:
@@ -92,9 +94,10 @@ def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, o
         for plot, turn in _turns(session, plots, mine, over, options, report):
             _save(session, plot, turn, report, keeping)
             report.seconds = session.clock() - began
+            run.tell(report)
             _show(session, report, options)
     report.seconds = session.clock() - began
-    session.store.finish_run(report.run, "interrupted" if session.stopped() else "done", report.summary())
+    run.end(report)
     return report
 
 

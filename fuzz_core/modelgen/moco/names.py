@@ -143,10 +143,6 @@ def _constants(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _is_read(node: ast.Name | ast.arg) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-
-
 def _assigned(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
     for node in tree.body:
         if isinstance(node, ast.AnnAssign) and node.value is not None:

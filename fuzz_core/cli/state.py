@@ -1,0 +1,41 @@
+"""What the commands that read the state share: its file, which target on record is meant, and the day."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from fuzz_core.cli.config import Settings
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.store import Store
+
+STATE_FILE = "state.db"
+
+
+def state_file(settings: Settings) -> Path:
+    """The state file in the state directory, which is made. Raises UserError where it cannot be."""
+    try:
+        settings.state.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot make the state directory {settings.state}: {error.strerror}", "use --state DIR"
+        ) from error
+    return settings.state / STATE_FILE
+
+
+def target_key(store: Store, wanted: str | None) -> str:
+    """The key of the target that is meant, or of the one used last. Raises UserError where none is on record."""
+    known = store.targets()
+    if not known:
+        raise UserError("no target is on record", "run `nightfuzz trace --target torch==2.13.0`, say")
+    if wanted is None:
+        return max(known, key=lambda record: record.made_at).key
+    for record in known:
+        if wanted in (record.key, record.spec):
+            return record.key
+    raise UserError(f"no target {wanted!r} on record", f"there are: {', '.join(record.key for record in known)}")
+
+
+def today() -> date:
+    """The day by which known findings expire, in UTC."""
+    return datetime.now(UTC).date()
