@@ -13,15 +13,8 @@ from fuzz_core.ir.values import Map, Prim, Seq, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
-from fuzz_core.worker.excuses import (
-    BUILD_OTHER,
-    BUILD_SPEED,
-    BUILD_VALUES,
-    NUDGED,
-    REFERENCE,
-    REPEATS,
-    find_excuse,
-)
+from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, NUDGED, REFERENCE, REPEATS
+from fuzz_core.worker.excuses import find_excuse
 
 PLAIN = "cpu"
 SLOW_FACTOR = 10.0
@@ -80,7 +73,7 @@ class Pair:
 
 
 class BuildDifference:
-    """Evidence of two builds whose results differ, see `worker.excuses`."""
+    """Evidence of two builds whose results differ, see `worker.evidence`."""
 
     def __init__(self, pair: Pair, case: TestCase, before: Told, after: Told, text: str) -> None:
         self.pair = pair
@@ -99,24 +92,24 @@ class BuildDifference:
 
     @property
     def is_random(self) -> bool:
-        """See `worker.excuses.Evidence`."""
+        """See `worker.evidence.Evidence`."""
         sides = zip((self.before, self.after), self.again, strict=True)
         repeated = ((first, each) for first, rest in sides for each in rest)
         return any(each.value is None or bool(_difference(first, each)) for first, each in repeated)
 
     @property
     def is_faster_again(self) -> bool:
-        """See `worker.excuses.BuildComparison`."""
+        """See `worker.evidence.BuildComparison`."""
         before, after = ([told.outcome.seconds for told in side] for side in self.again)
         return not min(after) > SLOW_FACTOR * max(before)
 
     @property
     def is_whole(self) -> bool:
-        """See `worker.excuses.Comparison`."""
+        """See `worker.evidence.Comparison`."""
         return self.after.value is not None and _whole(self.after.value)
 
     def agree(self, case: TestCase) -> bool | None:
-        """See `worker.excuses.Comparison`."""
+        """See `worker.evidence.Comparison`."""
         first, second = (_first(side.tell(case)[PLAIN]) for side in (self.pair.before, self.pair.after))
         if first.value is None or second.value is None:
             return None
@@ -136,12 +129,12 @@ class BuildDifference:
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """See `worker.excuses.BuildComparison`."""
+        """See `worker.evidence.BuildComparison`."""
         return _apart(self.reference, self.after.value), _apart(self.reference, self.before.value)
 
     @property
     def nudged_error(self) -> float:
-        """See `worker.excuses.BuildComparison`."""
+        """See `worker.evidence.BuildComparison`."""
         nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
         return max((_apart(self.reference, value) for value in nudged), default=0.0)
 

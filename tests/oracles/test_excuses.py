@@ -11,7 +11,8 @@ import pytest
 import fuzz_core
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.worker import excuses
-from fuzz_core.worker.excuses import BUILDS, EXCUSES, MODES, REFUSAL, Excuse, find_excuse
+from fuzz_core.worker.evidence import BUILDS, MODES, REFUSAL
+from fuzz_core.worker.excuses import EXCUSES, Excuse, find_excuse
 
 ROOT = Path(fuzz_core.__file__).parent
 TABLE = Path(excuses.__file__)
