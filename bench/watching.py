@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.fuzzwork import FuzzWork
+from fuzz_core.campaign.listener import FuzzListener
 from fuzz_core.execution.pool import Lease
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
@@ -92,14 +92,14 @@ class Watcher(threading.Thread):
 
     def deaths(self) -> None:
         """Keeps how long the last test of a worker took that died, by outcome."""
-        original = FuzzWork.death
+        original = FuzzListener.death
 
-        def death(work: FuzzWork, lease: Lease, index: int, outcome: Outcome) -> None:
+        def death(work: FuzzListener, lease: Lease, index: int, outcome: Outcome) -> None:
             self.counts[outcome.kind] += 1
             self.seconds[outcome.kind] += outcome.seconds
             original(work, lease, index, outcome)
 
-        setattr(FuzzWork, "death", death)  # noqa: B010 - mypy knows no other way
+        setattr(FuzzListener, "death", death)  # noqa: B010 - mypy knows no other way
 
 
 @contextlib.contextmanager

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.abreast import abreast
 from fuzz_core.campaign.candidates import (
     Candidate,
     Environments,
@@ -21,6 +20,7 @@ from fuzz_core.campaign.candidates import (
     placed,
     version_of,
 )
+from fuzz_core.campaign.parallel import run_parallel
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.trials import RATE_RUNS, Trials
 from fuzz_core.ir.errors import Interrupted, UserError
@@ -210,7 +210,7 @@ class _Bisector:
 
         trying = ", ".join(build.version for build in builds.values())
         self.session.watch.advance(len(self.known), trying=trying)
-        for number, probe in abreast(self.session, threads, wanted, work):
+        for number, probe in run_parallel(self.session, threads, wanted, work):
             self._keep(number, probe)
         if self.session.stopped():
             raise Interrupted("stopped by the user")

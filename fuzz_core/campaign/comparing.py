@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from fuzz_core.campaign.differing import CompareOptions, Sides, Turn
 from fuzz_core.campaign.fuzzing import chosen
+from fuzz_core.campaign.parallel import results_of
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import scratch
@@ -91,15 +92,16 @@ def _run(
     began = session.clock()
     lock = threading.Lock()
 
-    def work(api: str, indices: Sequence[int]) -> Turn:
+    def work(part: tuple[str, range]) -> Turn:
+        api, indices = part
         with lock:
             tests = [plan.test(api, index) for index in indices]
         return sides.mine().turn(iter(tests))
 
-    def more() -> bool:
+    def may_begin(_: object) -> bool:
         return not sides.over() and (options.most is None or report.tests < options.most)
 
-    for done in _results(work, _turns(plan, options), threads, session.workers, more):
+    for _, done in results_of(session.workers, threads, _turns(plan, options), work, may_begin):
         report.tests += done.tests
         report.dropped.update(done.dropped)
         for change in done.changes:
@@ -107,23 +109,6 @@ def _run(
             session.watch.note(f"{change.kind}: {change.signature}")
         report.changes += done.changes
         session.watch.advance(session.clock() - began, tests=report.tests, changes=len(report.changes))
-
-
-def _results(
-    work: Callable[[str, Sequence[int]], Turn],
-    turns: Iterator[tuple[str, range]],
-    threads: ThreadPoolExecutor,
-    workers: int,
-    more: Callable[[], bool],
-) -> Iterator[Turn]:
-    pending: set[Future[Turn]] = set()
-    while True:
-        while more() and len(pending) < workers and (turn := next(turns, None)) is not None:
-            pending.add(threads.submit(work, *turn))
-        if not pending:
-            return
-        done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-        yield from (future.result() for future in done)
 
 
 def worst_first(changes: Sequence[Change]) -> list[Change]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
@@ -11,6 +10,7 @@ from math import inf
 from pathlib import Path
 
 from fuzz_core.campaign.pair import Pair
+from fuzz_core.campaign.parallel import PerThread
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
@@ -64,19 +64,19 @@ class Sides:
         self.plan = plan
         self.options = options
         self.stack = stack
-        self.local = threading.local()
+        self.examinations = PerThread(self._examination)
         self.processes = Processes()
         self.known: set[str] = set()
         self.per_api: Counter[str] = Counter()
         self.began = session.clock()
 
     def mine(self) -> Examination:
-        """That of this thread."""
-        if not hasattr(self.local, "mine"):
-            pair = Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
-            self.local.mine = Examination(self, pair)
-        mine: Examination = self.local.mine
-        return mine
+        """The examination of this thread."""
+        return self.examinations.get()
+
+    def _examination(self) -> Examination:
+        pair = Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
+        return Examination(self, pair)
 
     def _replayer(self, target: TargetRecord) -> Replayer:
         zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)

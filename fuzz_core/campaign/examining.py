@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz_core.campaign.abreast import abreast
 from fuzz_core.campaign.examiner import Examination, Examiner
 from fuzz_core.campaign.knowing import consult, review
+from fuzz_core.campaign.parallel import PerThread, run_parallel
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.scripts import HANG_FACTOR
 from fuzz_core.campaign.session import Session
@@ -77,7 +77,7 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
     with _plan(session) as plan, ThreadPoolExecutor(session.workers, "triage") as threads:
         examiners = _Examiners(session, options, plan, len(groups))
         try:
-            examined = abreast(
+            examined = run_parallel(
                 session, threads, groups, examiners, options.deadline, lambda each: _reserve(each, options)
             )
             for group, examination in examined:
@@ -160,18 +160,18 @@ class _Examiners:
         self.lock = threading.Lock()
         self.options = options
         self.plan = plan
-        self.local = threading.local()
+        self.examiners = PerThread(self._examiner)
         self.zygotes: list[Zygote] = []
         self.processes = Processes()
 
     def __call__(self, group: list[FindingRow]) -> Examination:
-        mine = self._mine()
+        mine = self.examiners.get()
         mine.bug_seconds = self._portion()
         return mine.examine(group[:TRIED_PER_GROUP])
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
         """See `Examiner`."""
-        mine = self._mine()
+        mine = self.examiners.get()
         mine.bug_seconds = self.options.bug_seconds
         return mine.improve(finding, bug)
 
@@ -184,17 +184,12 @@ class _Examiners:
         left = (self.options.deadline - self.session.clock()) * self.session.workers
         return min(self.options.bug_seconds, MINIMISING_SHARE * left / max(waiting, 1))
 
-    def _mine(self) -> Examiner:
-        """The examiner of this thread."""
-        if not hasattr(self.local, "examiner"):
-            target = self.session.target
-            zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
-            self.zygotes.append(zygote)
-            options = self.options
-            limits = (options.timeout, options.runs, options.bug_seconds, options.deadline)
-            self.local.examiner = Examiner(self.session, zygote, self.processes, *limits)
-        examiner: Examiner = self.local.examiner
-        return examiner
+    def _examiner(self) -> Examiner:
+        target, options = self.session.target, self.options
+        zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
+        self.zygotes.append(zygote)
+        limits = (options.timeout, options.runs, options.bug_seconds, options.deadline)
+        return Examiner(self.session, zygote, self.processes, *limits)
 
     def close(self) -> None:
         """Ends all zygotes and scripts, and with them whatever still runs in a thread."""

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fuzz_core.campaign.asked import matching
-from fuzz_core.campaign.due import Due
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
-from fuzz_core.campaign.foci import Foci
-from fuzz_core.campaign.fuzzwork import FuzzWork
-from fuzz_core.campaign.learning import Learning
-from fuzz_core.campaign.patience import Patience
+from fuzz_core.campaign.listener import Feedback, FuzzListener
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.retracing import stirred
 from fuzz_core.campaign.runs import Run
-from fuzz_core.campaign.scheduling import Schedule, slice_for
+from fuzz_core.campaign.scheduler import ExaminationBacklog, RuleBandit, Scheduler, SimilarApis, Timeouts, slice_for
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Limits, Pool
 from fuzz_core.execution.scratch import scratch, sweep
@@ -42,10 +38,10 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         starting = session.clock()
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
             _check_time_box(session.clock() - began, options)
-            due = _due(session, options, session.clock() - starting, began)
+            backlog = _backlog(session, options, session.clock() - starting, began)
             run = Run(session, options.seed, options.as_json())
             report.run = run.number
-            _run(session, options, Plan(path), zygote, run, report, began, due)
+            _run(session, options, Plan(path), zygote, run, report, began, backlog)
     run.end(report)
     return report
 
@@ -58,14 +54,15 @@ def _check_time_box(start_up: float, options: FuzzOptions) -> None:
         )
 
 
-def _due(session: Session, options: FuzzOptions, start_up: float, began: float) -> Due | None:
-    """What is pending from earlier runs is due already."""
+def _backlog(session: Session, options: FuzzOptions, start_up: float, began: float) -> ExaminationBacklog | None:
+    """Pending findings of earlier runs are part of the backlog."""
     if options.seconds is None or options.examining is None:
         return None
-    due = Due(start_up, options.runs, session.workers, began + options.seconds + options.examining)
+    end = began + options.seconds + options.examining
+    backlog = ExaminationBacklog(start_up, options.runs, session.workers, end)
     pending = session.store.pending_findings(session.target.key)
-    due.add({signature(each.api, each.verdict, each.outcome).text: each.verdict.kind for each in pending}.values())
-    return due
+    backlog.add({signature(each.api, each.verdict, each.outcome).text: each.verdict.kind for each in pending}.values())
+    return backlog
 
 
 def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
@@ -89,19 +86,27 @@ def _run(
     run: Run,
     report: FuzzReport,
     began: float,
-    due: Due | None,
+    backlog: ExaminationBacklog | None,
 ) -> None:
     counts = {api: plan.count(api) for api in plan.places}
     report.apis = len(counts)
     seconds = None if options.tests is not None else options.seconds
     part = None if seconds is None else slice_for(seconds, session.workers, len(counts))
-    foci = Foci(options.disabled) if options.schedule == "bandit" else None
-    first = stirred(session.store, session.target.key)
-    schedule = Schedule(counts, options.seed, session.clock, part, options.tests, options.schedule, foci, first)
-    learning = Learning(session, options.grow)
-    # Without a time-box nothing may depend on how long tests took.
-    patience = Patience(options.timeout) if seconds is not None else None
-    work = FuzzWork(session, plan, schedule, learning, patience, report, due)
+    scheduler = Scheduler(
+        counts,
+        options.seed,
+        session.clock,
+        part,
+        options.tests,
+        options.schedule,
+        rules=RuleBandit(options.disabled) if options.schedule == "bandit" else None,
+        first=stirred(session.store, session.target.key),
+        # Without a time-box nothing may depend on how long tests took.
+        timeouts=Timeouts(options.timeout) if seconds is not None else None,
+        similar=SimilarApis(plan.similarity),
+    )
+    feedback = Feedback(session, options.grow)
+    listener = FuzzListener(session, plan, scheduler, feedback, report, backlog)
     pool = Pool(zygote, session.workers, Limits(timeout=options.timeout))
     session.watch.phase("fuzzing", seconds or options.tests or 0)
     started = session.clock()
@@ -110,20 +115,21 @@ def _run(
     def over() -> bool:
         now = session.clock()
         spent = 0.0 if seconds is None else (now - began) / seconds
-        return session.stopped() or spent >= 1.0 or (due is not None and spent >= LEAST_SHARE and due.fills(now))
+        full = backlog is not None and spent >= LEAST_SHARE and backlog.fills(now)
+        return session.stopped() or spent >= 1.0 or full
 
     def tick() -> None:
         report.seconds = session.clock() - started
         report.deaths = pool.deaths
-        learning.save()
+        feedback.save()
         run.tell(report)
         done = report.seconds if seconds is not None else report.tests
         if done * GROWTH_POINTS >= total * len(report.growth):
-            work.point()
-        work.show(done)
+            listener.point()
+        listener.show(done)
 
     try:
-        pool.run(work, over, tick)
+        pool.run(listener, over, tick)
     finally:
-        learning.save(at_once=True)
+        feedback.save(at_once=True)
     tick()

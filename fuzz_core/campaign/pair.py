@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import inf
 
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.execution.replay import Replayer, Told
+from fuzz_core.execution.replay import Replayer, Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Map, Prim, Seq, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
-from fuzz_core.worker.doubts import AMPLIFIED, NUDGED, REFERENCE
-from fuzz_core.worker.nearby import aside, tempered, without_ties
-from fuzz_core.worker.scale import has_nan, largest_whole, overflows, scales
+from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, NUDGED, REFERENCE, REPEATS
+from fuzz_core.worker.excuses import find_excuse
 
 PLAIN = "cpu"
-REPEATS = 3
 SLOW_FACTOR = 10.0
 # Below it a scheduler's slice is most of what is measured.
 SLOW_SECONDS = 0.02
 # A call that takes more of its time-out than this may run into it by chance.
 HANG_SHARE = 0.1
-LARGEST_WHOLE = 2.0**31
+# How `triage.difference` begins where numbers differ.
+NUMBERS = ("other values", "another float", "another complex", "another int", "another bool")
 
 
 class Pair:
@@ -44,7 +44,7 @@ class Pair:
             return self.judge(test, fresh=True)
         if seen.kind == before.outcome.kind == "ok":
             text = _differs(before, after)
-            seen = seen._replace(text=text, name=self._doubt(test, before, after, text) if text else "")
+            seen = seen._replace(text=text, name=self._explain(test, before, after, text) if text else "")
         verdict = self.verdict(before.outcome, seen)
         steady = verdict.clean or seen.kind == before.outcome.kind == "ok" or self._is_steady(test, before, after)
         return (verdict if steady else self.verdict(before.outcome, before.outcome)), seen
@@ -65,44 +65,85 @@ class Pair:
                 return False
         return True
 
-    def _doubt(self, test: TestCase, before: Told, after: Told, text: str) -> str:
+    def _explain(self, test: TestCase, before: Told, after: Told, text: str) -> str:
         """Why a difference between two results is no change; else which of the two is right, where that can be told."""
-        again = [side.tell(test, repeats=REPEATS)[PLAIN] for side in (self.before, self.after)]
-        for first, rest in zip((before, after), again, strict=True):
-            if any(each.value is None or _difference(first, each) for each in rest):
-                return "random"
+        difference = BuildDifference(self, test, before, after, text)
+        excuse = find_excuse(difference)
+        return excuse.name if excuse else difference.direction
+
+
+class BuildDifference:
+    """Evidence of two builds whose results differ, see `worker.evidence`."""
+
+    def __init__(self, pair: Pair, case: TestCase, before: Told, after: Told, text: str) -> None:
+        self.pair = pair
+        self.case = case
+        self.before = before
+        self.after = after
         if text == SLOWER:
-            least, most = min(t.outcome.seconds for t in again[1]), max(t.outcome.seconds for t in again[0])
-            return "" if least > SLOW_FACTOR * most else "by chance"
-        if not text.startswith(("other values", "another float", "another complex", "another int", "another bool")):
-            return ""
-        assert before.value is not None
-        assert after.value is not None
-        unclear = _undefined(test, after.value) or self._about_ties(test, after.value)
-        return unclear or self._by_reference(test, before, after)
+            self.relation = BUILD_SPEED
+        else:
+            self.relation = BUILD_VALUES if text.startswith(NUMBERS) else BUILD_OTHER
 
-    def _about_ties(self, test: TestCase, value: Value) -> str:
-        """Which one of equals is meant is nobody's promise."""
-        if not _whole(value):
-            return ""
-        if has_nan(test):
-            return "NaN has no order"
-        beside = aside(tempered(without_ties(test)))
-        first, second = (_first(side.tell(beside)[PLAIN]) for side in (self.before, self.after))
-        agree = first.value is not None and second.value is not None and not _difference(first, second)
-        return "indices of equals" if agree else ""
+    @cached_property
+    def again(self) -> list[Sequence[Told]]:
+        """What the two builds make of the test case when it is repeated."""
+        return [side.tell(self.case, repeats=REPEATS)[PLAIN] for side in (self.pair.before, self.pair.after)]
 
-    def _by_reference(self, test: TestCase, before: Told, after: Told) -> str:
-        """By double precision on the target, where the library has such a mode."""
-        told = self.after.tell(test, (PLAIN, REFERENCE, *NUDGED))
-        reference = next((each.value for each in told.get(REFERENCE, ()) if each.value is not None), before.value)
+    @property
+    def is_random(self) -> bool:
+        """See `worker.evidence.Evidence`."""
+        sides = zip((self.before, self.after), self.again, strict=True)
+        repeated = ((first, each) for first, rest in sides for each in rest)
+        return any(each.value is None or bool(_difference(first, each)) for first, each in repeated)
+
+    @property
+    def is_faster_again(self) -> bool:
+        """See `worker.evidence.BuildComparison`."""
+        before, after = ([told.outcome.seconds for told in side] for side in self.again)
+        return not min(after) > SLOW_FACTOR * max(before)
+
+    @property
+    def is_whole(self) -> bool:
+        """See `worker.evidence.Comparison`."""
+        return self.after.value is not None and _whole(self.after.value)
+
+    def agree(self, case: TestCase) -> bool | None:
+        """See `worker.evidence.Comparison`."""
+        first, second = (_first(side.tell(case)[PLAIN]) for side in (self.pair.before, self.pair.after))
+        if first.value is None or second.value is None:
+            return None
+        return not _difference(first, second)
+
+    @cached_property
+    def precise(self) -> Telling:
+        """What the target makes of the test case in double precision, where the library has such a mode."""
+        return self.pair.after.tell(self.case, (PLAIN, REFERENCE, *NUDGED))
+
+    @property
+    def reference(self) -> Value:
+        """The result in double precision; without one, that of the baseline."""
+        reference = next((t.value for t in self.precise.get(REFERENCE, ()) if t.value is not None), self.before.value)
         assert reference is not None
-        far, near = (_apart(reference, each.value) for each in (after, before))
-        moved = max((_apart(reference, each.value) for mode in NUDGED for each in told.get(mode, ())), default=0.0)
-        if moved * AMPLIFIED >= max(far, near):
-            return "ill-conditioned"
-        if reference is before.value:
+        return reference
+
+    @cached_property
+    def errors(self) -> tuple[float, float]:
+        """See `worker.evidence.BuildComparison`."""
+        return _apart(self.reference, self.after.value), _apart(self.reference, self.before.value)
+
+    @property
+    def nudged_error(self) -> float:
+        """See `worker.evidence.BuildComparison`."""
+        nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
+        return max((_apart(self.reference, value) for value in nudged), default=0.0)
+
+    @property
+    def direction(self) -> str:
+        """Which of the two builds is right by the reference; empty where that cannot be told."""
+        if self.relation != BUILD_VALUES or self.reference is self.before.value:
             return ""
+        far, near = self.errors
         if near <= 1.0 < far:
             return WORSE
         return BETTER if far <= 1.0 < near else ""
@@ -131,16 +172,6 @@ def _differs(before: Told, after: Told) -> str:
         return text
     slower = after.outcome.seconds > SLOW_SECONDS and after.outcome.seconds > SLOW_FACTOR * before.outcome.seconds
     return SLOWER if slower else ""
-
-
-def _undefined(test: TestCase, value: Value) -> str:
-    """What compilers and processors are free in: see `worker.doubts`."""
-    found = list(scales(test))
-    if overflows(test) or (_whole(value) and any(not high < LARGEST_WHOLE for _, high, _ in found)):
-        return "undefined conversion"
-    if _whole(value) and largest_whole(test) >= LARGEST_WHOLE:
-        return "overflow"
-    return "denormal" if any(0 < low < tiny for low, _, tiny in found) else ""
 
 
 def _whole(value: Value) -> bool:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.abreast import abreast
 from fuzz_core.campaign.checker import Case, Checker
+from fuzz_core.campaign.parallel import run_parallel
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.standing import Lives, Standing, ordered, review_standings
@@ -76,7 +76,7 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
     lives = Lives(session.store)
     closing = _closing(session, lives, cases)
     with ThreadPoolExecutor(session.workers, "recheck") as threads, _work(session, options, cases, closing) as work:
-        for case, found in abreast(session, threads, cases, work, options.deadline):
+        for case, found in run_parallel(session, threads, cases, work, options.deadline):
             report.checked.append(_settled(session, lives, closing, case.bug, found))
             report.left -= 1
             _show(session, report)

@@ -51,7 +51,7 @@ class Differential:
     """Two modes returned, and their results differ beyond the library's default tolerances.
 
     The text of an `ok` outcome says how its result differs from that of the mode it is compared with, its name why that
-    is no fault (`worker.doubts`); empty means that it agrees.
+    is no fault (`worker.excuses`); empty means that it agrees.
     """
 
     name = "differential"

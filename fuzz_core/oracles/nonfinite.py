@@ -23,7 +23,7 @@ class Nonfinite:
         return [REFERENCE] if REFERENCE in modes else ()
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """See `worker.doubts` for what explains a difference."""
+        """See `worker.excuses` for what explains a difference."""
         seen = outcomes.get(REFERENCE)
         if seen is not None and seen.kind == "ok" and seen.text and not seen.name:
             return Verdict(self.name, "nonfinite", f"{REFERENCE}: {seen.text}")

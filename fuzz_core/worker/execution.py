@@ -21,7 +21,7 @@ from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES
 from fuzz_core.oracles.performance import PRECISIONS, timed
-from fuzz_core.worker.doubts import doubt, doubt_refusal
+from fuzz_core.worker.excuses import explain_difference, explain_refusal
 from fuzz_core.worker.given import is_compiled, without_given
 from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
@@ -158,7 +158,10 @@ class Execution:
         if outcome.kind != "ok" or plain.kind != "ok":
             return outcome
         text = self.adapter.differences(expected, result, way.relation)
-        return outcome._replace(text=text, name=doubt(self, test, mode, expected, result)) if text else outcome
+        if not text:
+            return outcome
+        excuse = explain_difference(self, test, mode, expected, result)
+        return outcome._replace(text=text, name=excuse.name if excuse else "")
 
     def _comparable(self, test: TestCase, way: Mode, results: dict[str, tuple[Outcome, Any]]) -> bool:
         against = self._outcome(test, way.against, results).kind
@@ -171,10 +174,10 @@ class Execution:
         if self.dialect.internal_error.search(said):
             return outcome._replace(text="")
         against = self.mode(mode).against
-        why = doubt_refusal(self, test, {against: plain, mode: outcome})
+        excuse = explain_refusal(self, test, {against: plain, mode: outcome})
         if outcome.kind == "ok":
-            return outcome._replace(text=f"{ACCEPTS}{against} refuses: {said}", name=why)
-        return outcome if why else outcome._replace(text=f"{REFUSES}{against} accepts: {said}")
+            return outcome._replace(text=f"{ACCEPTS}{against} refuses: {said}", name=excuse.name if excuse else "")
+        return outcome if excuse else outcome._replace(text=f"{REFUSES}{against} accepts: {said}")
 
     def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
         """Outcome and live result of one execution; whatever the library raises is an outcome."""

@@ -8,7 +8,7 @@ import pytest
 from moco_branches import grown, workshop_of
 
 from fuzz_core.campaign.examining import TriageOptions, examine
-from fuzz_core.campaign.keeping import Keeping
+from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.moco.growing import Found
 from fuzz_core.campaign.moco.judging import arrived, held, is_drawn, origin, state_alone
 from fuzz_core.campaign.moco.workshop import Workshop
@@ -86,7 +86,7 @@ def test_a_finding_of_a_program_is_confirmed_as_it_is_and_says_where_it_comes_fr
 ) -> None:
     *_, last = grown(workshop, TURNED, {1: "fakelib.nn.Gate()"})
     store, target = fakelib_session.store, fakelib_session.target.key
-    keeping = Keeping(store, target, store.start_run(target, 1, {}))
+    keeping = FindingRecorder(store, target, store.start_run(target, 1, {}))
     for found in last.found:
         assert keeping.keep(*found).added
     examine(fakelib_session, TriageOptions(runs=2))

@@ -17,7 +17,7 @@ from fuzz_core.campaign.examiner import Examiner
 from fuzz_core.campaign.examining import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
-from fuzz_core.campaign.scheduling import COUNTED_TESTS
+from fuzz_core.campaign.scheduler import COUNTED_TESTS
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import UserError

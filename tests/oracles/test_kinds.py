@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 import fuzz_core
-from fuzz_core.campaign.fuzzwork import _verdict
+from fuzz_core.campaign.listener import _verdict
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.oracles.contract import ORACLES

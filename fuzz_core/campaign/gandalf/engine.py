@@ -12,7 +12,7 @@ from fuzz_core.campaign.gandalf.learnt import keep, recall
 from fuzz_core.campaign.gandalf.ordering import order_of
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
-from fuzz_core.campaign.keeping import Keeping
+from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.runs import Run
 from fuzz_core.campaign.session import Session
@@ -44,7 +44,8 @@ def fuzz_graphs(
     began = session.clock()
     runs = {library: Run(each, options.seed, options.as_json()) for library, each in sessions.items()}
     keeping = {
-        library: Keeping(each.store, each.target.key, runs[library].number) for library, each in sessions.items()
+        library: FindingRecorder(each.store, each.target.key, runs[library].number)
+        for library, each in sessions.items()
     }
     session.watch.phase("comparing graphs", options.seconds or options.graphs or 0)
     with _workshop(sessions, table, options.seed) as (sides, workshop):
@@ -74,7 +75,7 @@ def fuzz_graphs(
     return report
 
 
-def _kept(judged: Judged, keeping: Mapping[Library, Keeping], report: GandalfReport) -> bool:
+def _kept(judged: Judged, keeping: Mapping[Library, FindingRecorder], report: GandalfReport) -> bool:
     """Puts findings on record; whether one is the first of its signature in this run."""
     kept = [(library, keeping[library].keep(*found[:4])) for library, found in judged.found]
     report.findings += len(kept)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.keeping import Keeping
+from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.moco.plot import MocoOptions, Plot, Turn, recorded
 from fuzz_core.campaign.moco.seeds import Seed
 from fuzz_core.campaign.moco.workshop import Workshop
@@ -89,7 +89,7 @@ def fuzz_models(session: Session, seeds: Sequence[Seed], knowledge: Knowledge, o
         return session.stopped() or (options.seconds is not None and session.clock() - began >= options.seconds)
 
     session.watch.phase("growing models", options.seconds or options.nodes or 0)
-    keeping = Keeping(session.store, session.target.key, report.run)
+    keeping = FindingRecorder(session.store, session.target.key, report.run)
     with _workshops(session, options) as mine:
         for plot, turn in _turns(session, plots, mine, over, options, report):
             _save(session, plot, turn, report, keeping)
@@ -167,7 +167,7 @@ def _turns(
                 waiting.append(plot)
 
 
-def _save(session: Session, plot: Plot, turn: Turn, report: MocoReport, keeping: Keeping) -> None:
+def _save(session: Session, plot: Plot, turn: Turn, report: MocoReport, keeping: FindingRecorder) -> None:
     """Findings first: a node that is on record is not run again."""
     store, target = session.store, session.target.key
     if plot.growth is None and not plot.runs:

@@ -1,0 +1,269 @@
+"""Reports of fuzzing workers: findings go on record, new behaviour joins the corpus, the scheduler learns."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.pool import Lease
+from fuzz_core.ir.codec import decode_test
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.oracles.kinds import check_kind
+from fuzz_core.store.news import News, Operator
+from fuzz_core.store.store import Store
+from fuzz_core.triage.signature import signature
+from fuzz_core.worker.corpus import Corpus, Grown
+from fuzz_core.worker.plan import Plan
+
+MAX_CLASSES = 400
+MAX_MEMBERS = 64
+MAX_TEST = 3000
+CLASS_REWARD = 0.02
+OPERATOR_REWARD = 0.1
+SAVE_SECONDS = 2.0
+KEPT_PER_SIGNATURE = 4
+
+
+class RecordedFinding(NamedTuple):
+    """A finding of this run: whether it is the first of its signature in the run, and whether it is on record."""
+
+    signature: str
+    first: bool
+    added: bool
+
+
+class FindingRecorder:
+    """Puts the findings of one run on one target on record as they come, a few of each signature."""
+
+    def __init__(self, store: Store, target: str, run: int) -> None:
+        self.store = store
+        self.target = target
+        self.run = run
+        self.seen: Counter[str] = Counter()
+
+    def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome, origin: str = "") -> RecordedFinding:
+        """Commits a finding unless its signature has been kept four times in this run."""
+        text = signature(test.invocation.api, verdict, outcome).text
+        self.seen[text] += 1
+        added = None
+        if self.seen[text] <= KEPT_PER_SIGNATURE:
+            added = self.store.add_finding(self.target, self.run, test, verdict, outcome, origin)
+        return RecordedFinding(text, self.seen[text] == 1, added is not None)
+
+
+class Feedback:
+    """New behaviour by api, as workers hear of it and as it is on record: outcome classes, operators, and the corpus.
+
+    grow: whether test cases with new behaviour join the corpus.
+    """
+
+    def __init__(self, session: Session, grow: bool) -> None:
+        self.session = session
+        self.grow = grow
+        # Outcome classes in the order in which they were first shown, each with the test that joined the corpus for it.
+        self.news: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
+        self.classes = 0
+        self.members: Counter[str] = Counter()
+        self.unsaved: tuple[list[News], list[Operator]] = ([], [])
+        self.saved = session.clock()
+        target = session.target.key
+        self.operators = {(name, dtype) for name, dtype, _ in session.store.operators(target)}
+        for known in session.store.news(target):
+            self._append(known if grow else known._replace(test=None))
+
+    def take(self, api: str, message: dict[str, Any], timed: bool) -> float:
+        """A worker's news of an api: how much of it nobody knew, as a reward. Raises CodecError for what is no news.
+
+        Which tests are watched for operators depends on how long they take: only a `timed` run is rewarded for them.
+        """
+        match message:
+            case {"class": str(shown), "kind": str(kind), "test": test, "operators": list(operators)} if kind in KINDS:
+                reward = self._class(api, shown, kind, test)
+                return reward + self._operators(api, operators) * timed
+        raise CodecError(f"no news: {str(message)[:200]}")
+
+    def _class(self, api: str, shown: str, kind: str, test: Any) -> float:
+        if not shown or shown in self.news[api] or len(self.news[api]) >= MAX_CLASSES:
+            return 0.0
+        case = decode_test(test)
+        if case.invocation.api != api:
+            raise CodecError(f"news of {case.invocation.api[:100]} from a lease of {api}")
+        full = self.members[api] >= MAX_MEMBERS
+        body = json.dumps(test)
+        # What is refused is refused again, however it is mutated: it is no good start.
+        joins = self.grow and kind == "ok" and not full and len(body) <= MAX_TEST
+        news = News(api, shown, kind, body if joins else None)
+        self._append(news)
+        self.unsaved[0].append(news)
+        return CLASS_REWARD
+
+    def _append(self, news: News) -> None:
+        self.news[news.api][news.outcome_class] = news.test
+        self.classes += 1
+        self.members[news.api] += news.test is not None
+
+    def _operators(self, api: str, operators: list[Any]) -> float:
+        parted = (str(text).rpartition(" ") for text in operators)
+        # One by one: a set difference would walk through all that is known.
+        fresh = {(name, dtype) for name, _, dtype in parted if (name, dtype) not in self.operators}
+        self.operators |= fresh
+        self.unsaved[1].extend(Operator(name, dtype, api) for name, dtype in sorted(fresh))
+        return OPERATOR_REWARD * len(fresh)
+
+    def known_to(self, api: str, shown: int) -> Sequence[Grown]:
+        """The members of the corpus among the first `shown` items of an api's news.
+
+        Decoded when they are asked for, which a death alone does: live, all of them are hundreds of megabytes.
+        """
+        corpus = Corpus()
+        for test in islice(self.news[api].values(), shown):
+            if test is not None:
+                corpus.add(decode_test(json.loads(test)))
+        return corpus.of(api)
+
+    def save(self, at_once: bool = False) -> None:
+        """Commits now and then: a kill loses two seconds of news, which the next run sees again."""
+        if any(self.unsaved) and (at_once or self.session.clock() - self.saved >= SAVE_SECONDS):
+            self.session.store.save_news(self.session.target.key, *self.unsaved)
+            self.unsaved = ([], [])
+            self.saved = self.session.clock()
+
+
+class FuzzListener:
+    """Listens to the pool (see `execution.pool.Listener`). A death is a finding re-created from the plan by its number.
+
+    backlog: counts what is left to examine, where the fuzz is to end early.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        plan: Plan,
+        scheduler: Scheduler,
+        feedback: Feedback,
+        report: FuzzReport,
+        backlog: ExaminationBacklog | None = None,
+    ) -> None:
+        self.session = session
+        self.plan = plan
+        self.scheduler = scheduler
+        self.feedback = feedback
+        self.report = report
+        self.backlog = backlog
+        self.crash = oracle_of("crash")
+        self.recorder = FindingRecorder(session.store, session.target.key, report.run)
+        self.started: dict[int, float] = {}
+        self.touched: set[str] = set()
+
+    def next_lease(self) -> Lease | None:
+        """See `execution.pool.Listener`."""
+        lease = self.scheduler.next()
+        if lease is not None:
+            self.started[lease.number] = self.session.clock()
+            lease.news = self.feedback.news[lease.api]
+        return lease
+
+    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        """See `execution.pool.Listener`."""
+        try:
+            if message.get("done") == lease.number:
+                self._done(lease, message)
+            elif "news" in message:
+                reward = self.feedback.take(lease.api, message, timed=self.scheduler.timeouts is not None)
+                self.scheduler.credit(lease.api, reward)
+            elif "finding" in message:
+                test, verdict = decode_test(message.get("test")), _verdict(message.get("verdict"))
+                self.keep(test, verdict, Outcome.from_json(message.get("outcome")))
+        except CodecError as error:
+            self.session.watch.note(f"unreadable report from a worker dropped: {error}")
+
+    def _done(self, lease: Lease, message: dict[str, Any]) -> None:
+        executed = self._count(message.get("counts"))
+        following = message.get("next")
+        following = following if type(following) is int and lease.first <= following <= lease.last else lease.last
+        seconds, inside, longest = (_seconds(message.get(name)) for name in ("seconds", "inside", "longest"))
+        self.report.working += seconds
+        self.report.inside += min(inside, seconds)
+        cold = message.get("cold")
+        self.report.cold += cold if type(cold) is int and 0 <= cold <= executed else 0
+        self.report.compiling += min(_seconds(message.get("compiling")), seconds)
+        self.report.count(lease.api, seconds, executed)
+        self.scheduler.done(lease, following, seconds, executed, longest)
+        self.started.pop(lease.number, None)
+        self.touched.add(lease.api)
+
+    def _count(self, counts: Any) -> int:
+        """Adds up a lease's outcomes; how many tests were executed."""
+        whole = {str(kind): n for kind, n in counts.items() if type(n) is int} if isinstance(counts, dict) else {}
+        self.report.outcomes.update(whole)
+        executed = sum(whole.values()) - whole.get("duplicate", 0) - whole.get("postponed", 0)
+        self.report.tests += executed
+        return executed
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        """See `execution.pool.Listener`."""
+        spent = self.session.clock() - self.started.pop(lease.number, self.session.clock())
+        self.report.tests += max(index - lease.first, 0) + 1
+        self.report.outcomes[outcome.kind] += 1
+        self.touched.add(lease.api)
+        dialect = self.session.dialect
+        mode = lease.died_in if lease.died_in in dialect.ways else "cpu"
+        verdict = self.crash.judge({mode: outcome}, dialect)
+        if not verdict.clean:
+            known = self.feedback.known_to(lease.api, lease.shown)
+            self.keep(self.plan.test(lease.api, index, known, lease.focus), verdict, outcome)
+        self.scheduler.died(lease, index, spent)
+
+    def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
+        """Puts a finding on record; the first of its signature earns its api, and apis like it, further turns."""
+        recorded = self.recorder.keep(test, verdict, outcome)
+        self.report.findings += 1
+        self.report.kept += recorded.added
+        if not recorded.first:
+            return
+        if self.backlog is not None:
+            self.backlog.add([verdict.kind])
+        self.scheduler.found(test.invocation.api, test.rules)
+
+    def point(self) -> None:
+        """Adds a point to the report's growth."""
+        report, feedback = self.report, self.feedback
+        report.classes, report.operators = feedback.classes, len(feedback.operators)
+        report.members = feedback.members.total()
+        report.growth.append((round(report.seconds, 2), report.tests, report.classes, report.operators, report.kept))
+
+    def show(self, done: float) -> None:
+        """Shows progress."""
+        report = self.report
+        self.session.watch.advance(
+            done,
+            tests=report.tests,
+            rate=f"{report.rate:,.0f}/s",
+            inside=f"{report.inside / report.working if report.working else 0:.0%}",
+            apis=f"{len(self.touched)}/{report.apis}",
+            classes=self.feedback.classes,
+            operators=len(self.feedback.operators),
+            findings=report.kept,
+            deaths=report.deaths,
+        )
+
+
+def _seconds(value: Any) -> float:
+    return float(value) if isinstance(value, float | int) and 0 <= value < 1e9 else 0.0
+
+
+def _verdict(data: Any) -> Verdict:
+    match data:
+        case [str(oracle), str(kind), str(detail)]:
+            check_kind(oracle, kind)
+            return Verdict(oracle, kind, detail)
+    raise CodecError(f"not a verdict: {str(data)[:200]}")

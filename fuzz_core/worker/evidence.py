@@ -1,0 +1,205 @@
+"""Evidence of a difference: what was seen, and what more executions of the test case show."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.modes import Mode
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import TestCase
+from fuzz_core.worker.garbage import GARBAGE, garbage
+
+REFERENCE = "cpu-fp64"
+NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
+NUMERICAL = "grad-numerical"
+REPEATS = 3
+
+# Relations of modes, see `adapters.modes.Mode`.
+SHAPE = "shape"
+METADATA = ("metadata", SHAPE, "strides")
+VALUES = ("values", "behaviour")
+GRADIENT = "gradient"
+FINITE = "finite"
+MODES = (*METADATA, *VALUES, GRADIENT, FINITE)
+# One of two modes refuses what the other accepts.
+REFUSAL = "refusal"
+# Two builds of a library differ: in numbers, in how long the call takes, or in anything else.
+BUILD_VALUES, BUILD_SPEED, BUILD_OTHER = BUILDS = ("build values", "build speed", "build other")
+
+
+class Evidence(Protocol):
+    """What the checks know of every difference. `relation` says which excuses apply."""
+
+    relation: str
+    case: TestCase
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a side does otherwise when the test case is executed again."""
+
+
+class Comparison(Evidence, Protocol):
+    """What the checks know of two results that differ."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the result contains integers."""
+
+    def agree(self, case: TestCase) -> bool | None:
+        """Whether both sides return the same for another test case; None where a side does not return."""
+
+
+class BuildComparison(Comparison, Protocol):
+    """What the checks know of a difference between two builds, see `campaign.pair`."""
+
+    @property
+    def is_faster_again(self) -> bool:
+        """Whether a call that was slow is quick enough when it is repeated."""
+
+    @property
+    def errors(self) -> tuple[float, float]:
+        """How far the results of the target and of the baseline are from the reference."""
+
+    @property
+    def nudged_error(self) -> float:
+        """How far the reference moves when the input is nudged."""
+
+
+class Executor(Protocol):
+    """What the evidence needs of the execution."""
+
+    adapter: Adapter
+
+    def mode(self, name: str) -> Mode:
+        """The mode of a name."""
+
+    def run(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
+        """Outcome and live result of one execution."""
+
+
+class Difference:
+    """Evidence of two modes whose results differ. Each execution that a check asks for is done once."""
+
+    def __init__(self, executor: Executor, case: TestCase, mode: str, reference: Any, result: Any) -> None:
+        self.executor = executor
+        self.adapter = executor.adapter
+        self.case = case
+        self.mode = mode
+        self.way = executor.mode(mode)
+        self.relation = self.way.relation
+        self.reference = reference
+        self.result = result
+
+    @cached_property
+    def is_random(self) -> bool:
+        """See `Evidence`: also with other random streams and other garbage in memory."""
+        relation = self.relation if self.relation in METADATA else "values"
+        results = {self.way.against: self.reference, self.mode: self.result}
+        for seed, (name, result) in itertools.product(range(REPEATS), results.items()):
+            with garbage(GARBAGE[seed]):
+                outcome, again = self.executor.run(self.case._replace(seed=self.case.seed + seed), name)
+            if outcome.kind != "ok" or self.adapter.differences(result, again, relation):
+                return True
+        return False
+
+    @property
+    def is_whole(self) -> bool:
+        """See `Comparison`."""
+        return self.adapter.whole(self.reference)
+
+    def agree(self, case: TestCase) -> bool | None:
+        """See `Comparison`."""
+        first, second = self.run(case, self.way.against), self.run(case, self.mode)
+        if first is None or second is None:
+            return None
+        return not self.adapter.differences(first[0], second[0], self.relation)
+
+    def run(self, case: TestCase, mode: str) -> tuple[Any] | None:
+        """The result of a mode; None where it does not return."""
+        outcome, result = self.executor.run(case, mode)
+        return (result,) if outcome.kind == "ok" else None
+
+    @cached_property
+    def has_reference(self) -> bool:
+        """Whether the library has a mode of higher precision."""
+        return REFERENCE in self.adapter.ways
+
+    @cached_property
+    def precise(self) -> tuple[Any] | None:
+        """The result in higher precision, which is the plain result where the mode does not apply."""
+        if self.executor.mode(REFERENCE).applies(self.case):
+            return self.run(self.case, REFERENCE)
+        return (self.reference,)
+
+    @cached_property
+    def errors(self) -> tuple[float, float]:
+        """How far the mode and the mode that it is compared with are from the precise result."""
+        assert self.precise is not None
+        far, near = (self.adapter.error(self.precise[0], result) for result in (self.result, self.reference))
+        return far, near
+
+    def nudged(self) -> Iterator[tuple[Any] | None]:
+        """The results of double precision for a few roundings of the input, in both directions."""
+        return (self.run(self.case, mode) for mode in NUDGED if mode in self.adapter.ways)
+
+    @cached_property
+    def has_quotients(self) -> bool:
+        """Whether the library has difference quotients, which say which of two derivatives is wrong."""
+        return NUMERICAL in self.adapter.ways
+
+    @property
+    def is_numerical(self) -> bool:
+        """Whether the mode itself is the difference quotients."""
+        return self.has_quotients and self.mode == NUMERICAL
+
+    @cached_property
+    def quotient(self) -> tuple[Any] | None:
+        """The difference quotient, which exists only where a function is smooth."""
+        return self.run(self.case, NUMERICAL)
+
+    @cached_property
+    def derivative(self) -> tuple[Any] | None:
+        """The first derivative of the mode that difference quotients are compared with."""
+        return self.run(self.case, self.executor.mode(NUMERICAL).against)
+
+
+class Refusal:
+    """Evidence of two modes of which one refuses what the other accepts; outcomes by mode."""
+
+    relation = REFUSAL
+
+    def __init__(self, executor: Executor, case: TestCase, outcomes: Mapping[str, Outcome]) -> None:
+        self.executor = executor
+        self.case = case
+        self.outcomes = outcomes
+        self.accepting = next(mode for mode, outcome in outcomes.items() if outcome.kind == "ok")
+        self.refusing = next(mode for mode in outcomes if mode != self.accepting)
+
+    @property
+    def is_random(self) -> bool:
+        """See `Evidence`."""
+        return self.repetition == "random"
+
+    @cached_property
+    def repetition(self) -> str:
+        """What repetitions show first: `random`, or `empty` where a mode accepts and computes no element or number."""
+        for seed, (mode, outcome) in itertools.product(range(1, REPEATS), self.outcomes.items()):
+            again, result = self.executor.run(self.case._replace(seed=self.case.seed + seed), mode)
+            if again.kind != outcome.kind or (again.kind == "exception" and again.name != outcome.name):
+                return "random"
+            if again.kind == "ok" and not _is_computed(result):
+                return "empty"
+        return ""
+
+
+def _is_computed(result: Any) -> bool:
+    """Whether there are elements or numbers in a result."""
+    if isinstance(result, dict):
+        return any(map(_is_computed, result.values()))
+    if isinstance(result, list | tuple):
+        return any(map(_is_computed, result))
+    return hasattr(result, "dtype") or isinstance(result, bool | int | float | complex | str)

@@ -1,0 +1,356 @@
+"""False-positive filters for differential oracles: each excuse explains one harmless cause of a difference.
+
+Excuses are looked for only after a difference was seen, so a check may execute the test case several more times.
+The rules are the libraries' own: the same random state, no comparison of indices on ties, and a reference of higher
+precision, from which a mode must be further away than the plain mode is (PyTorch's form for fuzzers' reports).
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, isfinite, log
+from typing import Any, NamedTuple
+
+from fuzz_core.adapters.layout import overlaps
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
+from fuzz_core.ir.values import Fill, Ref, TestCase, Value
+from fuzz_core.worker.evidence import (
+    BUILD_SPEED,
+    BUILD_VALUES,
+    BUILDS,
+    FINITE,
+    GRADIENT,
+    MODES,
+    NUMERICAL,
+    REFUSAL,
+    VALUES,
+    BuildComparison,
+    Comparison,
+    Difference,
+    Evidence,
+    Executor,
+    Refusal,
+)
+from fuzz_core.worker.nearby import aside, grown, has_ties, nudged, tempered, without_ties
+from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
+
+# A change of the input by a few roundings may be amplified by as much before a difference means something.
+AMPLIFIED = 10.0
+PLAIN_FILLS = (Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0))
+LARGEST_WHOLE = 2.0**31
+# Powers of ten from here on fit into no float32; a number that is a length of some dimension is none.
+LARGEST_EXPONENT = 38
+LARGEST_NUMBER = 10.0**LARGEST_EXPONENT
+# A difference quotient takes steps of 1e-12 at the least.
+FINEST_EXPONENT = 12
+LEAST_SCALE, LARGEST_SCALE = 1e-6, 1e6
+# The product of five numbers below this power of the least normal one may vanish.
+UNDERFLOW = 0.2
+
+_LIMITATION = re.compile(
+    r"not (?:yet |currently )?(?:implemented|supported)|[Uu]nsupported|NotImplemented|eager execution"
+    r"|[Cc]ould not find device|[Aa]ll kernels registered|No (?:registered )?'?\w*'? ?OpKernel"
+)
+
+
+class Excuse(NamedTuple):
+    """A harmless cause of a difference: its name, the relations that it applies to, and the check of the evidence."""
+
+    name: str
+    relations: Sequence[str]
+    check: Callable[[Any], bool]
+
+
+def _is_limitation(refusal: Refusal) -> bool:
+    """Whether the call is not implemented yet."""
+    texts = (outcome.text for outcome in refusal.outcomes.values() if outcome.kind == "exception")
+    return any(_LIMITATION.search(text) for text in texts)
+
+
+def _exceeds_floats(refusal: Refusal) -> bool:
+    return any(LARGEST_NUMBER < abs(number) < inf for number in numbers_of(refusal.case.invocation))
+
+
+def _computes_nothing(refusal: Refusal) -> bool:
+    """Whether arguments are not looked at, since no element or number is computed."""
+    executor, case = refusal.executor, refusal.case
+    if refusal.repetition == "empty":
+        return True
+    if not executor.mode(refusal.refusing).blind:
+        return False
+    seen: set[str] = set()
+    with executor.adapter.operators(seen.add):
+        executor.run(case, refusal.accepting)
+    if not seen:
+        return True
+    # An operator that looks at the arguments refuses them once they have elements.
+    more = grown(case)
+    return more != case and executor.run(more, refusal.accepting)[0].kind == "exception"
+
+
+def _need_not_refuse(refusal: Refusal) -> bool:
+    """Whether a mode that is made without the elements need not refuse what another does.
+
+    An error of a kernel is no effect of a graph, which may leave the kernel out; one of Python's may rest on elements:
+    then it is raised where they are known, or the call is accepted with others.
+    """
+    executor, case = refusal.executor, refusal.case
+    knowing = executor.mode(refusal.accepting).blind
+    if not knowing:
+        return False
+    name = refusal.outcomes[refusal.refusing].name
+    if not hasattr(builtins, name) or executor.run(case, knowing)[0].kind == "exception":
+        return True
+    refusing = executor.mode(refusal.accepting).against
+    calls = [with_tensors(case.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS]  # type: ignore[misc]
+    return any(executor.run(case._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
+
+
+def _has_generator(found: Evidence) -> bool:
+    return any(made.api.endswith(".Generator") for made in objects_of(found.case.invocation))
+
+
+def _is_random(found: Evidence) -> bool:
+    return found.is_random
+
+
+def _shares_memory(found: Evidence) -> bool:
+    return any(overlaps(tensor) for tensor in tensors_of(found.case.invocation))
+
+
+def _is_faster_again(builds: BuildComparison) -> bool:
+    return builds.is_faster_again
+
+
+def _has_no_quotient(found: Difference) -> bool:
+    if not found.has_quotients:
+        return False
+    return any(not isfinite(number) for number in magnitudes(found.case)) or found.quotient is None
+
+
+def _moves_derivative(found: Difference) -> bool:
+    """Whether a nudge of the input changes the derivative."""
+    if not found.has_quotients:
+        return False
+    first = found.derivative
+    moved = found.run(nudged(found.case), found.executor.mode(NUMERICAL).against)
+    return first is None or (moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT)))
+
+
+def _steps_too_little(found: Difference) -> bool:
+    """Whether a whole number is none of the lengths, and as a power of ten finer than a quotient's smallest step."""
+    if not found.is_numerical or found.derivative is None:
+        return False
+    return any(size >= FINEST_EXPONENT for size in _sizes(found.case)) and not any(found.derivative[0])
+
+
+def _agrees_aside(found: Difference) -> bool:
+    """Whether the difference is one of this very point."""
+    return found.is_numerical and found.agree(aside(found.case)) is not False
+
+
+def _is_right_by_quotients(found: Difference) -> bool:
+    if found.is_numerical or not found.has_quotients or found.quotient is None:
+        return False
+    if found.way.against != found.executor.mode(NUMERICAL).against:
+        return False
+    return not found.adapter.differences(found.quotient[0], found.result, GRADIENT)
+
+
+def _differs_in_first_derivative(found: Difference) -> bool:
+    if found.is_numerical or not found.has_quotients or found.quotient is None or found.derivative is None:
+        return False
+    if found.way.against == found.executor.mode(NUMERICAL).against:
+        return False
+    return bool(found.adapter.differences(found.quotient[0], found.derivative[0], GRADIENT))
+
+
+def _is_badly_scaled(found: Difference) -> bool:
+    case, least = found.case, LEAST_SCALE
+    most = min([LARGEST_SCALE, *(largest**0.125 for largest in largest(case))])
+    if any(not high < most or 0 < low < least for low, high, _ in scales(case)) or largest_whole(case) > most:
+        return True
+    return any(not size < LARGEST_EXPONENT or 0 < size < tiny_of("float32") for size in _sizes(case))
+
+
+def _power_overflows(found: Difference) -> bool:
+    """Whether an element, to the power of a number, is more than its dtype holds."""
+    case = found.case
+    pairs = [(log(high), log(most)) for (_, high, _), most in zip(scales(case), largest(case), strict=True) if high > 1]
+    return any(size * high > most for size in _sizes(case) for high, most in pairs)
+
+
+def _is_finite_when_nudged(found: Difference) -> bool:
+    """Whether the result has no NaN or infinity, or does not exist, a few roundings away."""
+    return not all(each and found.adapter.differences(found.reference, each[0], FINITE) for each in found.nudged())
+
+
+def _loses_nan(found: Difference) -> bool:
+    if found.way.keeps_nan:
+        return False
+    return has_nan(found.case) or bool(found.adapter.differences(found.reference, found.result, FINITE))
+
+
+def _wraps(found: Comparison) -> bool:
+    return overflows(found.case)
+
+
+def _rounds_beyond_integers(found: Comparison) -> bool:
+    return any(not high < LARGEST_WHOLE for _, high, _ in scales(found.case)) and found.is_whole
+
+
+def _has_large_integers(found: Comparison) -> bool:
+    return found.is_whole and largest_whole(found.case) >= LARGEST_WHOLE
+
+
+def _has_complex_infinity(found: Comparison) -> bool:
+    return is_complex(found.case) and any(not isfinite(number) for number in magnitudes(found.case))
+
+
+def _has_zero_and_infinity(found: Comparison) -> bool:
+    return any(high == inf for _, high, _ in scales(found.case)) and 0 in numbers_of(found.case.invocation)
+
+
+def _is_denormal(found: Comparison) -> bool:
+    return any(0 < low < tiny for low, _, tiny in scales(found.case))
+
+
+def _has_no_reference(found: Difference) -> bool:
+    return found.has_reference and found.precise is None
+
+
+def _is_as_precise(found: Difference) -> bool:
+    if not found.has_reference:
+        return False
+    far, near = found.errors
+    return not far > near + 1.0
+
+
+def _squares_overflow(found: Difference) -> bool:
+    if not found.has_reference:
+        return False
+    case = found.case
+    squares = any(high > most**0.5 for (_, high, _), most in zip(scales(case), largest(case), strict=True))
+    return found.errors[0] == inf and (squares or _power_overflows(found))
+
+
+def _moves_far(found: Difference) -> bool:
+    """Whether a few roundings of the input move the precise result about as far."""
+    if not found.has_reference or found.precise is None:
+        return False
+    precise = found.precise[0]
+    moved = (found.adapter.error(precise, each[0]) if each else inf for each in found.nudged())
+    return any(error * AMPLIFIED >= found.errors[0] for error in moved)
+
+
+def _moves_far_between_builds(builds: BuildComparison) -> bool:
+    return builds.nudged_error * AMPLIFIED >= max(builds.errors)
+
+
+def _orders_nan(builds: BuildComparison) -> bool:
+    return builds.is_whole and has_nan(builds.case)
+
+
+def _breaks_ties(found: Difference) -> bool:
+    """Whether the sides agree without ties: nobody promises which one of equals is meant."""
+    return has_ties(found.case) and found.is_whole and found.agree(without_ties(found.case)) is True
+
+
+def _breaks_ties_between_builds(builds: BuildComparison) -> bool:
+    return builds.is_whole and builds.agree(aside(tempered(without_ties(builds.case)))) is True
+
+
+def _is_rounded_last(found: Difference) -> bool:
+    """Whether the modes agree on real numbers: nobody promises how results are made whole."""
+    real = _unrounded(found.case)
+    return real != found.case and found.is_whole and found.agree(real) is True
+
+
+def _underflows(found: Difference) -> bool:
+    """Whether the modes agree on larger numbers: nobody promises how small numbers become."""
+    small = any(0 < low < tiny**UNDERFLOW for low, _, tiny in scales(found.case))
+    return small and found.agree(tempered(found.case)) is True
+
+
+def _sizes(case: TestCase) -> list[float]:
+    """The magnitudes of the scalar numbers that are not a length of some dimension."""
+    lengths = {length for tensor in tensors_of(case.invocation) for length in tensor.shape}
+    return [abs(number) for number in numbers_of(case.invocation) if abs(number) not in lengths]
+
+
+def _unrounded(case: TestCase) -> TestCase:
+    """The same call with real numbers for the integers that it is asked for."""
+
+    def of(value: Value) -> Value:
+        asked = isinstance(value, Ref) and value.kind == "dtype" and DTYPES[value.name].kind in ("int", "uint")
+        return Ref("dtype", "float64") if asked else value
+
+    call = case.invocation
+    named = tuple((name, of(value)) for name, value in call.kwargs)
+    return case._replace(invocation=call._replace(args=tuple(map(of, call.args)), kwargs=named))
+
+
+# The only place that names an excuse. Of one relation the first that applies is the reason, and checks execute the test
+# case in this order.
+EXCUSES = (
+    Excuse("not implemented", (REFUSAL,), _is_limitation),
+    Excuse("random by a generator of its own", (*VALUES, GRADIENT, FINITE), _has_generator),
+    Excuse("random", (*MODES, *BUILDS), _is_random),
+    Excuse("elements share memory", ("metadata", "strides", *VALUES, GRADIENT, FINITE, REFUSAL), _shares_memory),
+    Excuse("undefined conversion", (REFUSAL,), _exceeds_floats),
+    Excuse("random", (REFUSAL,), _is_random),
+    Excuse("nothing is computed", (REFUSAL,), _computes_nothing),
+    Excuse("made without elements", (REFUSAL,), _need_not_refuse),
+    Excuse("by chance", (BUILD_SPEED,), _is_faster_again),
+    Excuse("not smooth here", (GRADIENT,), _has_no_quotient),
+    Excuse("ill-conditioned", (GRADIENT,), _moves_derivative),
+    Excuse("steps too small to see", (GRADIENT,), _steps_too_little),
+    Excuse("not smooth here", (GRADIENT,), _agrees_aside),
+    Excuse("right by difference quotients", (GRADIENT,), _is_right_by_quotients),
+    Excuse("first derivatives differ already", (GRADIENT,), _differs_in_first_derivative),
+    Excuse("badly scaled", (FINITE,), _is_badly_scaled),
+    Excuse("overflow", (FINITE,), _power_overflows),
+    Excuse("ill-conditioned", (FINITE,), _is_finite_when_nudged),
+    Excuse("NaN is not kept", VALUES, _loses_nan),
+    Excuse("undefined conversion", (*VALUES, BUILD_VALUES), _wraps),
+    Excuse("undefined conversion", (BUILD_VALUES,), _rounds_beyond_integers),
+    Excuse("overflow", (BUILD_VALUES,), _has_large_integers),
+    Excuse("infinite complex numbers", VALUES, _has_complex_infinity),
+    Excuse("zero times infinity", VALUES, _has_zero_and_infinity),
+    Excuse("denormal", (*VALUES, BUILD_VALUES), _is_denormal),
+    Excuse("undefined conversion", VALUES, _rounds_beyond_integers),
+    Excuse("no reference", VALUES, _has_no_reference),
+    Excuse("no further from the reference than the plain result", VALUES, _is_as_precise),
+    Excuse("overflow", VALUES, _squares_overflow),
+    Excuse("ill-conditioned", VALUES, _moves_far),
+    Excuse("NaN has no order", (BUILD_VALUES,), _orders_nan),
+    Excuse("indices of equals", VALUES, _breaks_ties),
+    Excuse("indices of equals", (BUILD_VALUES,), _breaks_ties_between_builds),
+    Excuse("made whole at the end", VALUES, _is_rounded_last),
+    Excuse("underflow", VALUES, _underflows),
+    Excuse("ill-conditioned", (BUILD_VALUES,), _moves_far_between_builds),
+)
+
+
+def find_excuse(evidence: Evidence) -> Excuse | None:
+    """The first excuse that applies to a difference, or None for a real difference."""
+    return next((each for each in EXCUSES if evidence.relation in each.relations and each.check(evidence)), None)
+
+
+def explain_difference(executor: Executor, case: TestCase, mode: str, reference: Any, result: Any) -> Excuse | None:
+    """Find a harmless reason for a difference between the results of two modes.
+
+    Args:
+        mode: the mode that has returned `result`.
+        reference: the result of the mode that `mode` is compared with.
+    """
+    return find_excuse(Difference(executor, case, mode, reference, result))
+
+
+def explain_refusal(executor: Executor, case: TestCase, outcomes: Mapping[str, Outcome]) -> Excuse | None:
+    """Find a harmless reason why one mode refuses what another accepts; outcomes by mode."""
+    return find_excuse(Refusal(executor, case, outcomes))

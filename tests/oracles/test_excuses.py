@@ -1,0 +1,90 @@
+"""Excuses: one table names them, and no second place decides that a difference is harmless."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fuzz_core
+from fuzz_core.ir.values import Invocation, TestCase, prim
+from fuzz_core.worker import excuses
+from fuzz_core.worker.evidence import BUILDS, MODES, REFUSAL
+from fuzz_core.worker.excuses import EXCUSES, Excuse, find_excuse
+
+ROOT = Path(fuzz_core.__file__).parent
+TABLE = Path(excuses.__file__)
+# Modules with the facts that excuses are made of.
+FACTS = ("fuzz_core.worker.nearby", "fuzz_core.worker.scale")
+# A kind of mutation rule has this name too; the comparison of builds also calls a script random.
+AMBIGUOUS = {"random"}
+PACKAGES = ("worker", "oracles", "campaign", "execution", "triage", "adapters")
+
+
+class Seen:
+    """Evidence of which nothing but its relation is known."""
+
+    case = TestCase(Invocation("a.b", (prim(1),)), 1)
+    is_random = False
+
+    def __init__(self, relation: str) -> None:
+        self.relation = relation
+
+
+def modules() -> Iterator[Path]:
+    return (path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if path != TABLE)
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The string literals of a module, without oracles' examples and builders' refusals to make a call."""
+    tree = ast.parse(path.read_text())
+    quoted = {
+        id(node)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("BuildError", "Example")
+        for node in ast.walk(call)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quoted:
+            yield node.value
+
+
+def test_only_the_table_names_an_excuse() -> None:
+    names = {excuse.name for excuse in EXCUSES} - AMBIGUOUS
+    found = {(str(path.relative_to(ROOT)), text) for path in modules() for text in texts(path) if text in names}
+    assert found == set()
+
+
+def test_only_excuses_look_at_the_numbers_of_a_test_case_and_change_them() -> None:
+    """A second place that decides what is harmless would need the same facts."""
+    found = {
+        (str(path.relative_to(ROOT)), node.module)
+        for path in ROOT.rglob("*.py")
+        if path != TABLE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module in FACTS
+    }
+    assert found == set()
+
+
+def test_every_excuse_applies_to_known_relations_and_every_relation_has_one() -> None:
+    known = {*MODES, *BUILDS, REFUSAL}
+    assert {relation for excuse in EXCUSES for relation in excuse.relations} == known
+
+
+@pytest.mark.parametrize("relation", ["values", "finite"])
+def test_the_first_excuse_of_the_relation_that_applies_is_the_reason(
+    relation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def row(name: str, applies: bool, *relations: str) -> Excuse:
+        return Excuse(name, relations, lambda _: asked.append(name) or applies)
+
+    table = (row("a", True, "shape"), row("b", False, "values"), row("c", True, "values"), row("d", True, "values"))
+    monkeypatch.setattr(excuses, "EXCUSES", table)
+    excuse = find_excuse(Seen(relation))
+    assert excuse == (table[2] if relation == "values" else None)
+    assert asked == (["b", "c"] if relation == "values" else [])
