@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import select
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.execution.compiling import Compiling, Excused
-from fuzz_core.execution.deaths import outcome_of
+from fuzz_core.execution.compiling import Compiling
+from fuzz_core.execution.link import Deadline, Link, Links
 from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
 from fuzz_core.execution.results import Results, read_results
 from fuzz_core.execution.stacks import Stack, asked, stack_of
-from fuzz_core.execution.zygote import Child, Zygote, kill
+from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import decode, encode_test
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -24,6 +21,8 @@ from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Asked, Ran
 
 TRIM_SECONDS = 0.05
+# Results of a program come in one line.
+MAX_ANSWER = 1 << 30
 T = TypeVar("T")
 
 
@@ -55,7 +54,7 @@ class Replayer:
         self.zygote = zygote
         self.timeout = timeout
         self.memory = memory
-        self.child: Child | None = None
+        self.child: Link | None = None
         self.numbers = 0
         # What the last process that ended had written down: in which block of a program it was, and where in Python.
         self.left: tuple[Entry, Stack] | None = None
@@ -138,66 +137,44 @@ class Replayer:
             self.close()
         if self.child is None:
             self.child = self.zygote.fork("fuzz", self.memory)
+            self.child.longest = MAX_ANSWER
         self.numbers += 1
         try:
-            _send(self.child, (json.dumps({"lease": self.numbers, **request}) + "\n").encode(), self.timeout)
+            self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
         return self._await(self.child, read)
 
-    def _await(self, child: Child, read: Callable[[bytes, int], T | None]) -> T | Outcome:
-        deadline = time.monotonic() + self.timeout
-        buffer, ended = b"", False
-        compiling = Compiling(self.zygote.compiles)
-        excused = Excused(compiling, child.pid)
-        while not ended and (left := deadline + excused.seconds - time.monotonic()) > 0:
-            # A process that it started may hold the pipe open after its death.
-            ready, _, _ = select.select([child.from_child, child.pidfd], [], [], min(left, TRIM_SECONDS))
-            child.output.trim()
-            compiling.look([child.pid])
-            ended = child.pidfd in ready
-            data = _read(child)
-            *lines, buffer = (buffer + (data or b"")).split(b"\n")
-            for line in lines:
-                answer = read(line, self.numbers)
-                if answer is not None:
-                    return answer
-            ended = ended or data == b""
-        return self._died(None if ended else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
+    def _await(self, child: Link, read: Callable[[bytes, int], T | None]) -> T | Outcome:
+        with Links[None](Compiling(self.zygote.compiles)) as links:
+            links.add(child, None)
+            deadline, over = Deadline(self.timeout, links.compiling, child), False
+            while not over and (left := deadline.left) > 0:
+                # A process that it started may hold the pipe open after its death.
+                for _, lines, ended in links.wait(min(left, TRIM_SECONDS)):
+                    for line in [*lines, *(child.receive() if ended else [])]:
+                        answer = read(line, self.numbers)
+                        if answer is not None:
+                            return answer
+                    over = over or ended or child.closed is not None
+        return self._died(None if over else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
 
     def _died(self, outcome: Outcome | None) -> Outcome:
         child, self.child = self.child, None
         assert child is not None
         if outcome is not None:
             asked(child)
-            kill(child)
-        self.left = child.journal.read(), stack_of(child)
-        status, said = self.zygote.reap(child), child.output.text()
+            child.kill()
+        ending = child.reap()
+        self.left = ending.entry, stack_of(child)
         child.close()
-        return outcome or outcome_of(status, said)
+        return outcome or ending.outcome
 
     def close(self) -> None:
         """Ends the process, if there is one."""
-        if self.child is not None:
-            kill(self.child)
-            self._died(None)
-
-
-def _read(child: Child) -> bytes | None:
-    """What is there; None where there is nothing yet."""
-    try:
-        return os.read(child.from_child, 1 << 20)
-    except BlockingIOError:
-        return None
-
-
-def _send(child: Child, data: bytes, seconds: float) -> None:
-    """Writes as long as the process reads (a test may have stopped it): what it misses, it does not answer."""
-    os.set_blocking(child.to_child, False)
-    deadline = time.monotonic() + seconds
-    while data and (left := deadline - time.monotonic()) > 0:
-        if select.select([], [child.to_child], [], left)[1]:
-            data = data[os.write(child.to_child, data) :]
+        child, self.child = self.child, None
+        if child is not None:
+            child.discard()
 
 
 def _answer(line: bytes, number: int) -> Replayed | None:
