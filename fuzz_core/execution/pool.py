@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from fuzz_core.execution.compiling import Compiling
 from fuzz_core.execution.health import health
@@ -18,6 +16,7 @@ from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.slot import Slot
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.wire import parse
 
 __all__ = ["Lease", "Limits", "Listener", "Pool"]
 
@@ -90,7 +89,7 @@ class Pool:
         slot.tests, slot.spent = 0, False
         slot.told.clear()
         seen = health(child.pid, child.directory)
-        slot.resident = slot.held = seen.resident if seen else 0
+        slot.resident = seen.resident if seen else 0
         self.restarts += 1
         self.links.add(child, slot)
 
@@ -120,14 +119,11 @@ class Pool:
 
     def _take(self, slot: Slot, line: bytes, listener: Listener) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            return
-        if slot.lease is None or not isinstance(message, dict):
+        message = parse(line)
+        if slot.lease is None or message is None:
             return
         done = message.get("done") == slot.lease.number
-        changed = self._measure(slot, message) if done else False
+        changed = done and self._has_changed(slot)
         listener.message(slot.lease, message)
         if done:
             slot.tests += _whole(message.get("next"), slot.lease.last) - slot.lease.first
@@ -136,14 +132,12 @@ class Pool:
             # A test changed the library's global state: what came after it in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
 
-    def _measure(self, slot: Slot, message: dict[str, Any]) -> bool:
-        """Whether a lease has left something behind that the next would meet; tells by how much memory has grown."""
+    def _has_changed(self, slot: Slot) -> bool:
+        """Whether a lease has left something behind that the next would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
         if seen is None:
             return True
-        message["grown"] = seen.resident - slot.held
-        slot.held = seen.resident
         if seen.resident - slot.resident > self.limits.growth or self._litters(slot):
             return True
         return slot.lease is not None and self.recruits.changed(seen, slot.lease.api)

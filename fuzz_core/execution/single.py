@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +10,7 @@ from fuzz_core.execution.compiling import Compiling
 from fuzz_core.execution.link import Deadline, Link, Links
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.wire import parse
 
 MAX_LINES = 200_000
 TURN_SECONDS = 0.05
@@ -85,10 +84,8 @@ def _turn(links: Links[_Running]) -> list[tuple[_Running, bool]]:
 
 def _take(result: Result, lines: Iterable[bytes]) -> None:
     for line in lines:
-        message = None
-        with contextlib.suppress(ValueError, RecursionError):
-            message = json.loads(line)
-        if isinstance(message, dict) and len(result.messages) < MAX_LINES:
+        message = parse(line)
+        if message is not None and len(result.messages) < MAX_LINES:
             result.messages.append(message)
         else:
             result.garbage += 1

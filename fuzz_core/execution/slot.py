@@ -23,9 +23,9 @@ AHEAD_SECONDS = 1.0
 class Slot:
     """One worker's place: its process and the lease it works on.
 
-    spent: the process is not to be used again. since: when it got the lease.
-    resident, held: bytes of its memory at first, and when it got the lease. tries: how often it was killed from outside
-    in which test. excused: what of the test that began at `started` does not count.
+    spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
+    tries: how often it was killed from outside in which test. excused: what of the test that began at `started` does
+    not count.
     """
 
     child: Link | None = None
@@ -34,7 +34,6 @@ class Slot:
     spent: bool = False
     since: float = 0.0
     resident: int = 0
-    held: int = 0
     tries: Counter[tuple[int, int]] = field(default_factory=Counter)
     told: Counter[str] = field(default_factory=Counter)
     excused: Excused | None = None

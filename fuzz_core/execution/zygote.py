@@ -20,6 +20,7 @@ from fuzz_core.execution.link import Link
 from fuzz_core.execution.output import Output
 from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError
+from fuzz_core.ir.wire import parse
 from fuzz_core.worker import journal
 from fuzz_core.worker.guard import ORDERLY
 from fuzz_core.worker.journal import Journal
@@ -109,11 +110,10 @@ class Zygote:
                 raise Interrupted("stopped while the library was being imported")
             if select.select([self.control], [], [], 0.2)[0]:
                 break
-        try:
-            answer = json.loads(self.control.recv(1 << 20, socket.MSG_DONTWAIT))
-        except (OSError, ValueError):
-            answer = None
-        if not isinstance(answer, dict):
+        answer = None
+        with contextlib.suppress(OSError):
+            answer = parse(self.control.recv(1 << 20, socket.MSG_DONTWAIT))
+        if answer is None:
             raise ZygoteError(f"the target's process ended or does not answer:\n{self.log()}")
         return answer
 
