@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.scripts import CORRUPTION_FACTOR, HANG_FACTOR, Scripts, is_compared, mode_of
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
-from fuzz_core.execution.replay import Replayed, Replayer
+from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.messages import Replayed
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import selectors
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.deaths import killed, outcome_of
 from fuzz_core.execution.health import health
 from fuzz_core.execution.lease import Lease, Limits, Listener
+from fuzz_core.execution.link import Ending, Link, Links
 from fuzz_core.execution.recruits import Recruits
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.slot import Slot
-from fuzz_core.execution.zygote import Child, Zygote, ZygoteError, kill
+from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.wire import parse
 
 __all__ = ["Lease", "Limits", "Listener", "Pool"]
 
-MAX_LINE = 8 << 20
 TICK = 0.05
 FUTILE_STARTS = 5
 KILLED_WEIGHT = 0.05
 LOOK_SECONDS = 1.0
 # How long a worker may live on after its pipe was closed.
 CLOSED_SECONDS = 1.0
-# Nothing that belongs to a dead worker is left in its pipe beyond this: a process that it started may go on writing.
-MAX_LEFT = 1 << 20
 TRIES = 2
 
 
@@ -43,12 +37,11 @@ class Pool:
         self.limits = limits
         self.slots = [Slot() for _ in range(workers)]
         self.recruits = Recruits(zygote, limits.memory)
-        self.selector = selectors.DefaultSelector()
+        self.links = Links[Slot](Compiling(zygote.compiles))
         self.deaths = 0
         self.restarts = 0
         self.futile = 0.0
         self.looked = 0.0
-        self.compiling = Compiling(zygote.compiles)
 
     def run(self, listener: Listener, stop: Callable[[], bool], tick: Callable[[], None]) -> None:
         """Works until the listener has no more leases and none is under way, or `stop` says so.
@@ -61,8 +54,8 @@ class Pool:
                 if not any(working):
                     return
                 self.recruits.keep()
-                for key, _ in self.selector.select(TICK):
-                    self._hear(key.data, key.fd, listener)
+                for slot, lines, ended in self.links.wait(TICK):
+                    self._hear(slot, lines, ended, listener)
                 self._watch(listener)
                 tick()
         finally:
@@ -87,23 +80,20 @@ class Pool:
         slot.since = time.monotonic()
         message = rest.message(slot.told[lease.api])
         lease.shown = slot.told[lease.api] = rest.shown
-        try:
-            os.write(slot.child.to_child, (json.dumps(message) + "\n").encode())
-        except OSError:
-            slot.buffer.clear()
+        # A worker that is gone already does not read it: its end will tell.
+        with contextlib.suppress(OSError):
+            slot.child.send(message, self.limits.timeout)
 
-    def _enlist(self, slot: Slot, child: Child) -> None:
-        slot.child, slot.closed = child, None
-        slot.buffer.clear()
+    def _enlist(self, slot: Slot, child: Link) -> None:
+        slot.child = child
         slot.tests, slot.spent = 0, False
         slot.told.clear()
         seen = health(child.pid, child.directory)
-        slot.resident = slot.held = seen.resident if seen else 0
+        slot.resident = seen.resident if seen else 0
         self.restarts += 1
-        for descriptor in (child.from_child, child.pidfd):
-            self.selector.register(descriptor, selectors.EVENT_READ, slot)
+        self.links.add(child, slot)
 
-    def _fresh(self, slot: Slot, listener: Listener) -> Child:
+    def _fresh(self, slot: Slot, listener: Listener) -> Link:
         """A new process; where the disk is full, workers that have filled it make room."""
         try:
             return self.recruits.take()
@@ -118,41 +108,22 @@ class Pool:
     def _litters(self, slot: Slot) -> bool:
         return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
 
-    def _hear(self, slot: Slot, descriptor: int, listener: Listener) -> None:
-        """Something has happened on one of a worker's descriptors; it may be gone since."""
-        if slot.child is not None and descriptor == slot.child.pidfd:
-            self._bury(slot, listener, None)
-        elif slot.child is not None and descriptor == slot.child.from_child:
-            self._read(slot, listener)
-
-    def _read(self, slot: Slot, listener: Listener) -> None:
+    def _hear(self, slot: Slot, lines: list[bytes], ended: bool, listener: Listener) -> None:
         assert slot.child is not None
-        try:
-            data = os.read(slot.child.from_child, 1 << 20)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        slot.buffer += data
-        for line in slot.lines():
+        for line in lines:
             self._take(slot, line, listener)
-        if not data:
-            # It is about to end, or a library has closed what is not its own: which of the two, its end will tell.
-            self.selector.unregister(slot.child.from_child)
-            slot.closed = time.monotonic()
-        elif len(slot.buffer) > MAX_LINE:
-            kill(slot.child)
+        if ended:
+            self._bury(slot, listener, None)
+        elif slot.child.is_flooded:
+            slot.child.kill()
 
     def _take(self, slot: Slot, line: bytes, listener: Listener) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            return
-        if slot.lease is None or not isinstance(message, dict):
+        message = parse(line)
+        if slot.lease is None or message is None:
             return
         done = message.get("done") == slot.lease.number
-        changed = self._measure(slot, message) if done else False
+        changed = done and self._has_changed(slot)
         listener.message(slot.lease, message)
         if done:
             slot.tests += _whole(message.get("next"), slot.lease.last) - slot.lease.first
@@ -161,14 +132,12 @@ class Pool:
             # A test changed the library's global state: what came after it in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
 
-    def _measure(self, slot: Slot, message: dict[str, Any]) -> bool:
-        """Whether a lease has left something behind that the next would meet; tells by how much memory has grown."""
+    def _has_changed(self, slot: Slot) -> bool:
+        """Whether a lease has left something behind that the next would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
         if seen is None:
             return True
-        message["grown"] = seen.resident - slot.held
-        slot.held = seen.resident
         if seen.resident - slot.resident > self.limits.growth or self._litters(slot):
             return True
         return slot.lease is not None and self.recruits.changed(seen, slot.lease.api)
@@ -178,15 +147,14 @@ class Pool:
         now = time.monotonic()
         look = now - self.looked > LOOK_SECONDS
         self.looked = now if look else self.looked
-        self.compiling.look(slot.child.pid for slot in self.slots if slot.child is not None)
         for slot in self.slots:
             if slot.child is None:
                 continue
-            slot.child.output.trim()
-            outcome = slot.overtime(now, self.limits.timeout, self.compiling) or (self._overuse(slot) if look else None)
+            overtime = slot.overtime(now, self.limits.timeout, self.links.compiling)
+            outcome = overtime or (self._overuse(slot) if look else None)
             if outcome is not None:
                 self._bury(slot, listener, outcome)
-            elif slot.closed is not None and now - slot.closed > CLOSED_SECONDS:
+            elif slot.child.closed is not None and now - slot.child.closed > CLOSED_SECONDS:
                 self._bury(slot, listener, Outcome("exit", "closed its pipe"))
 
     def _overuse(self, slot: Slot) -> Outcome | None:
@@ -204,20 +172,19 @@ class Pool:
         child = slot.child
         assert child is not None
         if outcome is not None:
-            kill(child)
-        self._drain(slot, listener)
-        lease, said = slot.lease, child.output
-        status = self._reap(slot)
-        # Only now does the journal stand still: a library that closed the pipe has told of its end too early.
-        entry, text = child.journal.read(), said.text()
-        child.close()
+            child.kill()
+        # What a killed worker had already sent may be a finding.
+        for line in child.receive():
+            self._take(slot, line, listener)
+        lease, ending = slot.lease, self._release(slot)
         if lease is None:
             return
+        entry = ending.entry
         began = entry.lease == lease.number and lease.first <= entry.test < lease.last
         index = entry.test if began else lease.first
-        seen = outcome or outcome_of(status, text)
+        seen = outcome or ending.outcome
         self._check_start(began, seen)
-        if outcome is None and (killed(status) or not began) and self._again(slot, lease, index, listener):
+        if outcome is None and (ending.is_kill or not began) and self._again(slot, lease, index, listener):
             return
         self.deaths += 1
         slot.lease = None
@@ -246,31 +213,18 @@ class Pool:
         if self.futile > FUTILE_STARTS:
             raise ZygoteError(f"workers end before their first test: {outcome.kind} {outcome.name}\n{outcome.text}")
 
-    def _drain(self, slot: Slot, listener: Listener) -> None:
-        """Takes what a killed worker had already sent, which may be a finding."""
-        assert slot.child is not None
-        left = MAX_LEFT
-        with contextlib.suppress(OSError):
-            while left > 0 and (data := os.read(slot.child.from_child, left)):
-                slot.buffer += data
-                left -= len(data)
-        for line in slot.lines():
-            self._take(slot, line, listener)
-
-    def _reap(self, slot: Slot) -> int:
+    def _release(self, slot: Slot) -> Ending:
         child, slot.child = slot.child, None
         assert child is not None
-        for descriptor in (child.from_child, child.pidfd):
-            if descriptor in self.selector.get_map():
-                self.selector.unregister(descriptor)
-        return self.zygote.reap(child)
+        self.links.drop(child)
+        ending = child.reap()
+        child.close()
+        return ending
 
     def _retire(self, slot: Slot) -> None:
-        child = slot.child
-        assert child is not None
-        kill(child)
-        self._reap(slot)
-        child.close()
+        assert slot.child is not None
+        slot.child.kill()
+        self._release(slot)
 
     def close(self) -> None:
         """Ends all workers; a pool runs once."""
@@ -279,7 +233,7 @@ class Pool:
             if slot.child is not None:
                 self._retire(slot)
             slot.lease = None
-        self.selector.close()
+        self.links.close()
 
 
 def _whole(value: object, bound: int) -> int:

@@ -7,8 +7,9 @@ import time
 from collections import defaultdict
 
 from fuzz_core.execution.health import Health, health
+from fuzz_core.execution.link import Link
 from fuzz_core.execution.scratch import NoSpace
-from fuzz_core.execution.zygote import Child, Zygote, kill
+from fuzz_core.execution.zygote import Zygote
 
 # By then a new process has done what the library does first.
 SETTLED_SECONDS = 1.0
@@ -22,7 +23,7 @@ class Recruits:
     def __init__(self, zygote: Zygote, memory: int) -> None:
         self.zygote = zygote
         self.memory = memory
-        self.spare: Child | None = None
+        self.spare: Link | None = None
         self.since = 0.0
         # At first the zygote, then a spare process.
         self.fresh: Health | None = health(zygote.pid, zygote.root)
@@ -41,13 +42,13 @@ class Recruits:
             if self.zygote.delivers(self.spare):
                 self.fresh = health(self.spare.pid, self.spare.directory)
 
-    def take(self) -> Child:
+    def take(self) -> Link:
         """The spare process, or a new one. Raises ZygoteError, NoSpace."""
         child, self.spare = self.spare, None
         if child is not None and self.zygote.delivers(child):
             if child.generation == self.zygote.generation:
                 return child
-            self._end(child)
+            child.discard()
         return self.zygote.fork("fuzz", self.memory)
 
     def changed(self, seen: Health, api: str) -> bool:
@@ -62,9 +63,4 @@ class Recruits:
         """Ends the spare process."""
         child, self.spare = self.spare, None
         if child is not None and self.zygote.delivers(child):
-            self._end(child)
-
-    def _end(self, child: Child) -> None:
-        kill(child)
-        self.zygote.reap(child)
-        child.close()
+            child.discard()

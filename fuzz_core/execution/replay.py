@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.execution.compiling import Compiling, Excused
-from fuzz_core.execution.deaths import outcome_of
+from fuzz_core.execution.compiling import Compiling
+from fuzz_core.execution.link import Deadline, Link, Links
 from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
 from fuzz_core.execution.results import Results, read_results
 from fuzz_core.execution.stacks import Stack, asked, stack_of
-from fuzz_core.execution.zygote import Child, Zygote, kill
-from fuzz_core.ir.codec import decode, encode_test
-from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import TestCase, Value
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.messages import Executions, Replayed, Telling, Told
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.wire import answer, decode
 from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Asked, Ran
 
 TRIM_SECONDS = 0.05
+# Results of a program come in one line.
+MAX_ANSWER = 1 << 30
 T = TypeVar("T")
-
-
-class Replayed(NamedTuple):
-    """What the first mode did, and every verdict with its evidence; a death has no verdicts (its judge is outside).
-
-    spoilt: the process is not as it was before.
-    """
-
-    outcome: Outcome
-    verdicts: tuple[tuple[Verdict, Outcome], ...] = ()
-    spoilt: bool = False
-
-
-class Told(NamedTuple):
-    """One execution: its outcome, and the description of its result where there is one."""
-
-    outcome: Outcome
-    value: Value | None = None
-
-
-Telling = Mapping[str, Sequence[Told]]
 
 
 class Replayer:
@@ -55,7 +33,7 @@ class Replayer:
         self.zygote = zygote
         self.timeout = timeout
         self.memory = memory
-        self.child: Child | None = None
+        self.child: Link | None = None
         self.numbers = 0
         # What the last process that ended had written down: in which block of a program it was, and where in Python.
         self.left: tuple[Entry, Stack] | None = None
@@ -67,7 +45,7 @@ class Replayer:
         """
         if test.program:
             return self._whole(test, fresh, mode)
-        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, _answer, fresh)
+        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, _replayed, fresh)
         if isinstance(replayed, Outcome):
             return Replayed(replayed)
         if replayed.spoilt:
@@ -94,12 +72,12 @@ class Replayer:
 
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
-        answer = self._asked({"results": source}, read_results, False)
-        if isinstance(answer, Outcome):
-            return answer
-        if answer.spoilt:
+        ended = self._asked({"results": source}, read_results, False)
+        if isinstance(ended, Outcome):
+            return ended
+        if ended.spoilt:
             self.close()
-        return answer.came
+        return ended.came
 
     def program(
         self,
@@ -132,108 +110,59 @@ class Replayer:
         inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
         return Ran(outcome, stack.line, inside, phase, "", stack.frames, spoilt=True)
 
-    def _asked(self, request: dict[str, Any], read: Callable[[bytes, int], T | None], fresh: bool) -> T | Outcome:
+    def _asked(self, request: dict[str, Any], read: Callable[[dict[str, Any]], T], fresh: bool) -> T | Outcome:
         """The answer to a request, or how the process ended instead."""
         if fresh:
             self.close()
         if self.child is None:
             self.child = self.zygote.fork("fuzz", self.memory)
+            self.child.longest = MAX_ANSWER
         self.numbers += 1
         try:
-            _send(self.child, (json.dumps({"lease": self.numbers, **request}) + "\n").encode(), self.timeout)
+            self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
         return self._await(self.child, read)
 
-    def _await(self, child: Child, read: Callable[[bytes, int], T | None]) -> T | Outcome:
-        deadline = time.monotonic() + self.timeout
-        buffer, ended = b"", False
-        compiling = Compiling(self.zygote.compiles)
-        excused = Excused(compiling, child.pid)
-        while not ended and (left := deadline + excused.seconds - time.monotonic()) > 0:
-            # A process that it started may hold the pipe open after its death.
-            ready, _, _ = select.select([child.from_child, child.pidfd], [], [], min(left, TRIM_SECONDS))
-            child.output.trim()
-            compiling.look([child.pid])
-            ended = child.pidfd in ready
-            data = _read(child)
-            *lines, buffer = (buffer + (data or b"")).split(b"\n")
-            for line in lines:
-                answer = read(line, self.numbers)
-                if answer is not None:
-                    return answer
-            ended = ended or data == b""
-        return self._died(None if ended else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
+    def _await(self, child: Link, read: Callable[[dict[str, Any]], T]) -> T | Outcome:
+        with Links[None](Compiling(self.zygote.compiles)) as links:
+            links.add(child, None)
+            deadline, over = Deadline(self.timeout, links.compiling, child), False
+            while not over and (left := deadline.left) > 0:
+                # A process that it started may hold the pipe open after its death.
+                for _, lines, ended in links.wait(min(left, TRIM_SECONDS)):
+                    for line in [*lines, *(child.receive() if ended else [])]:
+                        read_as = answer(line, self.numbers, read)
+                        if read_as is not None:
+                            return read_as
+                    over = over or ended or child.closed is not None
+        return self._died(None if over else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
 
     def _died(self, outcome: Outcome | None) -> Outcome:
         child, self.child = self.child, None
         assert child is not None
         if outcome is not None:
             asked(child)
-            kill(child)
-        self.left = child.journal.read(), stack_of(child)
-        status, said = self.zygote.reap(child), child.output.text()
+            child.kill()
+        ending = child.reap()
+        self.left = ending.entry, stack_of(child)
         child.close()
-        return outcome or outcome_of(status, said)
+        return outcome or ending.outcome
 
     def close(self) -> None:
         """Ends the process, if there is one."""
-        if self.child is not None:
-            kill(self.child)
-            self._died(None)
+        child, self.child = self.child, None
+        if child is not None:
+            child.discard()
 
 
-def _read(child: Child) -> bytes | None:
-    """What is there; None where there is nothing yet."""
-    try:
-        return os.read(child.from_child, 1 << 20)
-    except BlockingIOError:
-        return None
+def _replayed(message: dict[str, Any]) -> Replayed:
+    return decode(Replayed, message)
 
 
-def _send(child: Child, data: bytes, seconds: float) -> None:
-    """Writes as long as the process reads (a test may have stopped it): what it misses, it does not answer."""
-    os.set_blocking(child.to_child, False)
-    deadline = time.monotonic() + seconds
-    while data and (left := deadline - time.monotonic()) > 0:
-        if select.select([], [child.to_child], [], left)[1]:
-            data = data[os.write(child.to_child, data) :]
+def _telling(message: dict[str, Any]) -> Telling:
+    return decode(Executions, message).told
 
 
-def _answer(line: bytes, number: int) -> Replayed | None:
-    """The answer to request `number`; anything else on the pipe is the library's garbage."""
-    try:
-        message: Any = json.loads(line)
-        if not isinstance(message, dict) or message.get("replayed") != number:
-            return None
-        found = tuple((Verdict(*map(str, verdict)), Outcome.from_json(seen)) for verdict, seen in message["verdicts"])
-        return Replayed(Outcome.from_json(message["outcome"]), found, message.get("retire") is True)
-    except (ValueError, RecursionError, TypeError, KeyError, CodecError):
-        return None
-
-
-def _telling(line: bytes, number: int) -> Telling | None:
-    """Like `_answer`, to `tell`."""
-    try:
-        message: Any = json.loads(line)
-        if not isinstance(message, dict) or message.get("replayed") != number:
-            return None
-        return {str(mode): [_told(*each) for each in found] for mode, found in message["told"].items()}
-    except (ValueError, RecursionError, TypeError, KeyError, AttributeError, CodecError):
-        return None
-
-
-def _ran(line: bytes, number: int) -> Ran | None:
-    """Like `_answer`, to `program`."""
-    try:
-        message: Any = json.loads(line)
-        if not isinstance(message, dict) or message.get("replayed") != number:
-            return None
-        return Ran.from_json(message["ran"])
-    except (ValueError, RecursionError, KeyError, CodecError):
-        return None
-
-
-def _told(outcome: Any, value: Any) -> Told:
-    read = Outcome.from_json(outcome)
-    return Told(read, decode(value) if read.kind == "ok" else None)
+def _ran(message: dict[str, Any]) -> Ran:
+    return Ran.from_json(message.get("ran"))

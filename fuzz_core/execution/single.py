@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import select
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fuzz_core.execution.compiling import Compiling, Excused
-from fuzz_core.execution.deaths import outcome_of
-from fuzz_core.execution.zygote import Child, Zygote, kill
+from fuzz_core.execution.compiling import Compiling
+from fuzz_core.execution.link import Deadline, Link, Links
+from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.wire import parse
 
 MAX_LINES = 200_000
-MAX_LINE = 8 << 20
 TURN_SECONDS = 0.05
 
 
@@ -48,87 +43,58 @@ class Result:
 
 @dataclass(eq=False)
 class _Running:
-    child: Child
+    child: Link
     result: Result
-    deadline: float
-    excused: Excused
-    buffer: bytearray = field(default_factory=bytearray)
-    closed: bool = False
-    late: bool = False
+    deadline: Deadline
 
 
 def run_jobs(
     zygote: Zygote, jobs: Iterable[Job], workers: int, memory: int, stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Result]:
     """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the rest is dropped."""
-    waiting, running = iter(jobs), set[_Running]()
-    compiling = Compiling(zygote.compiles)
+    waiting, links = iter(jobs), Links[_Running](Compiling(zygote.compiles))
     try:
         while not stop():
-            while len(running) < workers and (job := next(waiting, None)) is not None:
+            while len(links.owners) < workers and (job := next(waiting, None)) is not None:
                 child = zygote.fork(job.name, memory, **job.request)
-                running.add(_Running(child, Result(job), time.monotonic() + job.seconds, Excused(compiling, child.pid)))
-            if not running:
+                links.add(child, _Running(child, Result(job), Deadline(job.seconds, links.compiling, child)))
+            if not links.owners:
                 return
-            compiling.look(state.child.pid for state in running)
-            for state in _turn(running):
-                running.discard(state)
-                yield _end(zygote, state)
+            for state, late in _turn(links):
+                links.drop(state.child)
+                yield _end(state, late)
     finally:
-        for state in running:
-            kill(state.child)
-            _end(zygote, state)
+        links.close()
+        for state in links.owners.values():
+            state.child.discard()
 
 
-def _turn(running: set[_Running]) -> list[_Running]:
-    """Reads what has come, and returns those that are over. What one has started may hold its pipe open."""
-    pipes = [state.child.from_child for state in running if not state.closed]
-    ready, _, _ = select.select([*pipes, *(state.child.pidfd for state in running)], [], [], TURN_SECONDS)
-    over, now = [], time.monotonic()
-    for state in running:
-        state.child.output.trim()
-        if state.child.from_child in ready and not state.closed:
-            state.closed = not _read(state)
-        if state.child.pidfd in ready:
-            over.append(state)
-        elif now > state.deadline + state.excused.seconds:
-            kill(state.child)
-            state.late = True
-            over.append(state)
-    return over
+def _turn(links: Links[_Running]) -> list[tuple[_Running, bool]]:
+    """Reads what has come; returns the processes that are over, each with whether it is because of its time-out."""
+    ended = set()
+    for state, lines, has_ended in links.wait(TURN_SECONDS):
+        _take(state.result, lines)
+        if has_ended:
+            ended.add(state)
+    late = {state for state in links.owners.values() if state not in ended and state.deadline.left < 0}
+    for state in late:
+        state.child.kill()
+    return [(state, state in late) for state in links.owners.values() if state in ended | late]
 
 
-def _read(state: _Running) -> bool:
-    """Reads what is there; False at the end of the pipe."""
-    try:
-        data = os.read(state.child.from_child, 1 << 20)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    *lines, rest = (bytes(state.buffer) + data).split(b"\n")
-    state.buffer[:] = rest[:MAX_LINE]
-    for line in filter(None, lines):
-        _take(state.result, line)
-    return bool(data)
+def _take(result: Result, lines: Iterable[bytes]) -> None:
+    for line in lines:
+        message = parse(line)
+        if message is not None and len(result.messages) < MAX_LINES:
+            result.messages.append(message)
+        else:
+            result.garbage += 1
 
 
-def _take(result: Result, line: bytes) -> None:
-    message = None
-    with contextlib.suppress(ValueError, RecursionError):
-        message = json.loads(line)
-    if isinstance(message, dict) and len(result.messages) < MAX_LINES:
-        result.messages.append(message)
-    else:
-        result.garbage += 1
-
-
-def _end(zygote: Zygote, state: _Running) -> Result:
-    status, said = zygote.reap(state.child), state.child.output.text()
-    # Of what it has sent, a pipe holds no more than one reading takes.
-    if not state.closed:
-        _read(state)
+def _end(state: _Running, late: bool) -> Result:
+    ending = state.child.reap()
+    _take(state.result, state.child.receive())
     state.child.close()
-    late = Outcome("timeout", f"{state.result.job.seconds:g} s")
-    state.result.outcome = late if state.late else outcome_of(status, said)
+    overdue = Outcome("timeout", f"{state.result.job.seconds:g} s")
+    state.result.outcome = overdue if late else ending.outcome
     return state.result

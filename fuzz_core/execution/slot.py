@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fuzz_core.execution.compiling import Compiling, Excused
 from fuzz_core.execution.lease import Lease
-from fuzz_core.execution.zygote import Child
+from fuzz_core.execution.link import Link
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.journal import DEAR
 
@@ -22,32 +21,23 @@ AHEAD_SECONDS = 1.0
 
 @dataclass
 class Slot:
-    """One worker's place: its process, the lease it works on and the line it is in the middle of.
+    """One worker's place: its process and the lease it works on.
 
-    spent: the process is not to be used again. since: when it got the lease. closed: when its pipe came to an end.
-    resident, held: bytes of its memory at first, and when it got the lease. tries: how often it was killed from outside
-    in which test. excused: what of the test that began at `started` does not count.
+    spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
+    tries: how often it was killed from outside in which test. excused: what of the test that began at `started` does
+    not count.
     """
 
-    child: Child | None = None
+    child: Link | None = None
     lease: Lease | None = None
-    buffer: bytearray = field(default_factory=bytearray)
     tests: int = 0
     spent: bool = False
     since: float = 0.0
-    closed: float | None = None
     resident: int = 0
-    held: int = 0
     tries: Counter[tuple[int, int]] = field(default_factory=Counter)
     told: Counter[str] = field(default_factory=Counter)
     excused: Excused | None = None
     started: float = 0.0
-
-    def lines(self) -> Iterator[bytes]:
-        """The lines that have come to their end."""
-        *whole, rest = bytes(self.buffer).split(b"\n")
-        self.buffer[:] = rest
-        yield from filter(None, whole)
 
     def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
         """A time-out where the worker is in one test for longer than its limit, or silent without being in any.

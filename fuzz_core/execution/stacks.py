@@ -11,7 +11,7 @@ import stat
 import time
 from typing import NamedTuple
 
-from fuzz_core.execution.zygote import Child
+from fuzz_core.execution.link import Link
 from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
 from fuzz_core.worker.programs_raised import PROGRAM
 from fuzz_core.worker.programs_ran import MOST_FRAMES
@@ -30,7 +30,7 @@ class Stack(NamedTuple):
     frames: tuple[str, ...] = ()
 
 
-def asked(child: Child) -> None:
+def asked(child: Link) -> None:
     """Has a process that runs programs write its stack; any other one dies of the signal, and is about to anyway."""
     before = len(_written(child))
     with contextlib.suppress(ProcessLookupError):
@@ -41,7 +41,7 @@ def asked(child: Child) -> None:
             return
 
 
-def stack_of(child: Child) -> Stack:
+def stack_of(child: Link) -> Stack:
     """The stack that a process has left in its folder. Raises nothing: the file is untrusted code's."""
     frames: list[str] = []
     for file, line, name in _FRAME.findall(_written(child).decode("utf-8", "replace")):
@@ -51,7 +51,7 @@ def stack_of(child: Child) -> Stack:
     return Stack()
 
 
-def _written(child: Child) -> bytes:
+def _written(child: Link) -> bytes:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(child.directory / STACK_FILE, flags)

@@ -12,14 +12,15 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fuzz_core.execution.environment import compiles, environment, surroundings_of
+from fuzz_core.execution.link import Link
 from fuzz_core.execution.output import Output
-from fuzz_core.execution.scratch import Scratch, explained, remove
+from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError
+from fuzz_core.ir.wire import parse
 from fuzz_core.worker import journal
 from fuzz_core.worker.guard import ORDERLY
 from fuzz_core.worker.journal import Journal
@@ -33,31 +34,6 @@ MESSAGE_BYTES = 100_000
 
 class ZygoteError(NightfuzzError):
     """The process that should fork workers cannot start, or does not answer any more."""
-
-
-@dataclass(eq=False)
-class Child:
-    """A forked process: its pipes (nonblocking read end), its journal, what it prints, and a directory of its own.
-
-    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has told of it. generation: which of
-    the processes that took each other's place as the zygote forks it; they take their children with them.
-    """
-
-    to_child: int
-    from_child: int
-    journal: Journal
-    output: Output
-    directory: Path
-    generation: int
-    pid: int = 0
-    pidfd: int = -1
-
-    def close(self) -> None:
-        """Closes our ends and removes what it left on disk. Only after `reap`."""
-        for descriptor in (self.to_child, self.from_child, *([self.pidfd] if self.pidfd >= 0 else [])):
-            os.close(descriptor)
-        self.output.close()
-        remove(self.directory)
 
 
 class Zygote:
@@ -82,7 +58,7 @@ class Zygote:
         self.plan = plan
         self.children = 0
         self.generation = 0
-        self.ordered: deque[Child] = deque()
+        self.ordered: deque[Link] = deque()
         self.closed = False
         self.process: subprocess.Popen[bytes] | None = None
         self.ready: dict[str, Any] = {}
@@ -134,11 +110,10 @@ class Zygote:
                 raise Interrupted("stopped while the library was being imported")
             if select.select([self.control], [], [], 0.2)[0]:
                 break
-        try:
-            answer = json.loads(self.control.recv(1 << 20, socket.MSG_DONTWAIT))
-        except (OSError, ValueError):
-            answer = None
-        if not isinstance(answer, dict):
+        answer = None
+        with contextlib.suppress(OSError):
+            answer = parse(self.control.recv(1 << 20, socket.MSG_DONTWAIT))
+        if answer is None:
             raise ZygoteError(f"the target's process ended or does not answer:\n{self.log()}")
         return answer
 
@@ -147,7 +122,7 @@ class Zygote:
         path = self.root / "zygote.log"
         return path.read_text(errors="replace")[-2000:] if path.exists() else ""
 
-    def fork(self, job: str, memory: int, **request: Any) -> Child:
+    def fork(self, job: str, memory: int, **request: Any) -> Link:
         """A new child in an empty directory. Raises ZygoteError, NoSpace; a dead zygote is started again once."""
         try:
             return self._fork(job, memory, request)
@@ -159,7 +134,7 @@ class Zygote:
             self._start()
             return self._fork(job, memory, request)
 
-    def _fork(self, job: str, memory: int, request: dict[str, Any]) -> Child:
+    def _fork(self, job: str, memory: int, request: dict[str, Any]) -> Link:
         child = self.order(job, memory, **request)
         self.deliver()
         return child
@@ -174,7 +149,7 @@ class Zygote:
             path.write_bytes(text)
         return {"whole": str(path)}
 
-    def order(self, job: str, memory: int, **request: Any) -> Child:
+    def order(self, job: str, memory: int, **request: Any) -> Link:
         """Asks for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
         self.children += 1
         directory = self.root / f"child-{self.children}"
@@ -186,8 +161,10 @@ class Zygote:
         journal_fd = journal.make()
         message = {"fork": job, "memory": memory, "directory": str(directory), **self._carried(request)}
         theirs = [child_reads, child_writes, output.descriptor, journal_fd]
-        os.set_blocking(we_read, False)
-        child = Child(we_write, we_read, Journal(journal_fd, reading=True), output, directory, self.generation)
+        for ours in (we_read, we_write):
+            os.set_blocking(ours, False)
+        reading = Journal(journal_fd, reading=True)
+        child = Link(we_write, we_read, reading, output, directory, self.generation, self.reap)
         try:
             self.control.settimeout(ANSWER_SECONDS)
             socket.send_fds(self.control, [json.dumps(message).encode()], theirs)
@@ -212,7 +189,7 @@ class Zygote:
             child = self.ordered.popleft()
             child.pid, child.pidfd = pid, pidfd
 
-    def delivers(self, child: Child) -> bool:
+    def delivers(self, child: Link) -> bool:
         """Waits for a child that was ordered; False where the zygote has died over it, and the child is closed."""
         with contextlib.suppress(ZygoteError, OSError):
             self.deliver()
@@ -222,7 +199,7 @@ class Zygote:
         while self.ordered:
             self.ordered.popleft().close()
 
-    def reap(self, child: Child, seconds: float = 1.0) -> int:
+    def reap(self, child: Link, seconds: float = 1.0) -> int:
         """The wait status of a child that has ended or is to be ended; whatever it had started is gone then.
 
         With the zygote gone (a library may kill its parent) nobody knows it: the child is killed and counts as that.
@@ -235,7 +212,7 @@ class Zygote:
             return int(self._answer(ANSWER_SECONDS + seconds)["status"])
         except (OSError, ZygoteError):
             self.generation += child.generation == self.generation
-            kill(child)
+            child.kill()
             return signal.SIGKILL
 
     def _stop(self) -> None:
@@ -262,9 +239,3 @@ class Zygote:
             self.closed = True
             self._stop()
             self.scratch.close()
-
-
-def kill(child: Child) -> None:
-    """Ends a child; what it has started ends when it is reaped."""
-    with contextlib.suppress(ProcessLookupError):
-        signal.pidfd_send_signal(child.pidfd, signal.SIGKILL)

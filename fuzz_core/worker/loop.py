@@ -198,5 +198,5 @@ class Worker:
         self.journal.end()
         found = [[list(verdict), evidence.to_json()] for verdict, evidence in verdicts]
         spoilt = self.execution.poisoned or self.adapter.state() != self.state
-        answer = {"replayed": lease["lease"], "outcome": outcome.to_json(), "verdicts": found, "retire": spoilt}
+        answer = {"replayed": lease["lease"], "outcome": outcome.to_json(), "verdicts": found, "spoilt": spoilt}
         self.channel.send(answer)

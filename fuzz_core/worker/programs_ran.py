@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.wire import among, below, cut, decode, most
 
 # Where in a block something arose; ELSEWHERE is outside of every block: in the data, the loss, the backward pass.
 MAKE, USE, ELSEWHERE = "make", "use", "backward or elsewhere"
@@ -18,14 +19,16 @@ HOWS = ("", "raise", "assert", "call", "expression", OWN)
 GRADIENTS = (FINITE, NONFINITE, MISSING)
 MOST_BLOCKS, MOST_LOSSES, MOST_FRAMES, MOST_RANK = 10_000, 100, 20, 64
 TEXT = 4000
-_INT64 = 1 << 63
+Text = Annotated[str, cut(TEXT)]
+Block = Annotated[int, below(MOST_BLOCKS)]
+Whole = Annotated[int, below(1 << 63)]
 
 
 class Kind(NamedTuple):
     """Shape and dtype of a tensor; None for a dimension that is not known yet."""
 
-    shape: tuple[int | None, ...]
-    dtype: str
+    shape: Annotated[tuple[Whole | None, ...], most(MOST_RANK)]
+    dtype: Annotated[str, cut(100)]
 
 
 class Saw(NamedTuple):
@@ -36,7 +39,7 @@ class Saw(NamedTuple):
     """
 
     took: Kind | None = None
-    gave: Kind | int | None = None
+    gave: Kind | Whole | None = None
     alone: bool = True
 
 
@@ -46,7 +49,7 @@ class Compiled(NamedTuple):
     change of the input by a few roundings; asked for where the two are apart."""
 
     apart: float
-    refused: str = ""
+    refused: Text = ""
     moved: float = 0.0
 
 
@@ -86,18 +89,18 @@ class Ran(NamedTuple):
     """
 
     outcome: Outcome
-    line: int = 0
-    inside: int | None = None
-    phase: str = ""
-    how: str = ""
-    frames: tuple[str, ...] = ()
-    saw: Mapping[int, Saw] = {}
-    passed: Mapping[int, Kind | None] = {}
-    losses: tuple[float, ...] = ()
-    memory: tuple[int, int, int] = (0, 0, 0)
-    gradients: Mapping[int, str] = {}
+    line: Whole = 0
+    inside: Block | None = None
+    phase: Annotated[str, among(("", MAKE, USE, ELSEWHERE))] = ""
+    how: Annotated[str, among(HOWS)] = ""
+    frames: Annotated[tuple[Text, ...], most(MOST_FRAMES)] = ()
+    saw: Mapping[Block, Saw] = {}
+    passed: Mapping[Block, Kind | None] = {}
+    losses: Annotated[tuple[float, ...], most(MOST_LOSSES)] = ()
+    memory: tuple[Whole, Whole, Whole] = (0, 0, 0)
+    gradients: Mapping[Block, Annotated[str, among(GRADIENTS)]] = {}
     compiled: Compiled | None = None
-    untrained: tuple[str, ...] = ()
+    untrained: tuple[Text, ...] = ()
     scales: tuple[float, float] = (0.0, 0.0)
     burst: bool = False
     reused: bool = False
@@ -111,104 +114,14 @@ class Ran(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Itself as plain JSON data."""
-        saw = [[number, *each] for number, each in self.saw.items()]
-        pairs = {"passed": list(self.passed.items()), "gradients": list(self.gradients.items())}
-        return {**self._asdict(), "outcome": self.outcome.to_json(), "saw": saw, **pairs}
+        return self._asdict()
 
     @classmethod
     def from_json(cls, data: Any) -> Ran:
         """Reads `to_json`'s form back. Raises CodecError: the data comes from untrusted code."""
-        try:
-            return cls._read(data)
-        except (TypeError, KeyError, ValueError, OverflowError) as error:
-            raise CodecError(f"not what a program came to: {str(error)[:200]}") from None
-
-    @classmethod
-    def _read(cls, data: Any) -> Ran:
-        outcome = Outcome.from_json(data["outcome"])
-        return cls(
-            outcome._replace(name=outcome.name[:TEXT], text=outcome.text[:TEXT], frames=_frames(list(outcome.frames))),
-            _whole(data["line"], _INT64),
-            None if data["inside"] is None else _whole(data["inside"], MOST_BLOCKS),
-            _one_of(data["phase"], ("", MAKE, USE, ELSEWHERE)),
-            _one_of(data["how"], HOWS),
-            _frames(data["frames"]),
-            {_whole(n, MOST_BLOCKS): _saw(*each) for n, *each in _items(data["saw"])},
-            {_whole(n, MOST_BLOCKS): _kind(kind) for n, kind in _items(data["passed"])},
-            tuple(_number(loss) for loss in _items(data["losses"], MOST_LOSSES)),
-            _sizes(data["memory"]),
-            {_whole(n, MOST_BLOCKS): _one_of(word, GRADIENTS) for n, word in _items(data["gradients"])},
-            _compiled(data["compiled"]),
-            tuple(_text(name) for name in _items(data["untrained"])),
-            _scales(*_items(data["scales"], 2)),
-            data["burst"] is True,
-            data["reused"] is True,
-            data["spoilt"] is True,
-            data["disturbed"] is True,
-        )
-
-
-def _items(data: Any, most: int = MOST_BLOCKS) -> list[Any]:
-    if type(data) is not list or len(data) > most:
-        raise ValueError(f"no list of at most {most}")
-    return data
-
-
-def _whole(data: Any, below: int) -> int:
-    if type(data) is not int or not 0 <= data < below:
-        raise ValueError(f"no number below {below}")
-    return data
-
-
-def _number(data: Any) -> float:
-    if type(data) not in (int, float):
-        raise ValueError("no number")
-    return float(data)
-
-
-def _text(data: Any) -> str:
-    if type(data) is not str:
-        raise ValueError("no text")
-    return data[:TEXT]
-
-
-def _frames(data: Any) -> tuple[str, ...]:
-    return tuple(_text(frame) for frame in _items(data, MOST_FRAMES))
-
-
-def _one_of(data: Any, words: tuple[str, ...]) -> str:
-    if data not in words:
-        raise ValueError(f"none of {words}")
-    return str(data)
-
-
-def _compiled(data: Any) -> Compiled | None:
-    if data is None:
-        return None
-    apart, refused, moved = _items(data, 3)
-    return Compiled(_number(apart), _text(refused), _number(moved))
-
-
-def _scales(least: Any, most: Any) -> tuple[float, float]:
-    return _number(least), _number(most)
-
-
-def _kind(data: Any) -> Kind | None:
-    if data is None:
-        return None
-    shape, dtype = data
-    sizes = (None if size is None else _whole(size, _INT64) for size in _items(shape, MOST_RANK))
-    return Kind(tuple(sizes), _text(dtype)[:100])
-
-
-def _saw(took: Any, gave: Any, alone: Any) -> Saw:
-    return Saw(_kind(took), _gave(gave), alone is True)
-
-
-def _gave(data: Any) -> Kind | int | None:
-    return _whole(data, _INT64) if type(data) is int else _kind(data)
-
-
-def _sizes(data: Any) -> tuple[int, int, int]:
-    before, most, after = (_whole(size, _INT64) for size in _items(data, 3))
-    return before, most, after
+        ran = decode(cls, data)
+        kind, name, text, frames, seconds = ran.outcome
+        if len(frames) > MOST_FRAMES:
+            raise CodecError("too many frames")
+        kept = tuple(frame[:TEXT] for frame in frames)
+        return ran._replace(outcome=Outcome(kind, name[:TEXT], text[:TEXT], kept, seconds))

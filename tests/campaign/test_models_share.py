@@ -13,9 +13,9 @@ from fuzz_core.campaign.moco.knowing_course import Course, probed
 from fuzz_core.campaign.moco.knowledge import kept_in, knowledge_of
 from fuzz_core.campaign.moco.share import hindrance
 from fuzz_core.campaign.session import Session
-from fuzz_core.execution.replay import Told
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.messages import Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fuzz_core.campaign.moco.knowing_subject import Subject
-from fuzz_core.execution.replay import Told
 from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.messages import Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, Then, Value, prim
 from fuzz_core.modelgen.moco.facts import Facts

@@ -17,10 +17,11 @@ from fuzz_core.campaign.moco.knowing_evidence import gathered
 from fuzz_core.campaign.moco.knowing_trials import Run
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
-from fuzz_core.execution.replay import Replayer, Told
+from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.messages import Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fuzz_core.execution.replay import Told
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.messages import Told
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import simplest

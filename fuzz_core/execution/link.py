@@ -1,0 +1,204 @@
+"""The controller's end of a process that a zygote has forked: what it sends, how it is ended and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import selectors
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from fuzz_core.execution.compiling import Compiling, Excused
+from fuzz_core.execution.output import Output
+from fuzz_core.execution.scratch import remove
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.worker.journal import Entry, Journal
+
+CHUNK_BYTES = 1 << 20
+MAX_LINE = 8 << 20
+T = TypeVar("T")
+
+
+class Ending(NamedTuple):
+    """How a process ended: its wait status, the end of what it printed, and the last entry of its journal."""
+
+    status: int
+    text: str
+    entry: Entry
+
+    @property
+    def outcome(self) -> Outcome:
+        """The ending as the outcome of what the process did last."""
+        if os.WIFSIGNALED(self.status):
+            number = os.WTERMSIG(self.status)
+            name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+            return Outcome("signal", name, self.text)
+        return Outcome("exit", str(os.WEXITSTATUS(self.status)), self.text)
+
+    @property
+    def is_kill(self) -> bool:
+        """Whether the process was killed from outside: no library sends SIGKILL by itself, and no crash is one."""
+        return os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == signal.SIGKILL
+
+
+@dataclass(eq=False)
+class Link:
+    """A forked process: its pipes (neither end of ours blocks), its journal, what it prints, and its own directory.
+
+    pid and pidfd (which turns readable at its death) are 0 and -1 until the zygote has told of it. generation: which of
+    the processes that took each other's place as the zygote forks it; they take their children with them.
+    reaper: gives its wait status once it has ended with all that it started. longest: bytes of a line that are kept.
+    buffer: the line that has not come to its end. closed: when its pipe came to an end.
+    """
+
+    to_child: int
+    from_child: int
+    journal: Journal
+    output: Output
+    directory: Path
+    generation: int
+    reaper: Callable[[Link], int]
+    longest: int = MAX_LINE
+    pid: int = 0
+    pidfd: int = -1
+    buffer: bytearray = field(default_factory=bytearray)
+    closed: float | None = None
+
+    def send(self, message: dict[str, Any], seconds: float) -> None:
+        """Writes as long as the process reads (a test may have stopped it): what it misses, it does not answer.
+
+        Raises OSError where its end of the pipe is closed.
+        """
+        data = (json.dumps(message) + "\n").encode()
+        deadline = time.monotonic() + seconds
+        while data and (left := deadline - time.monotonic()) > 0:
+            try:
+                data = data[os.write(self.to_child, data) :]
+            except BlockingIOError:
+                select.select([], [self.to_child], [], left)
+
+    def receive(self) -> list[bytes]:
+        """The lines that have come to their end, without waiting; of a line that is too long, the end is dropped.
+
+        One call takes all that a pipe holds.
+        """
+        if self.closed is not None:
+            return []
+        try:
+            data = os.read(self.from_child, CHUNK_BYTES)
+        except BlockingIOError:
+            return []
+        except OSError:
+            data = b""
+        if not data:
+            self.closed = time.monotonic()
+        first, *others = data.split(b"\n")
+        self.buffer += first[: max(self.longest + 1 - len(self.buffer), 0)]
+        if not others:
+            return []
+        lines = [bytes(self.buffer), *others[:-1]]
+        self.buffer[:] = others[-1]
+        return [line for line in lines if line]
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether the process is in the middle of a line that is too long to be kept."""
+        return len(self.buffer) > self.longest
+
+    def kill(self) -> None:
+        """Ends the process; what it has started ends when it is reaped."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def reap(self) -> Ending:
+        """How the process ended. One that goes on for longer than a second is killed."""
+        status = self.reaper(self)
+        # Only now does the journal stand still: a library that closed the pipe has told of its end too early.
+        return Ending(status, self.output.text(), self.journal.read())
+
+    def close(self) -> None:
+        """Closes our ends and removes what the process left on disk. Only after `reap`."""
+        for descriptor in (self.to_child, self.from_child, *([self.pidfd] if self.pidfd >= 0 else [])):
+            os.close(descriptor)
+        self.output.close()
+        remove(self.directory)
+
+    def discard(self) -> None:
+        """Ends the process, whatever it is at, and closes the link."""
+        self.kill()
+        self.reap()
+        self.close()
+
+
+class Links(Generic[T]):
+    """Links that are waited for together, each with its owner; `compiling` counts the seconds that they compile."""
+
+    def __init__(self, compiling: Compiling) -> None:
+        self.compiling = compiling
+        self.owners: dict[Link, T] = {}
+        self.selector = selectors.DefaultSelector()
+
+    def __enter__(self) -> Links[T]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add(self, link: Link, owner: T) -> None:
+        """Waits for a link from now on."""
+        self.owners[link] = owner
+        for descriptor in (link.from_child, link.pidfd):
+            self.selector.register(descriptor, selectors.EVENT_READ, link)
+
+    def drop(self, link: Link) -> None:
+        """Waits for a link no longer; before its descriptors are closed."""
+        del self.owners[link]
+        for descriptor in (link.from_child, link.pidfd):
+            if descriptor in self.selector.get_map():
+                self.selector.unregister(descriptor)
+
+    def wait(self, seconds: float) -> Iterator[tuple[T, list[bytes], bool]]:
+        """Yields, of each link on which something has happened: its owner, lines sent, whether its process has ended.
+
+        A process that the ended one has started may hold the pipe open, and go on writing.
+        """
+        events = self.selector.select(seconds)
+        self.compiling.look([link.pid for link in self.owners])
+        for link in self.owners:
+            link.output.trim()
+        for key, _ in events:
+            link = key.data
+            # It may have been dropped over another's event.
+            if link not in self.owners:
+                continue
+            if key.fd == link.pidfd:
+                yield self.owners[link], [], True
+                continue
+            lines = link.receive()
+            if link.closed is not None:
+                # It is about to end, or a library has closed what is not its own: which, its end will tell.
+                self.selector.unregister(link.from_child)
+            yield self.owners[link], lines, False
+
+    def close(self) -> None:
+        """Waits for none of them any more."""
+        self.selector.close()
+
+
+class Deadline:
+    """When a process has had its `seconds`; those that it spends on compiling come on top."""
+
+    def __init__(self, seconds: float, compiling: Compiling, link: Link) -> None:
+        self.end = time.monotonic() + seconds
+        self.excused = Excused(compiling, link.pid)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.end + self.excused.seconds - time.monotonic()
