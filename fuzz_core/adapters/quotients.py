@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.comparing import DERIVATIVES
+from fuzz_core.adapters.compare import DERIVATIVES
 from fuzz_core.ir.errors import BuildError
 
 # That of double precision.

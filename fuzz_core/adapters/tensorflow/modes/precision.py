@@ -11,7 +11,7 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.doubling import nudged
 from fuzz_core.adapters.modes import Changed, Clock
-from fuzz_core.adapters.tensorflow.comparing import dtypes
+from fuzz_core.adapters.tensorflow.compare import dtypes
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
