@@ -172,10 +172,14 @@ class Comparer:
         a, b = self.parts(first), self.parts(second)
         return a.kind if a else type(first).__name__, b.kind if b else type(second).__name__
 
+    def missing(self, first: Any, second: Any) -> bool:
+        """Whether there is nothing in the place of a leaf."""
+        return (first is None) != (second is None)
+
     def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[Pair]:
         """Leaves that stand at the same place of two results, in order, and containers that differ."""
         a, b = (self.parts(value) if len(place) < MAX_DEPTH else None for value in (first, second))
-        if a is None and b is None and (first is None) == (second is None):
+        if a is None and b is None and not self.missing(first, second):
             yield Pair(first, second, place)
         elif a is None or b is None or a.kind != b.kind:
             yield Pair(first, second, place, "type of result")

@@ -39,6 +39,7 @@ agree = {
     "signs of vectors": ((one, far), (one, -far)),
     "objects": (object(), object()),
     "keys of two types": ({1: one, "a": one}, {"a": one, 1: one}),
+    "what a traced function does not know": (one.numpy(), None),
     "what a traced function makes a tensor of": ((one, 1), (one, tf.constant(1))),
     "variant": (tf.data.Dataset.range(2), tf.data.Dataset.range(2)),
     "empty": (tf.zeros([0]), tf.zeros([0])),

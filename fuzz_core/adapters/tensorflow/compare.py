@@ -31,6 +31,11 @@ class TensorFlowComparer(Comparer):
             return None
         return None if len(flat) == 1 and flat[0] is value else Parts("composite", dict(enumerate(flat)))
 
+    def missing(self, first: Any, second: Any) -> bool:
+        """Of a tensor alone: what an array would hold, a function that is being traced may not know."""
+        tensor = any(isinstance(value, tf.Tensor | tf.Variable | VARIABLE) for value in (first, second))
+        return tensor and super().missing(first, second)
+
     def leaf(self, value: Any) -> Leaf | None:
         """Python's numbers are computed by no kernel."""
         return super().leaf(value) if not _is_python(value) else None
