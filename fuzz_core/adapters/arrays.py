@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,20 +48,6 @@ class Arrays:
             return array
         with np.errstate(all="ignore"):
             return array.astype(self.dtypes[tensor.dtype])
-
-
-def leaves(result: Any, array: Callable[[Any], Any]) -> list[Any]:
-    """The tensors and numbers of a result in order, as arrays; None for what is neither.
-
-    array: of a tensor, its numpy array; None for other values.
-    """
-    if isinstance(result, dict):
-        return [leaf for key in sorted(result, key=repr) for leaf in leaves(result[key], array)]
-    if isinstance(result, list | tuple):
-        return [leaf for item in result for leaf in leaves(item, array)]
-    if isinstance(result, bool | int | float | complex | np.ndarray | np.generic):
-        return [np.asarray(result)]
-    return [array(result)]
 
 
 def describe_array(array: Any, container: str) -> Tensor:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from fuzz_core.adapters import listing, spelling
-from fuzz_core.adapters.arrays import NUMPY_DTYPES, Arrays, describe_array, leaves
+from fuzz_core.adapters.arrays import NUMPY_DTYPES, Arrays, describe_array
 from fuzz_core.adapters.base import Describe, Examples, Listed, resolve
-from fuzz_core.adapters.comparing import TOLERANCES, Comparing, Tolerance
+from fuzz_core.adapters.compare import TOLERANCES, Comparer, Tolerance
 from fuzz_core.adapters.dialect import NEVER, Eager, Way
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.dtypes import DTYPES
@@ -67,9 +67,9 @@ class DefaultAdapter:
         return Arrays({name: np.dtype(DTYPES[name].storage) for name in self.dtypes})
 
     @cached_property
-    def comparing(self) -> Comparing:
+    def comparer(self) -> Comparer:
         """Compares results."""
-        return Comparing(self.leaves, self.tolerances)
+        return Comparer(self.array, self.tolerances)
 
     def array(self, value: Any) -> Any:
         """A tensor of the library's own type as a numpy array; None for any other value."""
@@ -78,10 +78,6 @@ class DefaultAdapter:
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
         """A tensor of the library's own type, as described, with the elements of an array that it may keep."""
         return array
-
-    def leaves(self, result: Any) -> list[Any]:
-        """The parts of a result in order as arrays, None for what cannot be compared."""
-        return leaves(result, self.array)
 
     def load(self) -> ModuleType:
         """Imports the library."""
@@ -148,16 +144,16 @@ class DefaultAdapter:
         """There is no device to wait for."""
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `Comparing`."""
-        return self.comparing.differences(reference, other, relation)
+        """See `Comparer`."""
+        return self.comparer.differences(reference, other, relation)
 
     def error(self, reference: Any, other: Any) -> float:
-        """See `Comparing`."""
-        return self.comparing.error(reference, other)
+        """See `Comparer`."""
+        return self.comparer.error(reference, other)
 
     def whole(self, result: Any) -> bool:
-        """See `Comparing`."""
-        return self.comparing.whole(result)
+        """See `Comparer`."""
+        return self.comparer.whole(result)
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """Nothing is told."""

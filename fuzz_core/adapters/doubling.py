@@ -94,7 +94,7 @@ class Precise(Doubled):
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
         result = super().run(test)
-        if any(leaf is not None and leaf.dtype.name in WIDE for leaf in self.adapter.leaves(result)):
+        if any(leaf is not None and leaf.dtype.name in WIDE for leaf in self.adapter.comparer.arrays(result)):
             raise BuildError("the result is no double")
         return result
 

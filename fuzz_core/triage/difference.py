@@ -3,32 +3,87 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fuzz_core.adapters.compare import TOLERANCES, Comparer, Pair, Parts, units
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Tensor, Value
 
-# Relative and absolute, of `torch.testing.assert_close`: the wider ones of the libraries.
-TOLERANCES = {
-    "float8_e4m3fn": (0.13, 1e-2),
-    "float8_e5m2": (0.26, 1e-2),
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (1.6e-2, 1e-5),
-    "float32": (1.3e-6, 1e-5),
-    "float64": (1e-7, 1e-7),
-    "complex32": (1e-3, 1e-5),
-    "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-7, 1e-7),
-}
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*(?:[-+.]?(?:rc|dev|a|b|post|git|cpu|cu)[\w.]*)*")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|/[\w./+-]+")
+
+
+class _Described(Comparer):
+    """Compares the descriptions of results: where they are made alike and do not agree, the first place is told."""
+
+    def parts(self, value: Value) -> Parts | None:
+        """Sequences and dictionaries, whose order counts."""
+        match value:
+            case Seq():
+                return Parts(value.kind, dict(enumerate(value.items)))
+            case Map():
+                return Parts("dict", dict(value.entries))
+        return None
+
+    def said(self, what: str, expected: Any, actual: Any) -> str:
+        """In the first line what, in the second how."""
+        return f"another {what}\n{expected} before, now {actual}"
+
+    def apart(self, pair: Pair) -> str:
+        """See `Comparer`; keys may be many."""
+        return "other keys\n" if pair.apart == "keys" else super().apart(pair)
+
+    def kinds(self, first: Value, second: Value) -> tuple[str, str]:
+        """See `Comparer`."""
+        if isinstance(first, Seq) and isinstance(second, Seq):
+            return first.kind, second.kind
+        return _kind(first), _kind(second)
+
+    def close(self, first: Value, second: Value, place: tuple[Any, ...] = ()) -> str:
+        """See `Comparer`; texts may differ in versions, addresses and paths."""
+        match first, second:
+            case Tensor(), Tensor():
+                return self._tensors(first, second)
+            case Prim(), Prim():
+                return self._prims(first, second)
+        if type(first) is not type(second):
+            return self.said("type of result", *self.kinds(first, second))
+        if isinstance(first, Ref | Invocation) and first != second:
+            return self.said("object", *self.kinds(first, second))
+        return ""
+
+    def _tensors(self, before: Tensor, after: Tensor) -> str:
+        for name, a, b in (("dtype", before.dtype, after.dtype), ("shape", before.shape, after.shape)):
+            if a != b:
+                return self.said(name, a, b)
+        if self.distance(before, after) <= 1.0:
+            return ""
+        return f"other values\n{_shown(before)} before, now {_shown(after)}"
+
+    def _prims(self, before: Prim, after: Prim) -> str:
+        if before.type != after.type:
+            return self.said("type of result", before.type, after.type)
+        texts = before.type == "str"
+        same = same_text(str(before.value), str(after.value)) if texts else self.distance(before, after) <= 1.0
+        return "" if same else self.said(before.type, str(before.value)[:100], str(after.value)[:100])
+
+    def distance(self, first: Value, second: Value) -> float:
+        """See `Comparer`."""
+        match first, second:
+            case Tensor(), Tensor():
+                return _apart(_numbers(first), _numbers(second), second.dtype) if first.shape == second.shape else inf
+            case Prim(), Prim():
+                return _prims_apart(first.value, second.value)
+        return 0.0 if type(first) is type(second) else inf
+
+
+_DESCRIBED = _Described(lambda value: None)
 
 
 def difference(before: Value, after: Value) -> str:
@@ -37,51 +92,25 @@ def difference(before: Value, after: Value) -> str:
     Floating-point numbers agree within the default tolerances of their dtype; texts may differ in versions, addresses
     and paths.
     """
-    if type(before) is not type(after):
-        return f"another type of result\n{_kind(before)} before, now {_kind(after)}"
-    match before, after:
-        case Tensor(), Tensor():
-            return _tensors(before, after)
-        case Prim(), Prim():
-            return _prims(before, after)
-        case Seq(), Seq():
-            return _sequences(before.items, after.items)
-        case Map(), Map():
-            if [name for name, _ in before.entries] != [name for name, _ in after.entries]:
-                return "other keys\n"
-            return _sequences([item for _, item in before.entries], [item for _, item in after.entries])
-        case ((Ref() | Invocation()), _):
-            return "" if before == after else f"another object\n{_kind(before)} before, now {_kind(after)}"
-    return ""
+    texts = (
+        _DESCRIBED.apart(pair) if pair.apart else _DESCRIBED.close(pair.first, pair.second)
+        for pair in _DESCRIBED.pairs(before, after)
+    )
+    return next(filter(None, texts), "")
 
 
-def _sequences(before: Sequence[Value], after: Sequence[Value]) -> str:
-    if len(before) != len(after):
-        return f"another number of results\n{len(before)} before, now {len(after)}"
-    return next(filter(None, map(difference, before, after)), "")
+def distance(reference: Value, other: Value) -> float:
+    """The largest error of a result by a reference, in units of the tolerance for `other`'s dtypes.
 
-
-def _tensors(before: Tensor, after: Tensor) -> str:
-    for name, a, b in (("dtype", before.dtype, after.dtype), ("shape", before.shape, after.shape)):
-        if a != b:
-            return f"another {name}\n{a} before, now {b}"
-    if distance(before, after) <= 1.0:
-        return ""
-    first, second = (_shown(tensor) for tensor in (before, after))
-    return f"other values\n{first} before, now {second}"
+    Infinite where shapes, integers, or where NaN and infinity stand, differ, or results are not made alike. The
+    reference may be of higher precision.
+    """
+    return _DESCRIBED.error(reference, other)
 
 
 def _shown(tensor: Tensor) -> str:
     numbers = _numbers(tensor)
     return np.array2string(numbers.ravel()[:6], threshold=6, separator=", ") + " …" * (numbers.size > 6)
-
-
-def _prims(before: Prim, after: Prim) -> str:
-    if before.type != after.type:
-        return f"another type of result\n{before.type} before, now {after.type}"
-    texts = before.type == "str"
-    same = same_text(str(before.value), str(after.value)) if texts else distance(before, after) <= 1.0
-    return "" if same else f"another {before.type}\n{str(before.value)[:100]} before, now {str(after.value)[:100]}"
 
 
 def same_text(before: str, after: str) -> bool:
@@ -91,31 +120,6 @@ def same_text(before: str, after: str) -> bool:
 
 def _without_versions(text: str) -> str:
     return _ADDRESS.sub("", _VERSION.sub("", text))
-
-
-def distance(reference: Value, other: Value) -> float:
-    """The largest error of a result by a reference, in units of the tolerance for `other`'s dtypes.
-
-    Infinite where shapes, integers, or where NaN and infinity stand, differ. The reference may be of higher precision.
-    """
-    match reference, other:
-        case Tensor(), Tensor():
-            if reference.shape != other.shape:
-                return inf
-            return _apart(_numbers(reference), _numbers(other), other.dtype)
-        case Prim(), Prim():
-            return _prims_apart(reference.value, other.value)
-        case (Seq(), Seq()) | (Map(), Map()):
-            first, second = list(_items(reference)), list(_items(other))
-            return max(map(distance, first, second), default=0.0) if len(first) == len(second) else inf
-    return 0.0 if type(reference) is type(other) else inf
-
-
-def _items(value: Value) -> Iterator[Value]:
-    if isinstance(value, Seq):
-        yield from value.items
-    elif isinstance(value, Map):
-        yield from (item for _, item in value.entries)
 
 
 def _prims_apart(reference: Any, other: Any) -> float:
@@ -146,18 +150,15 @@ def _apart(reference: NDArray[Any], other: NDArray[Any], dtype: str) -> float:
         return inf
     if dtype not in TOLERANCES:
         return 0.0 if np.array_equal(reference, other) else inf
-    relative, absolute = TOLERANCES[dtype]
     wide = np.complex128 if DTYPES[dtype].kind == "complex" or reference.dtype.kind == "c" else np.float64
     with np.errstate(all="ignore"):
         a, b = (_to_the_edge(each.astype(wide), dtype) for each in (reference, other))
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        units = np.abs(a - b) / (absolute + relative * np.abs(a))
-    return float(np.where(same, 0.0, np.nan_to_num(units, nan=inf, posinf=inf)).max(initial=0.0))
+    return float(units(a, b, TOLERANCES[dtype]).max(initial=0.0))
 
 
 def _to_the_edge(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
     """Numbers within the tolerance of the largest of the dtype become infinite: rounding decides whether they are."""
-    edge = np.finfo(DTYPES[dtype].storage).max / (1 + TOLERANCES[dtype][0])
+    edge = np.finfo(DTYPES[dtype].storage).max / (1 + TOLERANCES[dtype].relative)
     return np.where(np.abs(numbers) >= edge, np.sign(numbers) * inf, numbers)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import exp, sin
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import fuzz_core
 from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.derivatives import direction, quotient, step_direction
 from fuzz_core.adapters.doubling import Widened, nudged
-from fuzz_core.adapters.quotients import direction, quotient, step_direction
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 
@@ -66,6 +69,19 @@ def test_where_there_is_no_quotient(function: Callable[[float], float]) -> None:
 
 def test_a_flat_function_has_none() -> None:
     assert quotient(lambda x: 2.0, 1.0) is None
+    assert quotient(lambda x: 2.0, coarse=0.25) is None
+
+
+def test_a_coarse_step_shows_the_steps_of_what_is_flat() -> None:
+    assert quotient(lambda x: float(round(4 * x)), 1.0) is None
+    with pytest.raises(BuildError, match="takes steps"):
+        quotient(lambda x: float(round(4 * x)), coarse=0.25)
+
+
+def test_quotients_stand_in_one_place() -> None:
+    root = Path(fuzz_core.__file__).parent
+    rounding = [path.name for path in root.rglob("*.py") if re.search(r"EPSILON\b.* / STEP\b", path.read_text())]
+    assert rounding == ["derivatives.py"]
 
 
 def test_square_matrices_move_symmetrically() -> None:

@@ -16,9 +16,9 @@ PROGRAM = """
 import json
 import numpy as np
 import tensorflow as tf
-from fuzz_core.adapters.tensorflow.comparing import COMPARING, dtypes
+from fuzz_core.adapters.tensorflow.compare import COMPARER, dtypes
 
-differences, error = COMPARING.differences, COMPARING.error
+differences, error = COMPARER.differences, COMPARER.error
 
 one = tf.constant([1.0, 2.0])
 nan, far = tf.constant([1.0, float("nan")]), tf.constant([1.0, 2.1])
@@ -38,6 +38,9 @@ agree = {
     "nested": ({"a": [one, (nan, 3)]}, {"a": [one, (nan, 3)]}),
     "signs of vectors": ((one, far), (one, -far)),
     "objects": (object(), object()),
+    "keys of two types": ({1: one, "a": one}, {"a": one, 1: one}),
+    "what a traced function does not know": (one.numpy(), None),
+    "what a traced function makes a tensor of": ((one, 1), (one, tf.constant(1))),
     "variant": (tf.data.Dataset.range(2), tf.data.Dataset.range(2)),
     "empty": (tf.zeros([0]), tf.zeros([0])),
 }
@@ -53,6 +56,11 @@ differ = {
     "sparse": (sparse, sparse * 2),
     "one sign": (one, -one),
     "count": ([one], [one, one]),
+    "list": ((one, one), [one, one]),
+    "keys": ({"a": one}, {"b": one}),
+    "keys of two types": ({1: one, "a": one}, {1: one, "a": far}),
+    "nothing": (one, None),
+    "split otherwise": ([one, (one, one)], [(one, one), one]),
 }
 wide = tf.constant([1.0, 1e300], tf.float64)
 finite = {
@@ -102,6 +110,9 @@ def test_what_differs_is_told(seen: dict[str, Any]) -> None:
     assert [name for name, text in seen["differ"].items() if not text] == []
     assert seen["differ"]["beyond"].startswith("1 of 2 elements differ\nfirst at (1,)")
     assert seen["differ"]["shape"] == "shape is (1, 2), expected (2,)"
+    assert seen["differ"]["count"] == "2 results against 1"
+    assert seen["differ"]["list"] == "type of result is list, expected tuple"
+    assert seen["differ"]["keys"] == "keys is ['b'], expected ['a']"
     assert seen["differ"]["dtype"] == "dtype is float64, expected float32"
 
 

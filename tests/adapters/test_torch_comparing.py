@@ -17,7 +17,9 @@ from fuzz_core.ir.values import Tensor
 PROGRAM = """
 import json
 import torch
-from fuzz_core.adapters.pytorch.comparing import differences, error
+from fuzz_core.adapters.pytorch.compare import COMPARER
+
+differences, error = COMPARER.differences, COMPARER.error
 
 a, nan, inf = torch.arange(6.0).reshape(2, 3), torch.tensor([torch.nan]), torch.tensor([torch.inf])
 off = a + 1
@@ -28,6 +30,14 @@ pairs = {
     "layout": (a, a.mT.contiguous().mT, "values"),
     "no tensors": (3, 3, "behaviour"),
     "not comparable": (object(), object(), "values"),
+    "tensor and text": (a, "a", "values"),
+    "object within": ((a, object()), (off, object()), "values"),
+    "object and tensor within": ((a, object()), (a, a), "values"),
+    "tuple and list": ((a, a), [a, a], "values"),
+    "named and plain tuple": (a.max(0), tuple(a.max(0)), "values"),
+    "other keys": ({"a": a}, {"b": a}, "values"),
+    "other length": ((a, a), (a,), "values"),
+    "other length of shapes": ((a, a), (a,), "shape"),
     "off": (a, off, "values"),
     "one of two": ((a, a), (a, off), "behaviour"),
     "dtype": (a, a.double(), "values"),
@@ -46,14 +56,22 @@ pairs = {
 said = {name: differences(*pair).split("\\n")[0] for name, pair in pairs.items()}
 wide = a.double()
 errors = [error(wide, a), error(wide, off) > 1e4, error(wide, a[:1]), error(torch.tensor([1]), torch.tensor([2]))]
-print(json.dumps([said, [str(each) for each in errors]]))
+second = differences([a, {"x": (a, a)}], [a, {"x": (a, off)}], "values")
+print(json.dumps([said, [str(each) for each in errors], second]))
 """
 
 AGREEING = {
-    "equal", "nan", "rounding", "layout", "no tensors", "not comparable", "meta", "strides of one", "empty strides",
-    "gradient", "both infinite", "too large",
+    "equal", "nan", "rounding", "layout", "no tensors", "not comparable", "named and plain tuple", "meta",
+    "strides of one", "empty strides", "gradient", "both infinite", "too large",
 }  # fmt: skip
 DIFFERING = {
+    "tensor and text": "another type of result",
+    "object within": "other values",
+    "object and tensor within": "another type of result",
+    "tuple and list": "another type of result",
+    "other keys": "other values",
+    "other length": "other values",
+    "other length of shapes": "another number of results",
     "off": "other values",
     "one of two": "other values",
     "dtype": "another dtype",
@@ -70,10 +88,12 @@ def test_results_by_the_librarys_own_rules(torch_python: Path) -> None:
     env = {"PYTHONPATH": str(Path(fuzz_core.__file__).parents[1]), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([torch_python, "-c", PROGRAM], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    said, errors = json.loads(done.stdout.splitlines()[-1])
+    said, errors, within = json.loads(done.stdout.splitlines()[-1])
     assert {name: text for name, text in said.items() if text} == DIFFERING
     assert set(said) == AGREEING | set(DIFFERING)
     assert errors == ["0.0", "True", "inf", "inf"]
+    assert within.startswith("other values\nTensor-likes are not close! Mismatched elements: 6 / 6 (100.0%)")
+    assert within.endswith("The failure occurred for item [1]['x'][1]")
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 12)), max_size=3))

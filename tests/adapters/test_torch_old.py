@@ -16,7 +16,7 @@ SCRIPT = """
 import json
 
 from fuzz_core.adapters.pytorch.adapter import TorchAdapter
-from fuzz_core.adapters.pytorch import comparing, models
+from fuzz_core.adapters.pytorch import compare, models
 from fuzz_core.adapters.pytorch.modes import batching, gradient
 
 adapter = TorchAdapter()
@@ -27,7 +27,8 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
     inside = adapter.state()
 programs = dict(adapter.seed_programs())
 exec(programs["OpInfo clamp"], {})
-tensors = list(comparing.tensors({"a": [torch.ones(2), 3], "b": torch.zeros(1)}))
+leaves = compare.COMPARER.leaves({"a": [torch.ones(2), 3], "b": torch.zeros(1)})
+tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 found = {"version": torch.__version__, "told": inside != before, "programs": len(programs), "tensors": len(tensors)}
 print(json.dumps(found))
 """

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fuzz_core.adapters.arrays import describe_array
-from fuzz_core.ir.values import Prim, Tensor
-from fuzz_core.triage.difference import difference, same_text
+from fuzz_core.ir.values import Map, Prim, Seq, Tensor, Value
+from fuzz_core.triage.difference import difference, distance, same_text
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -15,6 +15,9 @@ LARGEST = float(np.finfo(np.float32).max)
 def tensor(*numbers: float, dtype: str = "float32") -> Tensor:
     with np.errstate(over="ignore"):
         return describe_array(np.array(numbers, dtype), "tensor")
+
+
+ONE = tensor(1.0)
 
 
 @pytest.mark.parametrize(
@@ -48,3 +51,33 @@ def test_what_is_not_at_the_edge_differs(before: Tensor, after: Tensor) -> None:
 def test_versions_and_addresses_are_no_difference_of_texts() -> None:
     assert same_text("<f at 0x7f00> of 1.2.3", "<f at 0x7faa> of 1.3.0rc1")
     assert not same_text("shape=(12055, 0)", "shape=(47975, 0)")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (Seq("tuple", (ONE,)), Seq("list", (ONE,)), "another type of result\ntuple before, now list"),
+        (Seq("list", (ONE,)), ONE, "another type of result\nseq before, now float32 tensor"),
+        (Seq("list", (ONE, ONE)), Seq("list", (ONE,)), "another number of results\n2 before, now 1"),
+        (Map((("a", ONE),)), Map((("b", ONE),)), "other keys\n"),
+        (Map((("a", ONE),)), Map((("a", ONE), ("b", ONE))), "other keys\n"),
+        (
+            Seq("list", (ONE, Prim("int", 1))),
+            Seq("list", (ONE, Prim("float", 1.0))),
+            "another type of result\nint before, now float",
+        ),
+        (
+            Seq("list", (ONE, Seq("list", ()))),
+            Seq("list", (ONE, Seq("tuple", ()))),
+            "another type of result\nlist before, now tuple",
+        ),
+    ],
+)
+def test_results_that_are_not_made_alike_differ(before: Value, after: Value, text: str) -> None:
+    assert difference(before, after) == text
+    assert difference(before, before) == difference(after, after) == ""
+
+
+def test_nothing_is_near_what_is_not_made_alike() -> None:
+    assert distance(Seq("tuple", (ONE,)), Seq("tuple", (ONE,))) == 0.0
+    assert distance(Seq("tuple", (ONE,)), Seq("list", (ONE,))) == np.inf

@@ -57,7 +57,7 @@ class TorchAdapter:
             with suppress(ImportError):
                 importlib.import_module(late)
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
-        self.comparing = importlib.import_module("fuzz_core.adapters.pytorch.comparing")
+        self.compare = importlib.import_module("fuzz_core.adapters.pytorch.compare")
         self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")
         return self.torch
 
@@ -163,18 +163,19 @@ class TorchAdapter:
             self.torch.cuda.synchronize()
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `pytorch.comparing`."""
-        text: str = self.comparing.differences(reference, other, relation)
+        """See `pytorch.compare`."""
+        text: str = self.compare.COMPARER.differences(reference, other, relation)
         return text
 
     def error(self, reference: Any, other: Any) -> float:
-        """See `pytorch.comparing`."""
-        units: float = self.comparing.error(reference, other)
+        """See `pytorch.compare`."""
+        units: float = self.compare.COMPARER.error(reference, other)
         return units
 
     def whole(self, result: Any) -> bool:
         """Whether a tensor of it has an integral dtype."""
-        return any(not (t.is_floating_point() or t.is_complex()) for t in self.comparing.tensors(result))
+        found: bool = self.compare.COMPARER.whole(result)
+        return found
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """ATen overloads, by a dispatch mode."""

@@ -72,7 +72,7 @@ class TensorFlowAdapter:
         self.tf = importlib.import_module("tensorflow")
         self.keras = importlib.import_module("fuzz_core.adapters.tensorflow.keras_versions")
         self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
-        self.comparing = importlib.import_module("fuzz_core.adapters.tensorflow.comparing")
+        self.compare = importlib.import_module("fuzz_core.adapters.tensorflow.compare")
         self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
@@ -234,18 +234,18 @@ class TensorFlowAdapter:
             self.tf.test.experimental.sync_devices()
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `tensorflow.comparing`."""
-        text: str = self.comparing.COMPARING.differences(reference, other, relation)
+        """See `tensorflow.compare`."""
+        text: str = self.compare.COMPARER.differences(reference, other, relation)
         return text
 
     def error(self, reference: Any, other: Any) -> float:
-        """See `tensorflow.comparing`."""
-        units: float = self.comparing.COMPARING.error(reference, other)
+        """See `tensorflow.compare`."""
+        units: float = self.compare.COMPARER.error(reference, other)
         return units
 
     def whole(self, result: Any) -> bool:
         """Whether a tensor of it has an integral dtype."""
-        return any(self.tf.as_dtype(name).is_integer or name == "bool" for name in self.comparing.dtypes(result))
+        return any(self.tf.as_dtype(name).is_integer or name == "bool" for name in self.compare.dtypes(result))
 
     @contextlib.contextmanager
     def operators(self, seen: Callable[[str], None]) -> Iterator[None]:

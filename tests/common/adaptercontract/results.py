@@ -93,6 +93,33 @@ def comparing(world: World) -> Problems:
         )
         if differences(*others["value"], relation):
             yield f"{relation} looks at values"
+    yield from _structures(world)
+
+
+def _structures(world: World) -> Problems:
+    """Results that are not made alike differ, by every relation that asks for more than numbers."""
+    one = world.vector(1.0)
+    pairs = {
+        "tuple against a list": ((one, one), [one, one]),
+        "length": ((one, one), (one, one, one)),
+        "length within": ([one, (one, one)], [one, (one,)]),
+        "key": ({"a": one}, {"b": one}),
+        "number of keys": ({"a": one}, {"a": one, "b": one}),
+        "dictionary against a list": ({"a": one}, [one]),
+        "container of one": ((one,), one),
+        "nothing": (one, None),
+        "nothing within": ((one, one), (one, None)),
+    }
+    for name, (a, b) in pairs.items():
+        for relation in ("values", "behaviour", "shape", "strides", "metadata"):
+            if not world.adapter.differences(a, b, relation) or not world.adapter.differences(b, a, relation):
+                yield f"another structure is not seen by {relation}: {name}"
+            if text := world.adapter.differences(a, a, relation) or world.adapter.differences(b, b, relation):
+                yield f"{name} differs from itself by {relation}: {text}"
+        if world.adapter.error(a, b) != INFINITY:
+            yield f"error is {world.adapter.error(a, b)} where structures differ: {name}"
+    if not world.adapter.differences([1.0], [1.0, 2.0], "gradient"):
+        yield "another number of derivatives is not seen"
 
 
 def _others(world: World) -> dict[str, tuple[Any, Any]]:

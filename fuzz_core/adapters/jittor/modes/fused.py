@@ -76,5 +76,5 @@ class Fused(Changed):
         return result
 
     def _finite(self, result: Any) -> bool:
-        leaves = self.adapter.leaves(result)
+        leaves = self.adapter.comparer.arrays(result)
         return all(leaf is None or leaf.dtype.kind not in "fc" or np.isfinite(leaf).all() for leaf in leaves)

@@ -9,8 +9,8 @@ from typing import Any
 import jittor
 import numpy as np
 
+from fuzz_core.adapters.derivatives import direction, quotient, step_direction
 from fuzz_core.adapters.jittor.modes.precision import Doubled
-from fuzz_core.adapters.quotients import direction, quotient, step_direction
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of

@@ -9,6 +9,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from fuzz_core.adapters import derivatives
 from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.pytorch.modes.precision import Widened
 from fuzz_core.adapters.pytorch.modes.promised import Promised, hides_from_gradients, restricts_gradients
@@ -17,13 +18,8 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import TestCase
 
-# Step and tolerances of `torch.autograd.gradcheck`.
-STEP = 1e-6
-COARSE, FINE = 0.25, 1e-12
-NOISE = 64
-EPSILON = torch.finfo(torch.float64).eps
+COARSE = 0.25
 LARGEST = 1e6
-RELATIVE, ABSOLUTE = 1e-3, 1e-5
 _NONE = torch.zeros((), dtype=torch.float64)
 
 Tensors = Sequence[torch.Tensor]
@@ -106,19 +102,8 @@ def backward(scalar: Scalar, points: Tensors, again: bool = False) -> list[torch
 
 
 def quotient(scalar: Scalar, points: Tensors, place: int) -> float:
-    """The symmetric difference quotient along `direction`, where it is one derivative whatever the step and side."""
-    here = float(scalar(*points).detach())
-    ends = {step: _moved(scalar, points, place, step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, COARSE, -COARSE)}
-    found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
-    if max(map(abs, (here, *ends.values()))) * EPSILON / STEP > ABSOLUTE + RELATIVE * abs(found):
-        raise BuildError("drowned by rounding")
-    sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
-    if not all(abs(side - found) <= (ABSOLUTE + RELATIVE * abs(found)) for side in sides):
-        raise BuildError("not smooth here")
-    still = _moved(scalar, points, place, FINE) == here == _moved(scalar, points, place, -FINE)
-    if (found == 0.0 and ends[COARSE] != ends[-COARSE]) or (still and abs(found) * FINE > NOISE * EPSILON * abs(here)):
-        raise BuildError("a step function")
-    return found
+    """The difference quotient along `direction`, see `derivatives`; of what is flat it is 0."""
+    return derivatives.quotient(lambda step: _moved(scalar, points, place, step), coarse=COARSE) or 0.0
 
 
 def _moved(scalar: Scalar, points: Tensors, place: int, step: float) -> float:

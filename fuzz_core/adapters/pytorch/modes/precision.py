@@ -24,7 +24,8 @@ _NAMES = {str(narrow).removeprefix("torch."): str(wide).removeprefix("torch.") f
 class Widened:
     """Tensors, modules and dtypes as doubles. noise: largest relative change of an element, in its dtype's epsilons."""
 
-    noise = 0.0
+    def __init__(self, noise: float = 0.0) -> None:
+        self.noise = noise
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
@@ -63,22 +64,15 @@ def _rounds(live: torch.Tensor) -> bool:
     return live.dtype in (torch.float64, torch.complex128)
 
 
-class _Noisy(Widened):
-    noise = 4.0
-
-
-class _NoisyBack(Widened):
-    noise = -4.0
-
-
 class Precise(Changed):
     """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
 
     relation = "finite"
+    noise = 0.0
 
     def change(self) -> Change:
         """See `Changed`."""
-        return Widened()
+        return Widened(self.noise)
 
     def applies(self, test: TestCase) -> bool:
         """Where there is a tensor of a narrower floating-point dtype."""
@@ -93,15 +87,10 @@ class Nudged(Precise):
 
     against = ""
     relation = ""
-
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _Noisy()
+    noise = 4.0
 
 
 class NudgedBack(Nudged):
     """As much off in the other direction: what a nudge leaves as it was, a tie for one, the opposite one changes."""
 
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _NoisyBack()
+    noise = -4.0

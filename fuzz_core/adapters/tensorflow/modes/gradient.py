@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fuzz_core.adapters import quotients
-from fuzz_core.adapters.quotients import STEP
+from fuzz_core.adapters import derivatives
+from fuzz_core.adapters.derivatives import STEP
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
 from fuzz_core.adapters.tensorflow.modes.precision import Doubled
 from fuzz_core.adapters.tensorflow.modes.tracing import SEEDS, draws, of_tensors
@@ -159,9 +159,9 @@ def _slopes(scalar: Scalar, points: Tensors) -> list[Any]:
 
 
 def quotient(scalar: Scalar, points: Tensors, place: int) -> float | None:
-    """The difference quotient along `step_direction`, see `quotients`."""
+    """The difference quotient along `step_direction`, see `derivatives`."""
     far = float(tf.reduce_max(tf.abs(points[place]))) if tf.size(points[place]) else 0.0
-    return quotients.quotient(lambda step: _moved(scalar, points, place, step), far)
+    return derivatives.quotient(lambda step: _moved(scalar, points, place, step), far)
 
 
 def _moved(scalar: Scalar, points: Tensors, place: int, step: float) -> float:

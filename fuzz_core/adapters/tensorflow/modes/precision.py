@@ -11,7 +11,7 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.doubling import nudged
 from fuzz_core.adapters.modes import Changed, Clock
-from fuzz_core.adapters.tensorflow.comparing import dtypes
+from fuzz_core.adapters.tensorflow.compare import dtypes
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -27,7 +27,8 @@ _WIDE = {
 class Widened:
     """Tensors and dtypes as doubles. noise: largest relative change of an element, in its dtype's epsilons."""
 
-    noise = 0.0
+    def __init__(self, noise: float = 0.0) -> None:
+        self.noise = noise
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
@@ -56,16 +57,10 @@ def _epsilon(name: str) -> float:
     return float(tf.experimental.numpy.finfo(tf.as_dtype(name).real_dtype.as_numpy_dtype).eps)
 
 
-class _Noisy(Widened):
-    noise = 4.0
-
-
-class _NoisyBack(Widened):
-    noise = -4.0
-
-
 class Doubled(Changed):
     """A call whose arguments are doubles: also dtypes by their names, lists of numbers and what inner calls return."""
+
+    noise = 0.0
 
     def __init__(self, adapter: Adapter, clock: Clock) -> None:
         super().__init__(adapter, clock)
@@ -77,7 +72,7 @@ class Doubled(Changed):
 
     def change(self) -> Change:
         """See `Changed`."""
-        return Widened()
+        return Widened(self.noise)
 
     def applies(self, test: TestCase) -> bool:
         """Always: tensors may also be written as lists."""
@@ -135,15 +130,10 @@ class Nudged(Precise):
 
     against = ""
     relation = ""
-
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _Noisy()
+    noise = 4.0
 
 
 class NudgedBack(Nudged):
     """As much off in the other direction: what a nudge leaves as it was, a tie for one, the opposite one changes."""
 
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _NoisyBack()
+    noise = -4.0

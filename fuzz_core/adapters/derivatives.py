@@ -1,4 +1,4 @@
-"""Difference quotients: derivatives along fixed directions, where a function is smooth."""
+"""Derivatives along fixed directions, in every library alike: difference quotients, where a function is smooth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.comparing import DERIVATIVES
+from fuzz_core.adapters.compare import DERIVATIVES
 from fuzz_core.ir.errors import BuildError
 
 # That of double precision.
@@ -32,15 +32,16 @@ def step_direction(shape: Sequence[int]) -> Any:
     return along + np.swapaxes(along, -1, -2) if square else along
 
 
-def quotient(moved: Callable[[float], float], largest: float) -> float | None:
+def quotient(moved: Callable[[float], float], largest: float = 0.0, coarse: float = 0.0) -> float | None:
     """The symmetric difference quotient of a function of how far a tensor is moved, whatever the step and side.
 
-    largest: the tensor's largest magnitude. None where the function is flat: what takes steps has the slope of the line
-    that it stands for, by design. Raises BuildError where rounding drowns the quotient, at kinks and jumps, and where a
-    part is computed in lower precision.
+    largest: the tensor's largest magnitude. coarse: a step that tells whether a flat function takes steps; 0 for none.
+    None where the function is flat: what takes steps has the slope of the line that it stands for, by design.
+    Raises BuildError where rounding drowns the quotient, at kinks and jumps, and where a part is computed in lower
+    precision.
     """
     here = moved(0.0)
-    ends = {step: moved(step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP)}
+    ends = {step: moved(step) for step in (STEP, -STEP, 8 * STEP, -8 * STEP, *((coarse, -coarse) if coarse else ()))}
     found = (ends[STEP] - ends[-STEP]) / (2 * STEP)
     near = DERIVATIVES.absolute + DERIVATIVES.relative * abs(found)
     rounding = max(map(abs, (here, *ends.values()))) * EPSILON / STEP
@@ -49,6 +50,8 @@ def quotient(moved: Callable[[float], float], largest: float) -> float | None:
     sides = (ends[8 * STEP] - here) / (8 * STEP), (here - ends[-8 * STEP]) / (8 * STEP)
     if not all(abs(side - found) <= near for side in sides):
         raise BuildError("not smooth here")
+    if coarse and found == 0.0 and ends[coarse] != ends[-coarse]:
+        raise BuildError("takes steps")
     still = moved(FINE) == here == moved(-FINE)
     if still and abs(found) * FINE > NOISE * EPSILON * abs(here):
         raise BuildError("takes steps")

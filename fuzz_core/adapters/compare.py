@@ -1,0 +1,344 @@
+"""Whether two results agree: one walk over results and one rule of tolerance. A library says what its leaves are."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf, isclose, isnan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+class Tolerance(NamedTuple):
+    """How far an element may be off: `absolute + relative * |expected|`."""
+
+    relative: float
+    absolute: float
+
+
+# Those of `torch.testing`; other dtypes of numbers by that of float64.
+TOLERANCES: Mapping[str, Tolerance] = {
+    "float8_e4m3fn": Tolerance(0.13, 0.13),
+    "float8_e5m2": Tolerance(0.26, 0.26),
+    "float16": Tolerance(1e-3, 1e-5),
+    "bfloat16": Tolerance(1.6e-2, 1e-5),
+    "float32": Tolerance(1.3e-6, 1e-5),
+    "float64": Tolerance(1e-7, 1e-7),
+    "complex32": Tolerance(1e-3, 1e-5),
+    "complex64": Tolerance(1.3e-6, 1e-5),
+    "complex128": Tolerance(1e-7, 1e-7),
+}
+DERIVATIVES = Tolerance(1e-3, 1e-5)
+# Beyond it an infinity is an overflow that another order of the same sum need not have.
+OVERFLOW_SHARE = 0.25
+# What is nested deeper is one leaf: results that hold themselves have an end.
+MAX_DEPTH = 64
+_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromkeys(
+    ("float32", "complex64"), float(np.finfo(np.float32).max)
+)
+
+
+class Parts(NamedTuple):
+    """What a container holds, by index or key, and what kind of container it is."""
+
+    kind: str
+    items: Mapping[Any, Any]
+
+
+class Pair(NamedTuple):
+    """Two values at one place of two results; `apart` names what their structures differ in, empty for two leaves."""
+
+    first: Any
+    second: Any
+    place: tuple[Any, ...] = ()
+    apart: str = ""
+
+
+class Leaf(NamedTuple):
+    """A tensor or a number of a result.
+
+    kind: numpy's letter for what its elements are. elements: None where they cannot be read. strides: None where it has
+    none. vague: whether its shape and dtype say nothing about another one.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    kind: str
+    largest: float
+    tolerance: Tolerance
+    elements: Callable[[], Array] | None
+    strides: tuple[int, ...] | None = None
+    vague: bool = False
+
+
+class Comparer:
+    """Compares results leaf by leaf; a subclass says what differs in a library.
+
+    array: a tensor of the library as a numpy array, None for any other value. tolerances: by name of the actual
+    result's dtype. strict: whether an element counts by itself, else vectors are the same but for their signs, what
+    cancels in a sum is off by the largest element's rounding, and each compiler saturates integers in its own way.
+    converts: whether the library itself makes tensors of other values when it executes a call another way.
+    """
+
+    strict = False
+    converts = False
+
+    def __init__(self, array: Callable[[Any], Any], tolerances: Mapping[str, Tolerance] = TOLERANCES) -> None:
+        self.array = array
+        self.tolerances = tolerances
+
+    def parts(self, value: Any) -> Parts | None:
+        """What a container holds, keys in order; None for a leaf. Named tuples are tuples."""
+        if isinstance(value, Mapping):
+            return Parts("dict", {key: value[key] for key in _in_order(value)})
+        if isinstance(value, list | tuple | deque):
+            return Parts("tuple" if isinstance(value, tuple) else "list", dict(enumerate(value)))
+        return None
+
+    def leaf(self, value: Any) -> Leaf | None:
+        """What is compared of a value without parts; None where that is nothing."""
+        number = isinstance(value, bool | int | float | complex | np.ndarray | np.generic)
+        array = np.asarray(value) if number else self.array(value)
+        if array is None:
+            return None
+        name = array.dtype.name
+        return Leaf(
+            tuple(array.shape),
+            str(array.dtype),
+            array.dtype.kind,
+            _LARGEST.get(name, float(np.finfo(np.float64).max)),
+            self.tolerances.get(name, self.tolerances["float64"]),
+            lambda: array,
+        )
+
+    def said(self, what: str, expected: Any, actual: Any) -> str:
+        """The text of a difference in shape, dtype, strides, type, number of results or keys."""
+        return f"{what} is {actual}, expected {expected}"
+
+    def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
+        """How two leaves differ beyond the tolerance."""
+        expected, actual = self.leaf(first), self.leaf(second)
+        if expected is None or actual is None:
+            alone = (expected is None) != (actual is None) and not self.converts
+            return self.said("type of result", *self.kinds(first, second)) if alone else ""
+        if text := self._shape(expected, actual):
+            return text
+        a, b = _read(expected), _read(actual)
+        if not (_numeric(expected) and _numeric(actual)):
+            return "" if np.array_equal(a, b) else "elements differ"
+        wrong = self._units(expected, actual) > 1.0
+        if not wrong.any():
+            return ""
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        return f"{int(wrong.sum())} of {wrong.size} elements differ\nfirst at {at}: {b[at]} against {a[at]}"
+
+    def distance(self, first: Any, second: Any) -> float:
+        """How far a leaf is from its reference in units of the tolerance; 0 where there are no numbers."""
+        reference, other = self.leaf(first), self.leaf(second)
+        if reference is None or other is None:
+            return inf if (reference is None) != (other is None) and not self.converts else 0.0
+        if reference.shape != other.shape:
+            return inf
+        if reference.elements is None or other.elements is None:
+            return 0.0
+        if not (_numeric(reference) and _numeric(other)):
+            return 0.0 if np.array_equal(reference.elements(), other.elements()) else inf
+        scale = 0.0 if self.strict else _finite_largest(reference.elements())
+        units = self._units(reference, other, scale)
+        if not self.strict and other.kind in "iu":
+            saturated = _saturated(reference.elements()) | _saturated(other.elements())
+            units = np.where(saturated, 0.0, units)
+        return float(units.max(initial=0.0))
+
+    def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
+        """The text of results that are not made alike, by the first place where they are not."""
+        first, second = (sum(1 for _ in self.leaves(result)) for result in (reference, other))
+        return self.apart(pair) if first == second else f"{second} results against {first}"
+
+    def apart(self, pair: Pair) -> str:
+        """The text of one place where two results are not made alike."""
+        a, b = self.parts(pair.first), self.parts(pair.second)
+        if pair.apart == "type of result" or a is None or b is None:
+            return self.said(pair.apart, *self.kinds(pair.first, pair.second))
+        if pair.apart == "keys":
+            return self.said(pair.apart, list(a.items), list(b.items))
+        return self.said(pair.apart, len(a.items), len(b.items))
+
+    def kinds(self, first: Any, second: Any) -> tuple[str, str]:
+        """What two values are called whose types differ."""
+        a, b = self.parts(first), self.parts(second)
+        return a.kind if a else type(first).__name__, b.kind if b else type(second).__name__
+
+    def missing(self, first: Any, second: Any) -> bool:
+        """Whether there is nothing in the place of a leaf."""
+        return (first is None) != (second is None)
+
+    def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[Pair]:
+        """Leaves that stand at the same place of two results, in order, and containers that differ."""
+        a, b = (self.parts(value) if len(place) < MAX_DEPTH else None for value in (first, second))
+        if a is None and b is None and not self.missing(first, second):
+            yield Pair(first, second, place)
+        elif a is None or b is None or a.kind != b.kind:
+            yield Pair(first, second, place, "type of result")
+        elif list(a.items) != list(b.items):
+            yield Pair(first, second, place, "keys" if a.kind == "dict" else "number of results")
+        else:
+            for key, item in a.items.items():
+                yield from self.pairs(item, b.items[key], (*place, key))
+
+    def leaves(self, result: Any) -> Iterator[Any]:
+        """The values in a result that have no parts, in order."""
+        return (pair.first for pair in self.pairs(result, result))
+
+    def arrays(self, result: Any) -> list[Array | None]:
+        """The tensors and numbers of a result in order; None for what is neither, or cannot be read."""
+        leaves = map(self.leaf, self.leaves(result))
+        return [leaf.elements() if leaf is not None and leaf.elements is not None else None for leaf in leaves]
+
+    def differences(self, reference: Any, other: Any, relation: str) -> str:
+        """See `Adapter.differences`. Where only numbers are asked for, structure does not count."""
+        if relation == "gradient":
+            return self._derivatives(reference, other)
+        pairs = list(self.pairs(reference, other))
+        if relation == "finite":
+            return self._first(pairs, _finite)
+        if pair := next((pair for pair in pairs if pair.apart), None):
+            return self.structure(reference, other, pair, relation)
+        if relation in ("values", "behaviour"):
+            if not self.strict and len(pairs) > 1 and self._agree_in_size(pairs):
+                return ""
+            return next((text for pair in pairs if (text := self.close(pair.first, pair.second, pair.place))), "")
+        rules = {"strides": (self._strides,), "metadata": (self._shape, self._strides)}.get(relation, (self._shape,))
+        return self._first(pairs, lambda a, b: next((text for rule in rules if (text := rule(a, b))), ""))
+
+    def error(self, reference: Any, other: Any) -> float:
+        """See `Adapter.error`; 0 for results without numbers."""
+        pairs = list(self.pairs(reference, other))
+        if any(pair.apart for pair in pairs):
+            return inf
+        return max((self.distance(pair.first, pair.second) for pair in pairs), default=0.0)
+
+    def whole(self, result: Any) -> bool:
+        """See `Adapter.whole`."""
+        return any(leaf.kind in "biu" for value in self.leaves(result) if (leaf := self.leaf(value)))
+
+    def _first(self, pairs: Sequence[Pair], compare: Callable[[Leaf, Leaf], str]) -> str:
+        leaves = ((self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs if not pair.apart)
+        return next((text for a, b in leaves if a and b and (text := compare(a, b))), "")
+
+    def _shape(self, expected: Leaf, actual: Leaf) -> str:
+        """Shape and dtype."""
+        for name, a, b in (("shape", expected.shape, actual.shape), ("dtype", expected.dtype, actual.dtype)):
+            if a != b and not expected.vague:
+                return self.said(name, a, b)
+        return ""
+
+    def _strides(self, expected: Leaf, actual: Leaf) -> str:
+        """Strides of dimensions that have more than one element, of what is otherwise alike."""
+        a, b = expected.strides, actual.strides
+        if a is None or b is None or expected.vague or 0 in expected.shape or expected.shape != actual.shape:
+            return ""
+        alike = all(s == t for n, s, t in zip(expected.shape, a, b, strict=True) if n > 1)
+        return "" if alike else self.said("stride", a, b)
+
+    def _derivatives(self, expected: Sequence[float | None], actual: Sequence[float | None]) -> str:
+        """Derivatives by tolerances for numerical ones; NaN equals NaN, and None is none."""
+        if len(expected) != len(actual):
+            return self.said("number of derivatives", len(expected), len(actual))
+        for place, (a, b) in enumerate(zip(expected, actual, strict=True)):
+            if a is None or b is None:
+                continue
+            close = isclose(a, b, rel_tol=DERIVATIVES.relative, abs_tol=DERIVATIVES.absolute)
+            if not close and not (isnan(a) and isnan(b)):
+                return self.slope(place, a, b)
+        return ""
+
+    def slope(self, place: int, expected: float, actual: float) -> str:
+        """The text of two derivatives that differ."""
+        return f"derivative by tensor {place} is not equal\n{actual} against {expected}"
+
+    def _agree_in_size(self, pairs: Sequence[Pair]) -> bool:
+        """Whether several results differ in signs alone: vectors of a decomposition are unique but for those."""
+        leaves = [(self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs]
+        known = [(a, b) for a, b in leaves if a and b]
+        numeric = all(_numeric(a) and _numeric(b) and a.shape == b.shape and a.dtype == b.dtype for a, b in known)
+        return len(known) > 1 and numeric and not any((self._units(a, b, signed=False) > 1.0).any() for a, b in known)
+
+    def _units(self, first: Leaf, second: Leaf, scale: float = 0.0, signed: bool = True) -> Array:
+        """Each element's distance in units of the tolerance of `second`; infinite for other integers."""
+        expected, actual = (_read(leaf) if signed else np.abs(_read(leaf)) for leaf in (first, second))
+        with np.errstate(all="ignore"):
+            if second.kind in "iub":
+                whole = expected.astype(actual.dtype) if self.strict else expected
+                return np.where(whole == actual, 0.0, inf)
+            wide = np.complex128 if "c" in (first.kind, second.kind) else np.float64
+            a, b = expected.astype(wide), actual.astype(wide)
+            overflow = (np.abs(a) > second.largest * OVERFLOW_SHARE) & ~np.isfinite(b) & ~(a == -b)
+        return units(a, b, second.tolerance, overflow, scale)
+
+
+def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = False, scale: float = 0.0) -> Array:
+    """Each element's distance in units of the tolerance; NaN equals NaN, and is infinitely far from any number.
+
+    excused: where two elements count as the same. scale: a magnitude that counts as each element's own, where that is
+    less.
+    """
+    with np.errstate(all="ignore"):
+        same = (expected == actual) | (np.isnan(expected) & np.isnan(actual)) | excused
+        size = np.maximum(np.abs(expected), scale)
+        found = np.abs(expected - actual) / (tolerance.absolute + tolerance.relative * size)
+    return np.where(same, 0.0, np.nan_to_num(found, nan=inf, posinf=inf))
+
+
+def named(place: tuple[Any, ...]) -> str:
+    """A place in a result as it is written behind its name: `[0]['a']`."""
+    return "".join(f"[{key!r}]" for key in place)
+
+
+def _in_order(keys: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(keys)
+    except TypeError:
+        return sorted(keys, key=lambda key: (type(key).__name__, repr(key)))
+
+
+def _read(leaf: Leaf) -> Array:
+    assert leaf.elements is not None
+    return leaf.elements()
+
+
+def _finite(plain: Leaf, reference: Leaf) -> str:
+    """Where the plain result is no number and the reference, which would fit into its dtype, is one."""
+    if plain.shape != reference.shape or plain.elements is None or reference.elements is None:
+        return ""
+    # numpy knows dtypes that are not its own as records.
+    if plain.vague or plain.kind not in "fV" or reference.kind not in "fV":
+        return ""
+    numbers, wide = plain.elements(), reference.elements()
+    with np.errstate(all="ignore"):
+        wide = wide.astype(np.float64)
+        fits = np.isfinite(wide) & (np.abs(wide) < plain.largest**0.5)
+        count = int((fits & ~np.isfinite(numbers.astype(np.float64))).sum())
+    return f"not finite in {count} of {numbers.size} elements" if count else ""
+
+
+def _saturated(array: Array) -> Array:
+    """Where an integer is one of those that numbers too large become, of which each compiler has its own."""
+    if array.dtype.kind not in "iu":
+        return np.zeros(array.shape, dtype=bool)
+    bounds = np.iinfo(array.dtype)
+    return np.asarray((array == bounds.max) | ((array == bounds.min) & (bounds.min < 0)))
+
+
+def _finite_largest(array: Array) -> float:
+    """The largest magnitude in it that is finite: rounding of sums leaves that much in elements that cancel."""
+    with np.errstate(all="ignore"):
+        sizes = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    return float(np.where(np.isfinite(sizes), sizes, 0.0).max(initial=0.0))
+
+
+def _numeric(leaf: Leaf) -> bool:
+    return leaf.kind not in "OSU"
