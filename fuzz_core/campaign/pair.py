@@ -7,8 +7,8 @@ from functools import cached_property
 from math import inf
 
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.execution.replay import Replayer, Telling
-from fuzz_core.ir.messages import Told
+from fuzz_core.execution.replay import Replayer
+from fuzz_core.ir.messages import Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Map, Prim, Seq, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import oracle_of
