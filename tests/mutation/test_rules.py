@@ -208,14 +208,14 @@ def other_answer(value: Prim, ctx: Context) -> Prim:
     return Prim("int", 42 + ctx.rng.between(-1, 1))
 """
 PROGRAM = """
-from fuzz_core.campaign.foci import Foci
+from fuzz_core.campaign.scheduler import RuleBandit
 from fuzz_core.ir.values import Invocation, prim
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.mutation.space import ArgumentSpace
 check_off(["Other Answer"])
-assert "Other Answer" in Foci().names
-assert "Other Answer" not in Foci(["Other Answer"]).names
+assert "Other Answer" in RuleBandit().names
+assert "Other Answer" not in RuleBandit(["Other Answer"]).names
 call, name = Invocation("add", (prim(3),)), "Other Answer"
 made = [Algorithm1({}, ArgumentSpace({}, (), {}, {}), off).case(call, 1, 7, 0, name) for off in ([], [name])]
 print(*made[0].rules, "Other Answer" in made[1].rules)
