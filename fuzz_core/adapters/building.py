@@ -28,20 +28,26 @@ class Change(Protocol):
         """Something known by name: a dtype, a device."""
 
 
-class Unchanged:
-    """A change that leaves the parts as they are, for those that change some of them."""
+def of_leaves(
+    function: Callable[..., Any], args: list[Any], keywords: dict[str, Any], wanted: Callable[[Any], bool]
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A call as a function of some of its arguments, wherever in lists and dictionaries they stand, and those."""
+    found: list[Any] = []
+    _each((args, keywords), lambda leaf: found.append(leaf) if wanted(leaf) else None)
 
-    def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
-        return live
+    def call(*others: Any) -> Any:
+        left = iter(others)
+        again, named = _each((args, keywords), lambda leaf: next(left) if wanted(leaf) else leaf)
+        return function(*again, **named)
 
-    def instance(self, live: Any) -> Any:
-        """See `Change`."""
-        return live
+    return call, found
 
-    def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
-        return ref
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Nested arguments with each leaf changed, from left to right."""
+    if type(value) in (list, tuple):
+        return type(value)([_each(item, change) for item in value])
+    return {key: _each(item, change) for key, item in value.items()} if type(value) is dict else change(value)
 
 
 class Builder:

@@ -7,11 +7,11 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import Builder, Change
+from fuzz_core.adapters.building import Builder
 from fuzz_core.adapters.dialect import load_plugin
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.parts import tensors_of
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 Clock = Callable[[], float]
 
@@ -43,7 +43,10 @@ class Mode(Protocol):
 
 
 class Changed:
-    """The call on the first device with its parts changed, compared with the plain one."""
+    """The call on the first device, compared with the plain one.
+
+    It is a `Change` of the call's parts: a subclass says what becomes of them, by default nothing.
+    """
 
     against = "cpu"
     relation = "values"
@@ -54,11 +57,19 @@ class Changed:
 
     def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
         self.adapter = adapter
-        self.builder = Builder(adapter, self.device, clock, self.change())
+        self.builder = Builder(adapter, self.device, clock, self)
 
-    def change(self) -> Change | None:
-        """What becomes of the parts; None for nothing."""
-        return None
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        return live
+
+    def instance(self, live: Any) -> Any:
+        """See `Change`."""
+        return live
+
+    def ref(self, ref: Ref) -> Ref:
+        """See `Change`."""
+        return ref
 
     def applies(self, test: TestCase) -> bool:
         """See `Mode`: where there are tensors."""

@@ -16,8 +16,7 @@ SCRIPT = """
 import json
 
 from fuzz_core.adapters.pytorch.adapter import TorchAdapter
-from fuzz_core.adapters.pytorch import compare, models
-from fuzz_core.adapters.pytorch.modes import batching, gradient
+from fuzz_core.adapters.pytorch import compare, doubles, models, modes
 
 adapter = TorchAdapter()
 torch = adapter.load()

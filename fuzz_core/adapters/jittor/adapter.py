@@ -22,12 +22,12 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value,
 PENDING = ":s0:"
 _MODES = "fuzz_core.adapters.jittor.modes"
 WAYS = {
-    "cpu-fp64": f"{_MODES}.precision:Precise",
-    "cpu-fp64-nudged": f"{_MODES}.precision:Nudged",
-    "cpu-fp64-nudged-back": f"{_MODES}.precision:NudgedBack",
-    "fused": f"{_MODES}.fused:Fused",
-    "grad": f"{_MODES}.gradient:Reverse",
-    "grad-numerical": f"{_MODES}.gradient:Numerical",
+    "cpu-fp64": f"{_MODES}:Precise",
+    "cpu-fp64-nudged": f"{_MODES}:Nudged",
+    "cpu-fp64-nudged-back": f"{_MODES}:NudgedBack",
+    "fused": f"{_MODES}:Fused",
+    "grad": f"{_MODES}:Reverse",
+    "grad-numerical": f"{_MODES}:Numerical",
 }
 # What Jittor itself writes while it works, and what only says how much it tells of it.
 _NO_SETTINGS = ("_", "stat_", "log_", "exec_called", "trace_", "profile")

@@ -6,33 +6,36 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.compare import Comparer
+from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 WAYS = {
-    "cpu-fp64": "fuzz_core.adapters.pytorch.modes.precision:Precise",
-    "cpu-fp64-nudged": "fuzz_core.adapters.pytorch.modes.precision:Nudged",
-    "cpu-fp64-nudged-back": "fuzz_core.adapters.pytorch.modes.precision:NudgedBack",
-    "strided": "fuzz_core.adapters.pytorch.modes.strided:Strided",
-    "out": "fuzz_core.adapters.pytorch.modes.writing:Out",
-    "inplace": "fuzz_core.adapters.pytorch.modes.writing:InPlace",
-    "meta": "fuzz_core.adapters.pytorch.modes.metadata:Meta",
-    "fake": "fuzz_core.adapters.pytorch.modes.metadata:Fake",
-    "vmap": "fuzz_core.adapters.pytorch.modes.batching:VMap",
-    "backward": "fuzz_core.adapters.pytorch.modes.training:Backward",
-    "grad": "fuzz_core.adapters.pytorch.modes.gradient:Reverse",
-    "grad-forward": "fuzz_core.adapters.pytorch.modes.gradient:Forward",
-    "grad-numerical": "fuzz_core.adapters.pytorch.modes.gradient:Numerical",
-    "grad-grad": "fuzz_core.adapters.pytorch.modes.gradient:SecondReverse",
-    "grad-second": "fuzz_core.adapters.pytorch.modes.gradient:SecondNumerical",
-    "compile": "fuzz_core.adapters.pytorch.modes.compiling:Compiled",
-    "onednn-off": "fuzz_core.adapters.pytorch.modes.settings:OneDnnOff",
-    "threads": "fuzz_core.adapters.pytorch.modes.settings:Threads",
+    "cpu-fp64": "fuzz_core.adapters.pytorch.doubles:Precise",
+    "cpu-fp64-nudged": "fuzz_core.adapters.pytorch.doubles:Nudged",
+    "cpu-fp64-nudged-back": "fuzz_core.adapters.pytorch.doubles:NudgedBack",
+    "strided": "fuzz_core.adapters.pytorch.modes:Strided",
+    "out": "fuzz_core.adapters.pytorch.modes:Out",
+    "inplace": "fuzz_core.adapters.pytorch.modes:InPlace",
+    "meta": "fuzz_core.adapters.pytorch.modes:Meta",
+    "fake": "fuzz_core.adapters.pytorch.modes:Fake",
+    "vmap": "fuzz_core.adapters.pytorch.modes:VMap",
+    "backward": "fuzz_core.adapters.pytorch.modes:Backward",
+    "grad": "fuzz_core.adapters.pytorch.doubles:Reverse",
+    "grad-forward": "fuzz_core.adapters.pytorch.doubles:Forward",
+    "grad-numerical": "fuzz_core.adapters.pytorch.doubles:Numerical",
+    "grad-grad": "fuzz_core.adapters.pytorch.doubles:SecondReverse",
+    "grad-second": "fuzz_core.adapters.pytorch.doubles:SecondNumerical",
+    "compile": "fuzz_core.adapters.pytorch.modes:Compiled",
+    "onednn-off": "fuzz_core.adapters.pytorch.modes:OneDnnOff",
+    "threads": "fuzz_core.adapters.pytorch.modes:Threads",
 }
 # What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
 _LATE = (
@@ -43,12 +46,18 @@ _LATE = (
 )
 
 
-class TorchAdapter:
+class TorchAdapter(DefaultAdapter):
     """PyTorch on the CPU and, where there is one, on a CUDA device with and without cuDNN."""
 
     library = "torch"
     prefixes = ("torch",)
     ways = WAYS
+
+    @cached_property
+    def comparer(self) -> Comparer:
+        """See `pytorch.compare`."""
+        made: Comparer = importlib.import_module("fuzz_core.adapters.pytorch.compare").COMPARER
+        return made
 
     def load(self) -> ModuleType:
         """Imports torch; no thread pool and no CUDA context is started by it."""
@@ -57,7 +66,6 @@ class TorchAdapter:
             with suppress(ImportError):
                 importlib.import_module(late)
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
-        self.compare = importlib.import_module("fuzz_core.adapters.pytorch.compare")
         self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")
         return self.torch
 
@@ -112,9 +120,6 @@ class TorchAdapter:
         own = ["__call__"] if "__call__" in dir(cls) and type(cls).__call__ is not cls.__call__ else []
         return tuple(own + sorted({n for n in names if callable(getattr(cls, n, None))}))
 
-    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Nothing: every public function of torch can be wrapped."""
-
     def prepare(self) -> None:
         """One thread, no warnings (their text would cost more than most tests), a bounded share of each GPU."""
         warnings.simplefilter("ignore")
@@ -154,28 +159,10 @@ class TorchAdapter:
         self.torch.backends.cudnn.enabled = mode != "cuda-nocudnn"
         return "cuda"
 
-    def finish(self, result: Any) -> None:
-        """Nothing: calls are executed when they are made."""
-
     def synchronise(self, mode: str) -> None:
         """Waits for the CUDA stream."""
         if mode != "cpu":
             self.torch.cuda.synchronize()
-
-    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `pytorch.compare`."""
-        text: str = self.compare.COMPARER.differences(reference, other, relation)
-        return text
-
-    def error(self, reference: Any, other: Any) -> float:
-        """See `pytorch.compare`."""
-        units: float = self.compare.COMPARER.error(reference, other)
-        return units
-
-    def whole(self, result: Any) -> bool:
-        """Whether a tensor of it has an integral dtype."""
-        found: bool = self.compare.COMPARER.whole(result)
-        return found
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """ATen overloads, by a dispatch mode."""

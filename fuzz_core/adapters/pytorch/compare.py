@@ -24,7 +24,7 @@ class TorchComparer(Comparer):
         """Tensors, and numbers, which have no shape or dtype to foresee. Quantised tensors have data."""
         if isinstance(value, torch.Tensor):
             strided = value.layout is torch.strided
-            leaf = _leaf(value, None if value.is_quantized or not strided else lambda: _elements(value))
+            leaf = _leaf(value, None if value.is_quantized or not strided else lambda: elements(value))
             return leaf._replace(strides=tuple(value.stride()) if strided else None, vague=value.is_quantized)
         if isinstance(value, bool | int | float | complex):
             number = super().leaf(value)
@@ -81,7 +81,7 @@ def _leaf(tensor: torch.Tensor, elements: Callable[[], Array] | None) -> Leaf:
     return Leaf(tuple(tensor.shape), str(dtype), kind, largest, tolerance, elements)
 
 
-def _elements(tensor: torch.Tensor) -> Array:
+def elements(tensor: torch.Tensor) -> Array:
     wide = tensor.detach().resolve_conj().resolve_neg().cpu()
     if tensor.dtype.is_complex:
         wide = wide.to(torch.complex128)

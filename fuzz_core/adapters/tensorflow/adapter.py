@@ -9,7 +9,7 @@ import logging
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -17,6 +17,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.compare import Comparer
+from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
@@ -28,17 +30,17 @@ CLEAR_EVERY = 4096
 _PLAIN = (bool, int, float, str)
 _OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
 _GRAPHS = "tensorflow.python.eager.polymorphic_function"
-_MODES = "fuzz_core.adapters.tensorflow.modes"
+_MODES, _DOUBLES = "fuzz_core.adapters.tensorflow.modes", "fuzz_core.adapters.tensorflow.doubles"
 WAYS = {
-    "cpu-fp64": f"{_MODES}.precision:Precise",
-    "cpu-fp64-nudged": f"{_MODES}.precision:Nudged",
-    "cpu-fp64-nudged-back": f"{_MODES}.precision:NudgedBack",
-    "function": f"{_MODES}.tracing:Traced",
-    "function-known": f"{_MODES}.tracing:Known",
-    "xla": f"{_MODES}.tracing:Compiled",
-    "backward": f"{_MODES}.training:Backward",
-    "grad": f"{_MODES}.gradient:Reverse",
-    "grad-numerical": f"{_MODES}.gradient:Numerical",
+    "cpu-fp64": f"{_DOUBLES}:Precise",
+    "cpu-fp64-nudged": f"{_DOUBLES}:Nudged",
+    "cpu-fp64-nudged-back": f"{_DOUBLES}:NudgedBack",
+    "function": f"{_MODES}:Traced",
+    "function-known": f"{_MODES}:Known",
+    "xla": f"{_MODES}:Compiled",
+    "backward": f"{_MODES}:Backward",
+    "grad": f"{_DOUBLES}:Reverse",
+    "grad-numerical": f"{_DOUBLES}:Numerical",
 }
 
 
@@ -57,12 +59,18 @@ class Stream:
         return getattr(self.stream, name)
 
 
-class TensorFlowAdapter:
+class TensorFlowAdapter(DefaultAdapter):
     """TensorFlow on the CPU and, where there is one, on a CUDA device."""
 
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
     ways = WAYS
+
+    @cached_property
+    def comparer(self) -> Comparer:
+        """See `tensorflow.compare`."""
+        made: Comparer = importlib.import_module("fuzz_core.adapters.tensorflow.compare").COMPARER
+        return made
 
     def load(self) -> ModuleType:
         """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
@@ -72,7 +80,6 @@ class TensorFlowAdapter:
         self.tf = importlib.import_module("tensorflow")
         self.keras = importlib.import_module("fuzz_core.adapters.tensorflow.keras_versions")
         self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
-        self.compare = importlib.import_module("fuzz_core.adapters.tensorflow.compare")
         self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
@@ -225,27 +232,10 @@ class TensorFlowAdapter:
             self.scope.__enter__()
         return device
 
-    def finish(self, result: Any) -> None:
-        """Nothing: calls are executed when they are made."""
-
     def synchronise(self, mode: str) -> None:
         """Waits for the GPU's streams."""
         if mode != "cpu":
             self.tf.test.experimental.sync_devices()
-
-    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `tensorflow.compare`."""
-        text: str = self.compare.COMPARER.differences(reference, other, relation)
-        return text
-
-    def error(self, reference: Any, other: Any) -> float:
-        """See `tensorflow.compare`."""
-        units: float = self.compare.COMPARER.error(reference, other)
-        return units
-
-    def whole(self, result: Any) -> bool:
-        """Whether a tensor of it has an integral dtype."""
-        return any(self.tf.as_dtype(name).is_integer or name == "bool" for name in self.compare.dtypes(result))
 
     @contextlib.contextmanager
     def operators(self, seen: Callable[[str], None]) -> Iterator[None]:
@@ -256,10 +246,6 @@ class TensorFlowAdapter:
                 yield
         finally:
             self.watched = False
-
-    def seed_programs(self) -> Iterable[tuple[str, str]]:
-        """None: TensorFlow's wheel has no database of sample inputs."""
-        return ()
 
     def models(self) -> Models:
         """See `tensorflow.models`."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.building import Change, Unchanged
 from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
@@ -16,7 +15,9 @@ from nightfuzz_qualitylib.comparing import COARSE
 NARROW = ("float16", "float32")
 
 
-class _Scattered(Unchanged):
+class Strided(Changed):
+    """The same elements in another order in memory."""
+
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
         import qualitylib
@@ -24,7 +25,10 @@ class _Scattered(Unchanged):
         return qualitylib.scattered(live) if described.shape else live
 
 
-class _Wide(Unchanged):
+class Precise(Changed):
+    """Double precision: a number where the plain result is none."""
+
+    relation = "finite"
     noise = 0.0
 
     def tensor(self, live: Any, described: Tensor) -> Any:
@@ -36,33 +40,6 @@ class _Wide(Unchanged):
             made.data = made.data + self.noise * np.finfo(live.dtype).eps * turned * sizes
         return made
 
-
-class _Noisy(_Wide):
-    noise = 4.0
-
-
-class _NoisyBack(_Wide):
-    noise = -4.0
-
-
-class Strided(Changed):
-    """The same elements in another order in memory."""
-
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _Scattered()
-
-
-class Precise(Changed):
-    """Double precision: a number where the plain result is none."""
-
-    relation = "finite"
-    kind: Change = _Wide()
-
-    def change(self) -> Change:
-        """See `Changed`."""
-        return self.kind
-
     def applies(self, test: TestCase) -> bool:
         """Where there is less precision."""
         return any(tensor.dtype in NARROW for tensor in tensors_of(test.invocation))
@@ -73,13 +50,13 @@ class Nudged(Precise):
 
     against = ""
     relation = ""
-    kind = _Noisy()
+    noise = 4.0
 
 
 class NudgedBack(Nudged):
     """As much off in the other direction."""
 
-    kind = _NoisyBack()
+    noise = -4.0
 
 
 class _Called(Changed):
@@ -146,9 +123,9 @@ class Slope(_Called):
     against = ""
     relation = ""
 
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _Wide()
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        return live.double()
 
     def applies(self, test: TestCase) -> bool:
         """Where the first argument is floating-point."""

@@ -1,4 +1,4 @@
-"""The same call as a graph, and compiled from one."""
+"""Ways to execute a test case with TensorFlow: as a graph, compiled from one, and with the backward pass."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.building import of_leaves
+from fuzz_core.adapters.modes import Changed, Clock, Trained
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Tensor, TestCase
 
 # What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow; and
 # to take the dtype of a list or number from a later tensor, as eager code does: it converts arguments in their order.
@@ -130,24 +132,9 @@ def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple
 
 
 def of_tensors(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
-    """A call as a function of its tensors alone, and the tensors. Raises BuildError where they cannot be told."""
-    try:
-        leaves = tf.nest.flatten((args, keywords))
-    except TypeError as error:
-        raise BuildError(f"arguments without an order: {error}") from error
-    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, tf.Tensor | tf.Variable | _COMPOSITE)]
-
-    def call(*tensors: Any) -> Any:
-        each = list(leaves)
-        for place, tensor in zip(places, tensors, strict=True):
-            each[place] = tensor
-        again, named = tf.nest.pack_sequence_as((args, keywords), each)
-        return function(*again, **named)
-
-    return call, [leaves[place] for place in places]
-
-
-_COMPOSITE = tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices
+    """A call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
+    tensors = tf.Tensor | tf.Variable | tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices
+    return of_leaves(function, args, dict(sorted(keywords.items())), lambda leaf: isinstance(leaf, tensors))
 
 
 def _operations(graph: Any) -> Iterable[str]:
@@ -166,3 +153,29 @@ def draws(operator: str, names: tuple[str, ...]) -> bool:
     if definition is None:
         return False
     return any(part.name in names for part in (*definition.attr, *definition.input_arg))
+
+
+class Backward(Trained):
+    """Gradients as training asks for them; what is wrong with these is for other modes to say."""
+
+    def __init__(self, adapter: Adapter, clock: Clock) -> None:
+        super().__init__(adapter, clock)
+        self.tensors: list[Any] = []
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`: one that gradients are asked for."""
+        if isinstance(live, tf.Tensor) and live.dtype.is_floating:
+            self.tape.watch(live)
+            self.tensors.append(live)
+        return live
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""
+        self.tensors = []
+        with tf.GradientTape() as self.tape:
+            parts = tf.nest.flatten(super().run(test), expand_composites=True)
+        results = [part for part in parts if isinstance(part, tf.Tensor) and part.dtype.is_floating]
+        sources = [*self.tensors, *self.tape.watched_variables()]
+        if not results or not sources:
+            raise BuildError("nothing to differentiate")
+        self.tape.gradient(results, sources)

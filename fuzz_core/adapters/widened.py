@@ -1,0 +1,133 @@
+"""The same call in double precision, on exactly the same numbers: what other modes are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
+
+# What has a double becomes one; what is a double already is off by its own roundings, see `Doubled.noise`.
+WIDE = {
+    name: "complex128" if dtype.kind == "complex" else "float64"
+    for name, dtype in DTYPES.items()
+    if dtype.kind in ("float", "complex")
+}
+_EPSILON = 2.0**-52
+_EPSILONS = {
+    "float8_e4m3fn": 2.0**-3,
+    "float8_e5m2": 2.0**-2,
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-23,
+    "complex32": 2.0**-10,
+    "complex64": 2.0**-23,
+}
+
+
+def nudged(array: Any, share: float) -> Any:
+    """Every element off by this share at most, by an amount that depends on its place: equal ones differ afterwards.
+
+    Zeros too, by as much as the largest element.
+    """
+    if not share:
+        return array
+    places = np.arange(array.size, dtype=np.float64).reshape(array.shape)
+    shares = share * np.cos(1 + 2.4 * places)
+    largest = np.nan_to_num(np.abs(array), posinf=0.0).max(initial=0.0)
+    return np.where(array == 0, shares * (largest or 1.0), array * (1 + shares))
+
+
+class Doubled(Changed):
+    """A call whose tensors are doubles, and the dtypes that it names.
+
+    wide: the double of each dtype. module: what public names begin with, by default the library's name. noise: the
+    largest relative change of an element, in its dtype's epsilons.
+    """
+
+    adapter: DefaultAdapter
+    wide: Mapping[str, str] = WIDE
+    module = ""
+    noise = 0.0
+
+    def __init__(self, adapter: DefaultAdapter, clock: Clock) -> None:
+        super().__init__(adapter, clock)
+        prim = self.builder.makers[Prim]
+        self.builder.makers[Prim] = lambda value: prim(self._named(value))
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a tensor of a narrower floating-point dtype."""
+        return any(self.narrow(tensor.dtype) for tensor in tensors_of(test.invocation))
+
+    def narrow(self, dtype: str) -> bool:
+        """Whether there is a wider one."""
+        return self.wide.get(dtype, dtype) != dtype
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        if not (self.narrow(described.dtype) or (self.noise and described.dtype in self.wide)):
+            return live
+        share = self.noise * _EPSILONS.get(described.dtype, _EPSILON)
+        array = nudged(self.numbers(live, described).astype(self.wide[described.dtype]), share)
+        return array if described.container == "ndarray" else self.made(array, live, described)
+
+    def ref(self, ref: Ref) -> Ref:
+        """See `Change`."""
+        if ref.kind == "dtype":
+            return Ref("dtype", self.wide.get(ref.name, ref.name))
+        owner, _, plain = ref.name.rpartition(".")
+        named = owner == (self.module or self.adapter.library) and plain in self.wide
+        return Ref("name", f"{owner}.{self.wide[plain]}") if named else ref
+
+    def numbers(self, live: Any, described: Tensor) -> Any:
+        """The elements of a tensor as an array of numpy's."""
+        return self.adapter.arrays.of(described)
+
+    def made(self, array: Any, live: Any, described: Tensor) -> Any:
+        """A tensor of doubles, in place of the live one."""
+        wide = described._replace(dtype=self.wide[described.dtype])
+        return self.adapter.tensor(array, wide, self.adapter.enter("cpu"))
+
+    def _named(self, value: Prim) -> Prim:
+        return Prim("str", self.wide.get(str(value.value), value.value)) if value.type == "str" else value
+
+
+class Precise(Doubled):
+    """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
+
+    relation = "finite"
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
+        result = super().run(test)
+        if any(map(self.narrow, self.dtypes(result))):
+            raise BuildError("the result is no double")
+        return result
+
+    def dtypes(self, result: Any) -> Iterable[str]:
+        """The names of the dtypes in a result."""
+        return (leaf.dtype.name for leaf in self.adapter.comparer.arrays(result) if leaf is not None)
+
+
+class Nudged(Precise):
+    """Double precision on numbers that differ from the test case's by a few roundings: how much that changes.
+
+    Compared with nothing by itself.
+    """
+
+    against = ""
+    relation = ""
+    noise = 4.0
+
+
+class NudgedBack(Nudged):
+    """As much off in the other direction: what a nudge leaves as it was, a tie for one, the opposite one changes."""
+
+    noise = -4.0
