@@ -9,6 +9,7 @@ from typing import Any
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import explained
 from fuzz_core.mutation.registry import STRIDED_ONLY
+from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.records import Body
 from fuzz_core.worker.plan import Header, write_plan
 
@@ -34,6 +35,11 @@ def make_plan(
     header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
+
+
+def make_replay_plan(session: Session, path: Path) -> None:
+    """Writes a plan without invocations, for workers that are given test cases and judge them by all oracles."""
+    make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
 
 
 def _space(session: Session) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from fuzz_core.campaign.cases import keep_environment
-from fuzz_core.campaign.examining import TriageReport
+from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.retracing import Retraced
 from fuzz_core.campaign.session import Session
