@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import LIBRARIES
-from fuzz_core.campaign.knowing import consult, review
+from fuzz_core.campaign.cases import consult, review
+from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.parallel import PerThread, run_parallel
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import (
@@ -25,7 +26,6 @@ from fuzz_core.campaign.reproduce import (
     strategy,
 )
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.standing import review_standings
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict

@@ -14,11 +14,10 @@ from fakelib_plans import call
 
 from fuzz_core.adapters.dialect import Way, dialect_of
 from fuzz_core.campaign.examination import TriageOptions, examine
-from fuzz_core.campaign.history import history
+from fuzz_core.campaign.history import history, review_standings, standings
 from fuzz_core.campaign.recheck import Rechecked, RecheckOptions, newest_targets, recheck
 from fuzz_core.campaign.reproduce import Bench, Case
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.standing import review_standings, standings
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
