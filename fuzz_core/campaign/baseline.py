@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from fuzz_core.campaign.rechecking import RecheckOptions, recheck
+from fuzz_core.campaign.recheck import RecheckOptions, recheck
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.records import BugRow, TargetRecord

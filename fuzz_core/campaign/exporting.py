@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from fuzz_core.campaign.bumping import Dropped
-from fuzz_core.campaign.cases import case, guarded
-from fuzz_core.campaign.comparing import worst_first
+from fuzz_core.campaign.cases import Judged, case, guarded
+from fuzz_core.campaign.changes import Dropped
+from fuzz_core.campaign.comparison import worst_first
 from fuzz_core.campaign.history import origin_of
-from fuzz_core.campaign.judging import Judged
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.changes import Change

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.standing import review_standings
+from fuzz_core.campaign.history import review_standings
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.checks import CheckRow

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.campaign.asked import naming
-from fuzz_core.campaign.documenting import document, learn_refusals
-from fuzz_core.campaign.retracing import Retraced, recheck, take_over
+from fuzz_core.campaign.carryover import Retraced, recheck, take_over
+from fuzz_core.campaign.planning import matching
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.collect.constraints.docstrings import from_docstring
+from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import SOURCES, collect
 from fuzz_core.execution.single import Job, Result, run_jobs
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation
 from fuzz_core.store.freefuzz_import import read_dump
@@ -29,6 +32,7 @@ SEEDS_SHARE = 2 / 3
 
 Brought = list[tuple[Invocation, str]]
 INVENTORY_SECONDS = 120.0
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass
@@ -235,3 +239,45 @@ def _import_freefuzz(session: Session, directory: Path, report: TraceReport) -> 
             unmapped[invocation.api, "no api of this target"] += 1
     record = SeedRecord(f"freefuzz:{directory.resolve()}", "import", f"FreeFuzz dump {directory.name}", "ok")
     report.imported = session.store.save_trace(session.target.key, record, brought, unmapped, {})
+
+
+def naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:
+    """The seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
+
+    `AlphaDropout` and `alpha_dropout` are one spelling: a layer calls the function of its name. An operator's method is
+    called without its name, so that all seeds may have it, and what a helper file calls is not known. Raises as
+    `matching` does.
+    """
+    asked = matching((api.name for api in apis), patterns, "api of this build")
+    words = {name.rpartition(".")[2] for api in apis if api.name in asked for name in (api.name, *api.aliases)}
+    if any(word.startswith("__") for word in words):
+        return list(seeds)
+    spelled = _plain(words)
+    return [seed for seed in seeds if seed.needs or not spelled.isdisjoint(_plain(_WORD.findall(seed.code)))]
+
+
+def _plain(words: Collection[str]) -> set[str]:
+    return {word.replace("_", "").lower() for word in words}
+
+
+def document(session: Session, apis: Sequence[Api], declared: Iterable[Any]) -> None:
+    """Replaces what is on record of the target; `declared` are constraints as a worker sends them."""
+    told = [constraint for api in apis for constraint in from_docstring(api)]
+    session.store.save_constraints(session.target.key, [*_readable(session, declared), *told])
+
+
+def _readable(session: Session, declared: Iterable[Any]) -> Iterator[Constraint]:
+    for data in declared:
+        try:
+            yield Constraint.from_json(data)
+        except CodecError as error:
+            session.watch.note(f"unreadable constraint from a worker dropped: {error}")
+
+
+def learn_refusals(session: Session) -> None:
+    """Adds what the library's own exceptions about recorded invocations say of all calls."""
+    store, target = session.store, session.target.key
+    params = {api.name: api.params for api in store.apis(target)}
+    refusals = store.refusals(target)
+    found = [c for api, message in refusals for c in from_message(api, params.get(api, ()), message)]
+    store.save_constraints(target, [*store.constraints(target), *found])

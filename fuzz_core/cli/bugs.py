@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.judging import Judged, judged
+from fuzz_core.campaign.cases import Judged, judged
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.state import state_file, target_key

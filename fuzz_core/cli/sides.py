@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast, get_args
 from rich.console import Console
 
 from fuzz_core.campaign.cases import keep_environment
-from fuzz_core.campaign.examining import TriageReport
+from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.session import Session

@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
+from fuzz_core.campaign.carryover import Retraced
 from fuzz_core.campaign.cases import keep_environment
-from fuzz_core.campaign.examining import TriageReport
-from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
-from fuzz_core.campaign.retracing import Retraced
+from fuzz_core.campaign.examination import TriageReport
+from fuzz_core.campaign.planning import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline

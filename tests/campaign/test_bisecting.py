@@ -13,10 +13,9 @@ from fakeindex import faulty_index, real_index
 from fakelib_plans import call
 from fakewheels import FakeWheel, write_nightlies, write_wheel
 
-from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect, compare_link
+from fuzz_core.campaign.bisection import RATE_RUNS, STEADY_RUNS, Bisection, BisectOptions, alike, bisect, compare_link
 from fuzz_core.campaign.candidates import Candidate, Environments, candidates
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.campaign.trials import RATE_RUNS, STEADY_RUNS, alike
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
 from fuzz_core.adapters.dialect import Way
-from fuzz_core.campaign.examiner import Examiner
+from fuzz_core.campaign.examination import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
-from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.oracles.differential import Differential
@@ -25,7 +22,7 @@ CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant",
 def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Examiner:
     """One that is asked for scripts alone: nothing is replayed."""
     monkeypatch.setattr(type(fakelib_session.dialect), "ways", {"strided": EMPTY})
-    return Examiner(fakelib_session, cast(Zygote, None), Processes(), 20.0, 2, 1.0, None)
+    return Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0), Processes(), None)
 
 
 def finding(seed: int, outcome: Outcome) -> FindingRow:
@@ -41,7 +38,7 @@ def seed_that(planned: bool) -> int:
 
 def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> None:
     row = finding(seed_that(True), Outcome("signal", "SIGSEGV"))
-    seen = examiner._by_script(row, row.test)
+    seen = examiner.confirm(row, row.test)
     assert (seen.status, seen.hits, seen.runs) == ("confirmed", 2, 2)
     assert seen.bug is not None
     assert (seen.bug.kind, seen.bug.oracle) == ("crash", "crash")
@@ -51,4 +48,4 @@ def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> N
 @pytest.mark.parametrize(("planned", "kind"), [(False, "signal"), (True, "timeout")])
 def test_other_modes_are_asked_for_deaths_that_they_may_have_died(examiner: Examiner, planned: bool, kind: str) -> None:
     row = finding(seed_that(planned), Outcome(kind, "SIGSEGV"))
-    assert examiner._by_script(row, row.test).status == "rejected"
+    assert examiner.confirm(row, row.test).status == "rejected"

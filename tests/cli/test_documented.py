@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from fuzz_core.campaign.judging import documented
+from fuzz_core.campaign.cases import documented
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.store import Store

@@ -7,7 +7,7 @@ import qualitylib
 from nightfuzz_qualitylib.adapter import WAYS
 from planted import PLANTED, SOUND, Fault
 
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session

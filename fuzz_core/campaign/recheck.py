@@ -10,15 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.checker import Case, Checker
+from fuzz_core.campaign.history import Lives, Standing, ordered, review_standings
 from fuzz_core.campaign.parallel import run_parallel
-from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.reproduce import Bench, Case, case_of, is_replayed
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.standing import Lives, Standing, ordered, review_standings
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.outcome import Verdict
-from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.checks import FIXED, NewCheck
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
@@ -101,22 +99,22 @@ class _Found(NamedTuple):
 class _Work:
     """Checks cases, in any thread. `closing`: bugs that a clean target would close, if their own still shows them."""
 
-    def __init__(self, checker: Checker, origins: dict[str, Checker], closing: frozenset[int], runs: int) -> None:
-        self.checker = checker
+    def __init__(self, bench: Bench, origins: dict[str, Bench], closing: frozenset[int], runs: int) -> None:
+        self.bench = bench
         self.origins = origins
         self.closing = closing
         self.runs = runs
 
     def __call__(self, case: Case) -> _Found:
-        seen = self.checker.sightings(case, self.runs)
+        seen = self.bench.sightings(case, self.runs)
         origin = self.origins.get(case.bug.target)
         if origin is not None and summed(seen).status == CHANGED:
-            same = origin.target.key == self.checker.target.key
+            same = origin.target.key == self.bench.target.key
             seen = recognised(seen, seen[0] if same else origin.sightings(case, 1)[0])
         check = summed(seen)
         if check.status != CLEAN or case.bug.id not in self.closing or origin is None:
             return _Found(check)
-        return _Found(check, origin.check(case, self.runs))
+        return _Found(check, summed(origin.sightings(case, self.runs)))
 
 
 @contextmanager
@@ -126,38 +124,38 @@ def _work(session: Session, options: RecheckOptions, cases: Sequence[Case], clos
         processes = Processes()
         stack.callback(processes.end)
 
-        def checker(key: str) -> Checker:
+        def bench(key: str) -> Bench:
             there = replace(session, target=session.store.target(key))
             plan = _plan(there, folder / f"{key}.jsonl", cases)
-            made = Checker(there.target, there.dialect, processes, options.timeout, plan, session.stopped)
+            made = Bench(there.target, there.dialect, processes, options.timeout, plan, session.stopped)
             stack.callback(made.close)
             return made
 
-        main = checker(session.target.key)
+        main = bench(session.target.key)
         _refuse_broken(main)
         origins = sorted({case.bug.target for case in cases})
         present = [key for key in origins if os.access(session.store.target(key).python, os.X_OK)]
-        there = {key: main if key == session.target.key else checker(key) for key in present}
+        there = {key: main if key == session.target.key else bench(key) for key in present}
         yield _Work(main, there, closing, options.runs)
 
 
-def _refuse_broken(checker: Checker) -> None:
-    seen = checker.imports()
+def _refuse_broken(bench: Bench) -> None:
+    seen = bench.run("\n".join(bench.dialect.imports) + "\n", "import")
     if seen.kind != "ok":
         raise UserError(
-            f"{checker.target.library} does not import on {checker.target.key}: {seen.name} {seen.text[-300:]}",
+            f"{bench.target.library} does not import on {bench.target.key}: {seen.name} {seen.text[-300:]}",
             "a build that does not import says nothing of any bug: take another one with --target",
         )
 
 
 def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
     """What a worker needs to replay; documentation is that of the target, or else of where the first one was found."""
-    replayed = [case for case in cases if case.replayed(session.dialect)]
+    replayed = [case for case in cases if is_replayed(case.verdict, session.dialect)]
     if not replayed:
         return None
     if not session.store.apis(session.target.key):
         session = replace(session, target=session.store.target(replayed[0].bug.target))
-    make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
+    make_replay_plan(session, path)
     return path
 
 
@@ -177,7 +175,7 @@ def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
     last = {check.bug: check.id for check in session.store.checks() if check.target == session.target.key}
     bugs = _named(session, numbers) if numbers else [bug for bug in _first_rows(session) if bug.status in (OPEN, FIXED)]
     bugs.sort(key=lambda bug: (last.get(bug.id, 0), bug.kind == "hang", bug.id))
-    return [Case(bug, _verdict(session, bug)) for bug in bugs]
+    return [case_of(session.store, bug) for bug in bugs]
 
 
 def _first_rows(session: Session) -> list[BugRow]:
@@ -199,13 +197,6 @@ def _named(session: Session, numbers: Sequence[int]) -> list[BugRow]:
                 f"name a target of {library}, or none",
             )
     return bugs
-
-
-def _verdict(session: Session, bug: BugRow) -> Verdict:
-    """The verdict on the finding that decided; of an imported bug without any, what the bug says of it."""
-    for finding in session.store.findings(bug.target, "confirmed", bug.id):
-        return finding.verdict
-    return Verdict(bug.oracle, bug.kind)
 
 
 def _settled(session: Session, lives: Lives, closing: frozenset[int], bug: BugRow, found: _Found) -> Rechecked:

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz_core.campaign.examiner import Examination, Examiner
-from fuzz_core.campaign.knowing import consult, review
+from fuzz_core.adapters.dialect import LIBRARIES
+from fuzz_core.campaign.cases import consult, review
+from fuzz_core.campaign.history import review_standings
 from fuzz_core.campaign.parallel import PerThread, run_parallel
-from fuzz_core.campaign.planning import make_plan
-from fuzz_core.campaign.scripts import HANG_FACTOR
+from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.reproduce import (
+    CRASH,
+    HANG_FACTOR,
+    HANG_IMPORT_SECONDS,
+    PLAIN,
+    Attempt,
+    Bench,
+    mode_of,
+    strategy,
+)
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.standing import review_standings
 from fuzz_core.execution.scratch import scratch
-from fuzz_core.execution.zygote import Zygote
-from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
+from fuzz_core.triage.confirm import Confirmation
 from fuzz_core.triage.cost import cost
-from fuzz_core.triage.effort import SLACK
+from fuzz_core.triage.effort import SLACK, excuse
 from fuzz_core.triage.known import Registry
+from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature
+from fuzz_core.triage.slicing import slice_of
 
 TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
@@ -74,7 +88,9 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
     if not groups and not before:
         return report
     session.watch.phase("confirming and minimising", total)
-    with _plan(session) as plan, ThreadPoolExecutor(session.workers, "triage") as threads:
+    with scratch() as folder, ThreadPoolExecutor(session.workers, "triage") as threads:
+        plan = folder / "plan.jsonl"
+        make_replay_plan(session, plan)
         examiners = _Examiners(session, options, plan, len(groups))
         try:
             examined = run_parallel(
@@ -105,8 +121,7 @@ def _improve(
         if options.deadline is None and bug.id not in before:
             continue
         finding = session.store.findings(session.target.key, bug=bug.id)[0]
-        began = session.clock() + _hanging(finding.verdict.kind, options.runs + 1, options)
-        if session.stopped() or (options.deadline is not None and began >= options.deadline):
+        if session.is_over(options.deadline, _hanging(finding.verdict.kind, options.runs + 1, options)):
             continue
         better = threads.submit(examiners.improve, finding, bug).result()
         if better is not None:
@@ -142,13 +157,138 @@ def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
     return [group for *_, group in sorted(turns, key=lambda each: each[:2])]
 
 
-@contextmanager
-def _plan(session: Session) -> Iterator[Path]:
-    """A plan without invocations: examiners replay given test cases."""
-    with scratch() as folder:
-        path = folder / "plan.jsonl"
-        make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
-        yield path
+@dataclass
+class Examination:
+    """What became of a group: the finding that was decided on, its status and, when confirmed, its bug."""
+
+    finding: FindingRow
+    status: str = "rejected"
+    reason: str = ""
+    hits: int = 0
+    runs: int = 0
+    bug: NewBug | None = None
+    postponed: bool = False
+
+
+class Examiner:
+    """One thread's work on findings that look alike: does it reproduce, how small can it be, is it the same each time.
+
+    bug_seconds: for minimising the next one, at most.
+    """
+
+    def __init__(self, session: Session, options: TriageOptions, processes: Processes, plan: Path | None) -> None:
+        self.session = session
+        self.dialect = session.dialect
+        self.options = options
+        self.bench = Bench(session.target, session.dialect, processes, options.timeout, plan, session.stopped)
+        self.bug_seconds = options.bug_seconds
+        # What the last minimising came to, where it came to its end.
+        self.smallest: TestCase | None = None
+
+    def examine(self, group: Sequence[FindingRow]) -> Examination:
+        """The first finding that is confirmed decides; else the one that reproduced most often."""
+        tried = (self._one(finding) for finding in itertools.takewhile(lambda _: not self._over(), group))
+        return _decisive(tried) or Examination(group[0], postponed=True)
+
+    def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
+        """A bug whose minimising was cut short, minimised further from where it was; None where that brings nothing."""
+        found = self._one(finding._replace(api=bug.api, test=bug.test), known=True).bug
+        return found if found is not None and found.signature == bug.signature_text else None
+
+    def _over(self) -> bool:
+        return self.session.is_over(self.options.deadline)
+
+    def _one(self, finding: FindingRow, known: bool = False) -> Examination:
+        try:
+            if finding.verdict.kind == "hang" and not known and (why := self._excuse(finding)):
+                return Examination(finding, reason=why, runs=1)
+            return self.confirm(finding, self._minimised(finding))
+        except CodecError as error:
+            return Examination(finding, reason=f"cannot be written as a script: {error}")
+
+    def confirm(self, finding: FindingRow, small: TestCase) -> Examination:
+        """What fresh processes say of a finding that was minimised to `small`."""
+        way = strategy(self.bench, finding.verdict)
+        tried = ((each, *way.confirm(each, self.options.runs)) for each in way.attempts(finding, small))
+        found = _decisive(self._decided(*each) for each in tried)
+        assert found is not None
+        return found
+
+    def _excuse(self, finding: FindingRow) -> str:
+        """Most time-outs are long work: one look at five times the limit, alone, before any minimising."""
+
+        def seconds(test: TestCase) -> float | None:
+            told = self.bench.replayer.tell(test).get(PLAIN, ())
+            return told[0].outcome.seconds if told and told[0].outcome.kind in ("ok", "exception") else None
+
+        def hangs(limit: float) -> bool:
+            # A script that dies fails, too.
+            script = Attempt(finding, finding.test, True).script(self.dialect)
+            outcome = self.bench.run(script, "hang", limit + HANG_IMPORT_SECONDS)
+            return not CRASH.judge({PLAIN: outcome}, self.dialect).clean
+
+        return excuse(finding.test, seconds, hangs, self.options.timeout * HANG_FACTOR)
+
+    def _minimised(self, finding: FindingRow) -> TestCase:
+        """The smallest test case with the finding's signature; the original where it does not replay."""
+        self.smallest = None
+        first = self.bench.evidence(finding.test, finding)
+        if first is None:
+            return finding.test
+        end, late = self._end(finding.verdict), False
+        stated, program = mode_of(finding.verdict) == LIBRARIES, finding.test.program
+        depends = () if not stated or is_of_shape(program) else slice_of(program)
+
+        def over() -> bool:
+            nonlocal late
+            late = late or self.session.clock() >= end or self._over()
+            return late
+
+        def reproduces(test: TestCase) -> bool:
+            # What the program is compared with stands in it: of one that computes something else, it says nothing.
+            if depends and slice_of(test.program) != depends:
+                return False
+            seen = self.bench.evidence(test, finding)
+            return seen is not None and (not stated or seen.text == first.text)
+
+        small = minimise(finding.test, reproduces, over)
+        self.smallest = None if late else small
+        return small
+
+    def _end(self, verdict: Verdict) -> float:
+        """When minimising has to end: what it has found is still to be confirmed before the deadline."""
+        end, options = self.session.clock() + self.bug_seconds, self.options
+        if options.deadline is None:
+            return end
+        run = options.timeout * HANG_FACTOR if verdict.kind == "hang" else 1.0
+        return min(end, options.deadline - options.runs * run)
+
+    def _decided(self, attempt: Attempt, seen: Confirmation, verdict: Verdict) -> Examination:
+        finding, test = attempt.finding._replace(verdict=verdict), attempt.test
+        if not seen.hits or seen.hits < seen.runs:
+            status = "flaky" if seen.hits else "rejected"
+            reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
+            return Examination(finding, status, reason, seen.hits, seen.runs)
+        outcome = self.bench.with_frames(seen.outcome, attempt._replace(finding=finding).script(self.dialect))
+        # Where the smallest call is one that was an argument, that is what fails.
+        api = test.invocation.api
+        text = signature(api, verdict, outcome).text
+        # Written again with what happened in the fresh process, which may say more than the first sight did.
+        script = attempt._replace(finding=finding._replace(outcome=outcome)).script(self.dialect)
+        head = (text, api, verdict.oracle, verdict.kind)
+        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test == self.smallest)
+        return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
+
+
+def _decisive(examinations: Iterable[Examination]) -> Examination | None:
+    """The first confirmed one, after which none is asked for; else the one with most hits; None out of none."""
+    best: Examination | None = None
+    for found in examinations:
+        if found.status == "confirmed":
+            return found
+        if best is None or found.hits > best.hits:
+            best = found
+    return best
 
 
 class _Examiners:
@@ -161,7 +301,7 @@ class _Examiners:
         self.options = options
         self.plan = plan
         self.examiners = PerThread(self._examiner)
-        self.zygotes: list[Zygote] = []
+        self.benches: list[Bench] = []
         self.processes = Processes()
 
     def __call__(self, group: list[FindingRow]) -> Examination:
@@ -185,17 +325,15 @@ class _Examiners:
         return min(self.options.bug_seconds, MINIMISING_SHARE * left / max(waiting, 1))
 
     def _examiner(self) -> Examiner:
-        target, options = self.session.target, self.options
-        zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
-        self.zygotes.append(zygote)
-        limits = (options.timeout, options.runs, options.bug_seconds, options.deadline)
-        return Examiner(self.session, zygote, self.processes, *limits)
+        made = Examiner(self.session, self.options, self.processes, self.plan)
+        self.benches.append(made.bench)
+        return made
 
     def close(self) -> None:
         """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
         self.processes.end()
-        for zygote in self.zygotes:
-            zygote.close()
+        for bench in self.benches:
+            bench.close()
 
 
 def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
