@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from fakelib_plans import Listening, call, plan_of
 
-from fuzz_core.execution.output import KEPT_BYTES, TAIL_BYTES, Output
+from fuzz_core.execution.link import KEPT_BYTES, TAIL_BYTES, Output
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.worker.descendants import children

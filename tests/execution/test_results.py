@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fuzz_core.execution.results import Answer, read_results
+from fuzz_core.execution.replay import Answer, read_results
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import answer
 from fuzz_core.worker.results import _told
