@@ -19,8 +19,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.worker.descendants import children
 from fuzz_core.worker.journal import Entry, Journal
+from fuzz_core.worker.limits import children
 
 # Beyond it nobody can say what a process has done between two looks.
 GLANCE_SECONDS = 0.25

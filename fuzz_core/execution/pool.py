@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
-from fuzz_core.execution.health import Health, health
+from fuzz_core.execution.health import Recruits, health
 from fuzz_core.execution.link import Compiling, Ending, Excused, Link, Links
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Zygote, ZygoteError
@@ -94,61 +94,6 @@ class Limits:
     litter: int = 1 << 20
     growth: int = 512 << 20
     processes: int = 64
-
-
-# By then a new process has done what the library does first.
-SETTLED_SECONDS = 1.0
-# What the tests of so many apis leave behind is no doing of theirs: so the library is once it has begun to work.
-NORMAL_APIS = 3
-
-
-class Recruits:
-    """One spare process per pool, and by it what a process looks like that has run no test."""
-
-    def __init__(self, zygote: Zygote, memory: int) -> None:
-        self.zygote = zygote
-        self.memory = memory
-        self.spare: Link | None = None
-        self.since = 0.0
-        # At first the zygote, then a spare process.
-        self.fresh: Health | None = health(zygote.pid, zygote.root)
-        self.settled = False
-        self.blamed: dict[str, set[str]] = defaultdict(set)
-
-    def keep(self) -> None:
-        """Forked while the others work: a fork and what the library does first take longer than most tests."""
-        if self.spare is None:
-            # Who needs a process at once will say what is wrong.
-            with contextlib.suppress(OSError, NoSpace):
-                self.spare = self.zygote.order("fuzz", self.memory)
-                self.since = time.monotonic()
-        elif not self.settled and time.monotonic() - self.since > SETTLED_SECONDS:
-            self.settled = True
-            if self.zygote.delivers(self.spare):
-                self.fresh = health(self.spare.pid, self.spare.directory)
-
-    def take(self) -> Link:
-        """The spare process, or a new one. Raises ZygoteError, NoSpace."""
-        child, self.spare = self.spare, None
-        if child is not None and self.zygote.delivers(child):
-            if child.generation == self.zygote.generation:
-                return child
-            child.discard()
-        return self.zygote.fork("fuzz", self.memory)
-
-    def changed(self, seen: Health, api: str) -> bool:
-        """Whether a process differs from a fresh one, after tests of an api, in what they alone can have done."""
-        changes = seen.changes(self.fresh) if self.fresh is not None else set()
-        unusual = [change for change in changes if len(self.blamed[change]) < NORMAL_APIS]
-        for change in unusual:
-            self.blamed[change].add(api)
-        return bool(unusual)
-
-    def close(self) -> None:
-        """Ends the spare process."""
-        child, self.spare = self.spare, None
-        if child is not None and self.zygote.delivers(child):
-            child.discard()
 
 
 # How much longer than a test a worker may take between two tests.

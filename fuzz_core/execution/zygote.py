@@ -26,8 +26,8 @@ from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.wire import parse
 from fuzz_core.worker import journal
-from fuzz_core.worker.guard import ORDERLY
 from fuzz_core.worker.journal import Journal
+from fuzz_core.worker.limits import ORDERLY
 
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
 
