@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import math
 import os
 import queue
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,6 @@ import docker.errors  # type: ignore[import-untyped]
 import requests.exceptions
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit  # type: ignore[import-untyped]
 
-from fuzz_core.execution.relay import Write, relay
 from fuzz_core.ir.errors import UserError
 
 LABEL = "nightfuzz.owner"
@@ -300,3 +300,50 @@ def _started(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""
+
+
+LINE = 64 << 10
+ALL = 256 << 20
+
+Write = Callable[[str, bool], object]
+"""Takes a line without its end, and whether it came over standard error."""
+
+
+class _Lines:
+    """One stream: whole lines, and pieces of those that are too long."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self.write = write
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.rest = ""
+
+    def feed(self, data: bytes, final: bool = False) -> None:
+        *lines, self.rest = (self.rest + self.decoder.decode(data, final)).split("\n")
+        for line in lines:
+            self.write(line)
+        while len(self.rest) > LINE or (final and self.rest):
+            piece, self.rest = self.rest[:LINE], self.rest[LINE:]
+            self.write(piece)
+
+
+def relay(stream: Iterable[tuple[bytes | None, bytes | None]], write: Write, most: int = ALL) -> None:
+    """Passes on what comes, (standard output, standard error) at a time.
+
+    Beyond `most` bytes, and where nobody takes it any more, it is only read: else who prints it would wait.
+    """
+    both = (_Lines(lambda line: write(line, False)), _Lines(lambda line: write(line, True)))
+    left = most
+    for parts in stream:
+        for lines, data in zip(both, parts, strict=True):
+            if data and left > 0:
+                try:
+                    lines.feed(data[:left])
+                except OSError:
+                    left = 0
+                left -= len(data)
+    if left > 0:
+        for lines in both:
+            lines.feed(b"", final=True)
+    elif most > 0:
+        with contextlib.suppress(OSError):
+            write("… further output is left out", True)

@@ -3,22 +3,152 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Protocol
 
-from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.health import health
-from fuzz_core.execution.lease import Lease, Limits, Listener
-from fuzz_core.execution.link import Ending, Link, Links
-from fuzz_core.execution.recruits import Recruits
+from fuzz_core.execution.health import Recruits, health
+from fuzz_core.execution.link import Compiling, Ending, Excused, Link, Links
 from fuzz_core.execution.scratch import NoSpace, usage
-from fuzz_core.execution.slot import Slot
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import parse
+from fuzz_core.mutation.focus import EVEN
+from fuzz_core.worker.journal import DEAR
 
-__all__ = ["Lease", "Limits", "Listener", "Pool"]
+# A pipe holds 65,536 bytes.
+MAX_NEWS = 48_000
+
+
+@dataclass
+class Lease:
+    """A range of an api's tests for one worker; `log` asks for every outcome (validation).
+
+    timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
+    far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
+    many items the worker knows during this lease.
+    focus: the rule, or kind of rule, that mostly makes its tests. died_in: the mode in which its worker died, if not in
+    the first; not to be trusted.
+    """
+
+    number: int
+    api: str
+    first: int
+    last: int
+    until: float | None = None
+    log: bool = False
+    timeout: float | None = None
+    news: Mapping[str, str | None] = field(default_factory=dict)
+    shown: int = 0
+    focus: str = EVEN
+    died_in: str = ""
+
+    def message(self, told: int = 0) -> dict[str, Any]:
+        """What a worker is told that knows the first `told` items of the news; sets `shown`."""
+        fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
+        fresh = list(_within(islice(self.news.items(), told, None), MAX_NEWS))
+        self.shown = told + len(fresh)
+        return {**fields, "until": self.until, "log": self.log, "news": fresh, "focus": self.focus}
+
+
+def _within(items: Iterable[Any], characters: int) -> Iterator[Any]:
+    """The first items, as many as fit: a worker that does not read must not block the controller."""
+    for item in items:
+        characters -= len(json.dumps(item)) + 2
+        if characters < 0:
+            return
+        yield item
+
+
+class Listener(Protocol):
+    """What the campaign does with the pool's news. Called on the controller's only thread."""
+
+    def next_lease(self) -> Lease | None:
+        """More work, or None when there is none (now: asked again after other workers are done)."""
+
+    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        """A worker's line: untrusted data."""
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        """A worker died in this test of the lease."""
+
+
+@dataclass
+class Limits:
+    """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process.
+
+    A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
+    results fail soon: with three, time-outs took two thirds of a TensorFlow run.
+    disk: bytes that a worker may have in its directory at any time; beyond `litter`, or where its memory has grown by
+    `growth` bytes, it is replaced after the lease. processes: how many it may have started.
+    """
+
+    timeout: float = 3.0
+    memory: int = 1 << 30
+    recycle: int = 200_000
+    disk: int = 256 << 20
+    litter: int = 1 << 20
+    growth: int = 512 << 20
+    processes: int = 64
+
+
+# How much longer than a test a worker may take between two tests.
+SILENT_FACTOR = 4
+# How much longer a test may take in a way that takes its time, in its full time-out.
+DEAR_FACTOR = 5
+# A test may have begun since the clock was read.
+AHEAD_SECONDS = 1.0
+
+
+@dataclass
+class Slot:
+    """One worker's place: its process and the lease it works on.
+
+    spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
+    tries: how often it was killed from outside in which test. excused: what of the test that began at `started` does
+    not count.
+    """
+
+    child: Link | None = None
+    lease: Lease | None = None
+    tests: int = 0
+    spent: bool = False
+    since: float = 0.0
+    resident: int = 0
+    tries: Counter[tuple[int, int]] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
+    excused: Excused | None = None
+    started: float = 0.0
+
+    def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
+        """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
+
+        limit: seconds for tests of leases that have no limit of their own. What it compiles does not count.
+        """
+        if self.child is None or self.lease is None:
+            return None
+        entry = self.child.journal.read()
+        inside = bool(entry.running) and entry.lease == self.lease.number
+        # A library may have written on the journal: a time far ahead would never be over.
+        began = entry.clock if self.since < entry.clock <= now + AHEAD_SECONDS else self.since
+        timeout = limit if self.lease.timeout is None else self.lease.timeout
+        if entry.running == DEAR:
+            timeout = limit * DEAR_FACTOR
+        taken = now - began - self._excused(began, compiling)
+        if taken > (timeout if inside else limit * SILENT_FACTOR):
+            return Outcome("timeout", f"{timeout:g} s", seconds=taken)
+        return None
+
+    def _excused(self, began: float, compiling: Compiling) -> float:
+        assert self.child is not None
+        if self.excused is None or self.started != began or self.excused.pid != self.child.pid:
+            self.excused, self.started = Excused(compiling, self.child.pid), began
+        return self.excused.seconds
+
 
 TICK = 0.05
 FUTILE_STARTS = 5

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.link import Deadline, Link, Links
+from fuzz_core.execution.link import Compiling, Deadline, Link, Links
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import parse

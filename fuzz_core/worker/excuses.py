@@ -35,8 +35,22 @@ from fuzz_core.worker.evidence import (
     Executor,
     Refusal,
 )
-from fuzz_core.worker.nearby import aside, grown, has_ties, nudged, tempered, without_ties
-from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
+from fuzz_core.worker.nearby import (
+    aside,
+    grown,
+    has_nan,
+    has_ties,
+    is_complex,
+    largest,
+    largest_whole,
+    magnitudes,
+    nudged,
+    overflows,
+    scales,
+    tempered,
+    tiny_of,
+    without_ties,
+)
 
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import traceback
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
-from fuzz_core.ir.complaints import with_complaint
+from fuzz_core.ir.complaints import complaint_in, with_complaint
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.parts import texts_of, with_tensors
 from fuzz_core.ir.rng import derive
-from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
+from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES
 from fuzz_core.oracles.performance import PRECISIONS, timed
 from fuzz_core.worker.excuses import explain_difference, explain_refusal
-from fuzz_core.worker.given import is_compiled, without_given
 from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
-from fuzz_core.worker.reading import reading
 
 UNDOCUMENTED = Documentation()
 MAX_MESSAGE = 2000
@@ -251,3 +250,89 @@ def _cast(tensor: Tensor, dtype: str) -> Tensor:
         return tensor
     # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
     return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
+
+
+MAX_REMEMBERED = 4096
+MAX_LENGTH = 2500
+
+
+class Remembering:
+    """A pattern whose `search` is asked once per text."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern = pattern
+        self.known: dict[str, re.Match[str] | None] = {}
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match, or None."""
+        try:
+            return self.known[text]
+        except KeyError:
+            found = self.pattern.search(text)
+        if len(self.known) >= MAX_REMEMBERED:
+            self.known.clear()
+        if len(text) <= MAX_LENGTH:
+            self.known[text] = found
+        return found
+
+
+class Reading:
+    """A dialect whose patterns for messages remember; all else is the dialect's own."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self.out_of_memory = Remembering(dialect.out_of_memory)
+        self.internal_error = Remembering(dialect.internal_error)
+        self.poisons = Remembering(dialect.poisons)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dialect, name)
+
+
+def reading(dialect: Dialect) -> Dialect:
+    """The dialect, remembering."""
+    return cast(Dialect, Reading(dialect))
+
+
+TEXT = "nightfuzz_text"
+# A shorter one is in many messages without being repeated.
+LEAST_CHARACTERS = 4
+
+
+def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
+    """Whether the compiler complains of a word that is put in the place of the text of one of the arguments.
+
+    A name that is looked up (of an operator, a mode) is not compiled: with such a word, the call is refused.
+    """
+    calls = _with_text(test.invocation)
+    return any(TEXT in complaint_in(run(test._replace(invocation=call)).text) for call in calls)
+
+
+def without_given(test: TestCase, outcome: Outcome) -> Outcome:
+    """The outcome without the texts of the call in its message: one that looks like an internal error makes no bug of
+    the exception that refuses it."""
+    said = outcome.text
+    for text in sorted(texts_of(test.invocation), key=len, reverse=True):
+        if len(text) >= LEAST_CHARACTERS:
+            said = said.replace(text, "…")
+    return outcome._replace(text=said)
+
+
+def _with_text(call: Invocation) -> Iterator[Invocation]:
+    """The call with TEXT for all texts in one of its arguments, for each that has any."""
+    for place, value in enumerate(call.args):
+        if (made := _filled(value)) != value:
+            yield call._replace(args=(*call.args[:place], made, *call.args[place + 1 :]))
+    for place, (name, value) in enumerate(call.kwargs):
+        if (made := _filled(value)) != value:
+            yield call._replace(kwargs=(*call.kwargs[:place], (name, made), *call.kwargs[place + 1 :]))
+
+
+def _filled(value: Value) -> Value:
+    if isinstance(value, Prim) and value.type == "str":
+        return Prim("str", TEXT)
+    if isinstance(value, Seq):
+        return value._replace(items=tuple(map(_filled, value.items)))
+    if isinstance(value, Map):
+        return Map(tuple((name, _filled(item)) for name, item in value.entries))
+    return value

@@ -1,9 +1,10 @@
-"""The hot loop."""
+"""The hot loop; of a library that compiles while it runs, what was compiled once is used well before more is."""
 
 from __future__ import annotations
 
 import gc
 import json
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -11,14 +12,75 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fuzz_core.ir.codec import decode_test, encode_test
+from fuzz_core.ir.fuzztype import arguments, fuzz_type
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.worker.channel import Channel, World
-from fuzz_core.worker.compiling import Compiling
-from fuzz_core.worker.corpus import Corpus
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.memory import Growth
-from fuzz_core.worker.novelty import Novelty, Repeats
+from fuzz_core.worker.novelty import Corpus, Novelty, Repeats
+
+# Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
+WARM_TESTS = 8
+COLD_TESTS = 4
+# So many tests in a row that would have to be compiled: there are no others.
+MAX_POSTPONED = 32
+
+
+class Compiling:
+    """Chooses tests by what they would compile: operator, dtypes and ranks, which the types of arguments stand for."""
+
+    def __init__(self) -> None:
+        self.kinds: set[int] = set()
+        self.seconds = _compiled()
+        self.cold = self.postponed = 0
+        self.warm = WARM_TESTS
+
+    def lease(self) -> None:
+        """A lease begins."""
+        self.cold = 0
+
+    def postpones(self, test: TestCase) -> bool:
+        """Whether a test is left out: of a kind that is new to this process, while others would be quick."""
+        if hash(kind(test.invocation)) in self.kinds:
+            return False
+        early = self.warm < WARM_TESTS and self.postponed < MAX_POSTPONED
+        if early or self.cold >= COLD_TESTS:
+            self.postponed += 1
+            return True
+        return False
+
+    def executed(self, test: TestCase) -> bool:
+        """Whether something was compiled for the test that was executed last."""
+        before, self.seconds = self.seconds, _compiled()
+        self.kinds.add(hash(kind(test.invocation)))
+        self.postponed = 0
+        if self.seconds == before:
+            self.warm += 1
+            return False
+        self.warm = 0
+        self.cold += 1
+        return True
+
+
+def kind(call: Invocation) -> tuple[object, ...]:
+    """The api and the types of its arguments; an empty tensor is of a kind of its own."""
+    return call.api, *((part, name, _type(value)) for part, name, value in arguments(call))
+
+
+def _type(value: Value) -> object:
+    if isinstance(value, Invocation):
+        return kind(value)
+    if isinstance(value, Tensor):
+        return fuzz_type(value), value.size == 0
+    return fuzz_type(value)
+
+
+def _compiled() -> float:
+    """Seconds of processor time that children of this process have taken."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
 
 # Every so many tests one is executed once more under a watch for operators, which costs several times the test.
 OPERATORS_PERIOD = 256

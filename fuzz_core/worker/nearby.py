@@ -1,8 +1,9 @@
-"""Calls beside a test case: the same but for elements that a difference must not depend on."""
+"""How large the numbers in a test case are, and calls beside it: the same but for elements that must not matter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
-from fuzz_core.ir.parts import tensors_of, with_tensors
+from fuzz_core.ir.parts import numbers_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Tensor, TestCase
 
 # Far enough from a kink that a difference quotient no longer sees it.
@@ -98,3 +99,73 @@ def _ranked(tensor: Tensor) -> Tensor:
     ranks = np.argsort(np.argsort(elements(tensor), kind="stable"), kind="stable")
     dtype = tensor.dtype if tensor.size <= integer_bounds(tensor.dtype)[1] + 1 else "int64"
     return tensor._replace(dtype=dtype, fill=Fill("values", data=pack(ranks.astype(DTYPES[dtype].storage))))
+
+
+def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
+    """The least magnitude that is not zero, the largest, and the least normal one, of each floating-point tensor."""
+    for tensor in tensors_of(test.invocation):
+        if DTYPES[tensor.dtype].kind not in ("float", "complex") or not tensor.size:
+            continue
+        sizes = np.abs(elements(tensor).astype(np.complex128))
+        least = sizes[sizes > 0].min(initial=inf)
+        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), tiny_of(tensor.dtype)
+
+
+def has_nan(test: TestCase) -> bool:
+    """Whether an element or a number is NaN."""
+    floating = (t for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in ("float", "complex") and t.size)
+    return any(number != number for number in numbers_of(test.invocation)) or any(
+        bool(np.isnan(elements(tensor)).any()) for tensor in floating
+    )
+
+
+def largest(test: TestCase) -> Iterator[float]:
+    """The largest number of the dtype of each floating-point tensor that has elements."""
+    for tensor in tensors_of(test.invocation):
+        if DTYPES[tensor.dtype].kind in ("float", "complex") and tensor.size:
+            yield _largest_of(tensor.dtype)
+
+
+def _largest_of(dtype: str) -> float:
+    if DTYPES[dtype].bits == 8:
+        return 448.0
+    if dtype in ("float16", "complex32"):
+        return 65504.0
+    return 1.8e308 if dtype in ("float64", "complex128") else 3.4e38
+
+
+def largest_whole(test: TestCase) -> int:
+    """The largest magnitude among integers in tensors."""
+    kinds = ("int", "uint")
+    whole = [t for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds and t.size]
+    return max((max(abs(int(e.min())), abs(int(e.max()))) for e in map(elements, whole)), default=0)
+
+
+def overflows(test: TestCase) -> bool:
+    """Whether an integer does not fit into the narrowest integer dtype beside it: conversions wrap as they like."""
+    kinds = ("int", "uint")
+    dtypes = {t.dtype for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds}
+    if not dtypes:
+        return False
+    scalars = [abs(number) for number in numbers_of(test.invocation) if isinstance(number, int)]
+    return max([largest_whole(test), *scalars]) > min(integer_bounds(dtype)[1] + 1 for dtype in dtypes)
+
+
+def magnitudes(test: TestCase) -> Iterator[float]:
+    """The largest of each floating-point tensor, and the numbers'."""
+    yield from (high for _, high, _ in scales(test))
+    yield from map(abs, numbers_of(test.invocation))
+
+
+def is_complex(test: TestCase) -> bool:
+    """Whether there is a complex number or tensor."""
+    scalars = any(isinstance(number, complex) for number in numbers_of(test.invocation))
+    return scalars or any(DTYPES[tensor.dtype].kind == "complex" for tensor in tensors_of(test.invocation))
+
+
+def tiny_of(dtype: str) -> float:
+    """The least normal magnitude, of a dtype that numpy knows; of float32 otherwise."""
+    try:
+        return float(np.finfo(dtype).tiny)
+    except (TypeError, ValueError):
+        return float(np.finfo(np.float32).tiny)

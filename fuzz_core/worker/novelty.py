@@ -1,13 +1,14 @@
-"""Outcome classes: what an execution showed, coarse enough that seeing a new one is news."""
+"""Outcome classes: what an execution showed, coarse enough that a new one is news; the tests that did are kept."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
 
 MAX_CLASS = 100
 MAX_RAW = 1 << 16
@@ -82,3 +83,27 @@ class Repeats:
         key = (api, verdict.oracle, verdict.kind, *texts)
         self.seen[key] += 1
         return self.seen[key] > REPEATS_REPORTED
+
+
+class Grown(NamedTuple):
+    """A member of the corpus. number: negative and its own, where traced invocations have positive ids."""
+
+    number: int
+    test: TestCase
+
+
+class Corpus:
+    """The members of each api in the order in which they came; numbers are this corpus's own."""
+
+    def __init__(self) -> None:
+        self.members: defaultdict[str, list[Grown]] = defaultdict(list)
+        self.count = 0
+
+    def add(self, test: TestCase) -> None:
+        """Appends a test case to its api's members."""
+        self.count += 1
+        self.members[test.invocation.api].append(Grown(-self.count, test))
+
+    def of(self, api: str) -> Sequence[Grown]:
+        """The api's members so far."""
+        return self.members.get(api, ())

@@ -2,12 +2,15 @@
 
 It speaks JSON datagrams over a Unix socket: `{"fork": job, …}` with the child's descriptors attached is answered by
 `{"pid": n}`, `{"reap": pid, "seconds": s}` by `{"status": wait status}` once that child is gone with all it started.
-Requests are answered in order.
+Requests are answered in order. A job lists apis, runs a seed, fuzzes the leases it is handed, or weighs an oracle.
 """
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import gc
+import io
 import json
 import os
 import signal
@@ -15,23 +18,202 @@ import socket
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 # Bound at import: a test may put another function in the module's place.
 from os import _exit
 from pathlib import Path
+from time import process_time
 from typing import Any, NoReturn
+
+import numpy as np
 
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.documented import definitions
+from fuzz_core.ir.codec import decode_test, encode
 from fuzz_core.ir.drawing import unit_pool
+from fuzz_core.ir.errors import Undescribable
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.rng import derive
+from fuzz_core.ir.values import Map, Prim, Seq, TestCase, Value
+from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
+from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker import limits
 from fuzz_core.worker.channel import Channel, World
-from fuzz_core.worker.descendants import adopt, end_children, wait_for
-from fuzz_core.worker.jobs import JOBS
+from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
+from fuzz_core.worker.limits import adopt, end_children, wait_for
+from fuzz_core.worker.loop import Worker
+from fuzz_core.worker.memory import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
+from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
+from fuzz_core.worker.programs_raised import PROGRAM
+
+# What elements of each kind are told as: exact for all that programs compute with.
+TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
+
+
+def results(programs: Programs, request: dict[str, Any]) -> None:
+    """Executes the program of a request and sends what it leaves in `results`: arrays, by the number of their node."""
+    programs.first = programs.first or resident()
+    programs.journal.begin(request["lease"], 0)
+    began = programs.clock()
+    try:
+        outcome, told = Outcome("ok"), _executed(request["results"])
+    except BaseException as error:  # noqa: BLE001 - what a program raises, even KeyboardInterrupt, is an outcome
+        outcome, told = programs.failure(error, programs.clock() - began), {}
+    programs.models.forget()
+    programs.journal.end()
+    grown = resident() - programs.first > MOST_GROWN_BYTES
+    came = {"came": outcome.to_json(), "results": told, "spoilt": grown}
+    programs.channel.send({"replayed": request["lease"], **came})
+
+
+def _executed(source: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, PROGRAM, "exec"), names)
+    return {str(node): _told(np.asarray(value)) for node, value in names["results"].items()}
+
+
+def _told(value: Any) -> list[Any]:
+    """Dtype, shape and bytes; narrow floats of a library's own kind (bfloat16) are widened."""
+    kind = TOLD.get(value.dtype.kind) or TOLD["f"]
+    return [kind, list(value.shape), base64.b85encode(value.astype(kind).tobytes()).decode("ascii")]
+
+
+# In the place of a part that cannot be described: it is like any other such part.
+OPAQUE = Prim("ellipsis", None)
+
+
+def tell(execution: Execution, channel: Channel, request: dict[str, Any]) -> None:
+    """Answers with the outcome and the described result of a test case, in each mode asked for, `repeats` times each.
+
+    Every repetition has another seed and finds other garbage in memory: what depends on either is no function of the
+    arguments.
+    """
+    assert channel.journal is not None
+    test, describer = decode_test(request["test"]), Describer(execution.adapter, [])
+    channel.journal.begin(request["lease"], 0)
+    told = {mode: _repeated(execution, describer, test, mode, request["repeats"]) for mode in request["tell"]}
+    channel.journal.end()
+    channel.send({"replayed": request["lease"], "told": told})
+
+
+def _repeated(execution: Execution, describer: Describer, test: TestCase, mode: str, repeats: int) -> Sequence[Any]:
+    if mode not in execution.modes or not execution.mode(mode).applies(test):
+        return []
+    found = []
+    for number in range(repeats):
+        with garbage(GARBAGE[number % len(GARBAGE)]):
+            outcome, result = execution.run(test._replace(seed=test.seed + number), mode)
+        value = encode(described(describer, result)) if outcome.kind == "ok" else None
+        found.append([outcome.to_json(), value])
+    return found
+
+
+def described(describer: Describer, result: Any) -> Value:
+    """The description of a result, with OPAQUE for every part that has none."""
+    try:
+        return describer.describe(result)
+    except Undescribable:
+        pass
+    if isinstance(result, list | tuple):
+        return Seq("list" if isinstance(result, list) else "tuple", tuple(described(describer, r) for r in result))
+    if isinstance(result, dict):
+        return Map(tuple((str(key), described(describer, item)) for key, item in result.items()))
+    return OPAQUE
+
+
+def costs(world: World, channel: Channel, job: dict[str, Any]) -> None:
+    """Judges the plan's invocations by one oracle for a while, as a fuzz would: each in the share that takes it in.
+
+    Sends the processor seconds per test with the oracle and with none, taken in turns, and how many tests that was:
+    other processes of a busy machine do not count.
+    """
+    assert world.plan is not None
+    world.adapter.prepare()
+    plan = world.plan
+    tests = [plan.test(api, index) for api in plan.places for index in range(plan.count(api))]
+    judging = Execution(world.adapter, world.dialect, [job["oracle"]], documentation=plan.documentation)
+    executions = [Execution(world.adapter, world.dialect, []), judging]
+    spent, count = [0.0, 0.0], 0
+    for test in tests:
+        _judge(executions, test, spent)
+    spent = [0.0, 0.0]
+    while count == 0 or sum(spent) < job["budget"]:
+        for place, test in enumerate(tests):
+            # Who comes second finds everything warm: they take turns.
+            _judge(executions, test._replace(seed=derive(test.seed, count)), spent, (count + place) % 2 == 0)
+        count += 1
+    tried = count * len(tests)
+    channel.send({"spent": spent[1] / tried, "executed": spent[0] / tried, "tests": tried, "end": True})
+
+
+def _judge(executions: list[Execution], test: TestCase, spent: list[float], swapped: bool = False) -> None:
+    for number in (1, 0) if swapped else (0, 1):
+        began = process_time()
+        executions[number].judge(test)
+        spent[number] += process_time() - began
+
+
+def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
+    """Sends every api and what is declared of their arguments.
+
+    Where seeds are traced, also the library's folders and the programs of its databases, which take seconds to import.
+    """
+    for entry in world.listed:
+        channel.send({"api": entry.api.to_json()})
+    for constraint in definitions(world.adapter.library, world.listed):
+        channel.send({"constraint": constraint.to_json()})
+    if world.hooks is not None:
+        _sources(world, channel)
+    channel.send({"end": True})
+
+
+def _sources(world: World, channel: Channel) -> None:
+    for prefix in world.adapter.prefixes:
+        file = getattr(sys.modules.get(prefix), "__file__", None)
+        if file:
+            channel.send({"package": [prefix, str(Path(file).parent)]})
+    for name, code in world.adapter.seed_programs():
+        channel.send({"program": [name, code]})
+
+
+def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
+    """Runs one seed under the recorder."""
+    if world.hooks is None:
+        raise RuntimeError("this zygote was not started for tracing")
+    run_seed(world.adapter, world.listed, world.hooks, job["seed"], channel.write)
+
+
+def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
+    """Works off leases until the controller closes the pipe."""
+    world.adapter.prepare()
+    worker, programs = Worker(world, channel), Programs(world, channel)
+    for lease in channel.lines():
+        if "program" in lease:
+            programs.answer(lease)
+        elif "results" in lease:
+            results(programs, lease)
+        elif "tell" in lease:
+            tell(worker.execution, channel, lease)
+        elif "test" in lease:
+            worker.replay(lease)
+        else:
+            worker.work(lease)
+
+
+JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
+    "inventory": inventory,
+    "seed": seed,
+    "fuzz": fuzz,
+    "costs": costs,
+}
+
 
 MAX_MESSAGE = 1 << 20
 # A seed may save a model; a test of one call has no business with large files.

@@ -6,7 +6,7 @@ import pytest
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Value
-from fuzz_core.worker.given import TEXT, is_compiled, without_given
+from fuzz_core.worker.execution import TEXT, is_compiled, without_given
 
 OPERATORS = ("add", "min")
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.link import CHUNK_BYTES, Ending, Link, Links
-from fuzz_core.execution.output import Output
+from fuzz_core.execution.link import CHUNK_BYTES, Compiling, Ending, Link, Links, Output
 from fuzz_core.worker.journal import Entry, Journal, make
 
 
