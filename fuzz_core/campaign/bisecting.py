@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.campaign.candidates import (
     Candidate,
     Environments,
@@ -32,7 +33,6 @@ from fuzz_core.targets.record import cache_folder
 from fuzz_core.targets.spec import TargetSpec
 from fuzz_core.triage.bisect import Answer, Search, Status, miss, runs_needed
 
-REPOSITORIES = {"torch": "pytorch/pytorch", "tensorflow": "tensorflow/tensorflow", "jittor": "Jittor/jittor"}
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 
 
@@ -270,9 +270,10 @@ def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
     """GitHub's page of what lies between two source commits."""
     commits = [probe.info["commit"] for probe in (older, newer) if probe is not None]
     known = len(commits) == 2 and all(_HASH.fullmatch(commit) for commit in commits)
-    if not known or library not in REPOSITORIES:
+    repository = library_of(library).repository
+    if not known or not repository:
         return ""
-    return f"https://github.com/{REPOSITORIES[library]}/compare/{commits[0]}...{commits[1]}"
+    return f"https://github.com/{repository}/compare/{commits[0]}...{commits[1]}"
 
 
 def as_json(found: Bisection) -> Mapping[str, Any]:
