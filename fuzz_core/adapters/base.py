@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from fuzz_core.adapters.dialect import load_half
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import BuildError
@@ -123,11 +124,7 @@ class Adapter(Protocol):
         """What generic tests try."""
 
 
-ADAPTERS: dict[str, str] = {
-    "torch": "fuzz_core.adapters.pytorch.adapter:TorchAdapter",
-    "tensorflow": "fuzz_core.adapters.tensorflow.adapter:TensorFlowAdapter",
-    "jittor": "fuzz_core.adapters.jittor.adapter:JittorAdapter",
-}
+ADAPTERS: dict[str, str] = {each.name: each.adapter for each in KNOWN_LIBRARIES.values()}
 
 
 def adapter_of(library: str) -> Adapter:

@@ -9,8 +9,9 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, Profile, library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
@@ -111,23 +112,18 @@ class Eager:
     programs: Mapping[str, Around] = BARE
 
 
-DIALECTS: dict[str, str] = {
-    "torch": "fuzz_core.adapters.pytorch.dialect:TorchDialect",
-    "tensorflow": "fuzz_core.adapters.tensorflow.dialect:TensorFlowDialect",
-    "jittor": "fuzz_core.adapters.jittor.dialect:JittorDialect",
-}
+DIALECTS: dict[str, str] = {each.name: each.dialect for each in KNOWN_LIBRARIES.values()}
 
 
-def load_plugin(table: dict[str, str], name: str, what: str) -> type:
+def load_plugin(table: dict[str, str], name: str, what: str) -> Any:
     """Resolves `module:attr` from a plug-in table. Raises UserError naming what there is."""
     if name not in table:
         raise UserError(f"unknown {what} {name!r}", f"choose one of: {', '.join(sorted(table))}")
     module, attribute = table[name].split(":")
-    found: type = getattr(importlib.import_module(module), attribute)
-    return found
+    return getattr(importlib.import_module(module), attribute)
 
 
-def load_half(table: dict[str, str], library: str, attribute: str) -> type:
+def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
     """The `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
 
     So a library can be added from outside: such a module on the path (and on NIGHTFUZZ_PATH, for the processes of the
@@ -143,3 +139,10 @@ def dialect_of(library: str) -> Dialect:
     """The dialect of a library by name. Raises UserError for an unknown one."""
     made: Dialect = load_half(DIALECTS, library, "Dialect")()
     return made
+
+
+def profile_of(library: str) -> Profile | None:
+    """What examples of a library take for granted; None where nothing is known of them."""
+    place = library_of(library).profile
+    found: Profile | None = load_plugin({library: place}, library, "library") if place else None
+    return found

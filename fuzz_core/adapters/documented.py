@@ -9,6 +9,7 @@ from typing import Any
 from fuzz_core.adapters.base import Adapter, Listed
 from fuzz_core.adapters.building import Builder
 from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.fuzztype import fuzz_type
@@ -19,10 +20,7 @@ MODE = "documented"
 MAX_SHOWN = 60
 MAX_TRIED = 4
 # Constraints that a library declares as data, by library: `definitions(listed) -> constraints`.
-DEFINITIONS: dict[str, str] = {
-    "torch": "fuzz_core.adapters.pytorch.constraints:definitions",
-    "tensorflow": "fuzz_core.adapters.tensorflow.constraints:definitions",
-}
+DEFINITIONS: dict[str, str] = {each.name: each.definitions for each in KNOWN_LIBRARIES.values() if each.definitions}
 
 
 def definitions(library: str, listed: Sequence[Listed]) -> Iterable[Constraint]:

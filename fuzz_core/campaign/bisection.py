@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.campaign.candidates import (
     Candidate,
     Environments,
@@ -39,7 +40,6 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, Check, summed
 from fuzz_core.triage.signature import corrupts_heap
 
-REPOSITORIES = {"torch": "pytorch/pytorch", "tensorflow": "tensorflow/tensorflow", "jittor": "Jittor/jittor"}
 # So often where its rate is learnt: as long as every run shows the bug, few are enough.
 STEADY_RUNS = 5
 RATE_RUNS = 20
@@ -366,9 +366,10 @@ def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
     """GitHub's page of what lies between two source commits."""
     commits = [probe.info["commit"] for probe in (older, newer) if probe is not None]
     known = len(commits) == 2 and all(_HASH.fullmatch(commit) for commit in commits)
-    if not known or library not in REPOSITORIES:
+    repository = library_of(library).repository
+    if not known or not repository:
         return ""
-    return f"https://github.com/{REPOSITORIES[library]}/compare/{commits[0]}...{commits[1]}"
+    return f"https://github.com/{repository}/compare/{commits[0]}...{commits[1]}"
 
 
 def as_json(found: Bisection) -> Mapping[str, Any]:

@@ -12,12 +12,13 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets import wheels
 from fuzz_core.targets.artifact import day_of
 from fuzz_core.targets.build import Build, Flavour, wanted_flavour
-from fuzz_core.targets.environment import NEEDED_BYTES, ensure
+from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.nightly import Access, builds, kept_builds
 from fuzz_core.targets.record import Target, list_targets, lock_of, read_record, remove, targets_root
@@ -184,7 +185,7 @@ class Environments:
     def is_ours(self, error: UserError, candidate: Candidate) -> bool:
         """Whether an error says nothing of the build itself: the network, or no room on this machine."""
         wanted = wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
-        needed = NEEDED_BYTES.get((self.library, wanted), 0)
+        needed = library_of(self.library).space.get(wanted, 0)
         return isinstance(error, IndexUnreachable) or shutil.disk_usage(self.root).free < needed
 
     def clear(self) -> None:

@@ -23,7 +23,6 @@ from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation
-from fuzz_core.store.freefuzz_import import read_dump
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 
@@ -51,7 +50,6 @@ class TraceOptions:
     models_dirs: Sequence[Path] = ()
     seconds: float = 60.0
     deadline: float | None = None
-    freefuzz: Path | None = None
     own: bool = False
     patterns: Sequence[str] = ()
     since: str | None = None
@@ -67,7 +65,6 @@ class TraceReport:
     aside: int = 0
     status: Counter[str] = field(default_factory=Counter)
     new: int = 0
-    imported: int = 0
     checked: int = 0
     valid: int = 0
     waiting: int = 0
@@ -93,8 +90,6 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
         seeds = _new_seeds(session, request, options, report)
         if seeds:
             _trace_seeds(session, zygote, seeds, options, report, _seeds_until(began, options.deadline))
-    if options.freefuzz is not None:
-        _import_freefuzz(session, options.freefuzz, report)
     recheck(session, report, report.retraced, options.deadline)
     learn_refusals(session)
     session.watch.phase("comparing definitions")
@@ -225,20 +220,6 @@ def _rows(data: Any, width: int) -> list[list[Any]]:
 
 def _number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _import_freefuzz(session: Session, directory: Path, report: TraceReport) -> None:
-    session.watch.phase("importing FreeFuzz's database")
-    unmapped: Counter[tuple[str, str]] = Counter()
-    names = {name: api.name for api in session.store.apis(session.target.key) for name in (api.name, *api.aliases)}
-    brought = []
-    for invocation in read_dump(directory, unmapped):
-        if invocation.api in names:
-            brought.append((invocation._replace(api=names[invocation.api]), "ok"))
-        else:
-            unmapped[invocation.api, "no api of this target"] += 1
-    record = SeedRecord(f"freefuzz:{directory.resolve()}", "import", f"FreeFuzz dump {directory.name}", "ok")
-    report.imported = session.store.save_trace(session.target.key, record, brought, unmapped, {})
 
 
 def naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:

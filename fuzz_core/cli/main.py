@@ -71,7 +71,6 @@ def trace(
     tests: options.TestsDir = None,
     models: options.Models = None,
     seed_time: options.SeedTime = None,
-    import_freefuzz: options.FreeFuzz = None,
     api: options.ApiPattern = None,
     since: Annotated[
         str | None, typer.Option("--since", help="Key of the build to take over from [default: newest]")
@@ -82,7 +81,7 @@ def trace(
     """Collect seeds and trace the new and changed ones."""
     from fuzz_core.cli import working
 
-    work: Work = lambda settings, console: working.trace_command(settings, console, import_freefuzz, since, as_json)  # noqa: E731
+    work: Work = lambda settings, console: working.trace_command(settings, console, since, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),
         config,

@@ -30,10 +30,10 @@ COMPARE_SHARE = 0.6
 SIDES_SHARE = 0.2
 
 
-def trace_command(settings: Settings, console: Console, freefuzz: Path | None, since: str | None, as_json: bool) -> int:
+def trace_command(settings: Settings, console: Console, since: str | None, as_json: bool) -> int:
     """Traces, and prints what came of it."""
     with session_of(settings, console, as_json) as session:
-        report = trace_phase(session, settings, freefuzz=freefuzz, since=since)
+        report = trace_phase(session, settings, since=since)
         stopped = session.stopped()
         covered = _covered(session)
     if as_json:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fuzz_core.adapters import layout, spelling
 from fuzz_core.adapters.dialect import Eager
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.pytorch.ways import PROGRAMS, WAYS
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
@@ -43,7 +44,7 @@ class TorchDialect(Eager):
     """How PyTorch is written and how it complains."""
 
     library = "torch"
-    distributions = ("torch",)
+    distributions = KNOWN_LIBRARIES[library].distributions
     imports = ("import torch",)
     strided = True
     ways = WAYS

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.dialect import Eager
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.tensorflow.ways import PROGRAMS, WAYS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
@@ -37,7 +38,7 @@ class TensorFlowDialect(Eager):
     """How TensorFlow is written and how it complains."""
 
     library = "tensorflow"
-    distributions = ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu")
+    distributions = KNOWN_LIBRARIES[library].distributions
     imports = ("import tensorflow as tf",)
     strided = False
     ways = WAYS

@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,27 @@ from bson.int64 import Int64
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.freefuzz import collections, main, read_dump, value_of
 from fuzz_core.ir import codec
+from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import Undescribable, UserError
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, prim
-from fuzz_core.store import SeedRecord, Store
-from fuzz_core.store.freefuzz_import import collections, read_dump
-from fuzz_core.store.freefuzz_values import value_of
+from fuzz_core.store import SeedRecord, Store, TargetRecord, open_store
 
 FLOATS = {"shape": [2, 3], "dtype": "torch.float32"}
 TENSOR = Tensor("float32", (2, 3))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "state.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with open_store(path) as opened:
+        opened.save_target(TargetRecord("torch-1", "torch==1", "torch", "1", "/python", {"summary": "torch 1"}))
+        yield opened
 
 
 def write(directory: Path, api: str, *documents: dict[str, Any]) -> None:
@@ -109,6 +122,20 @@ class DescribeReadDump:
         with pytest.raises(UserError, match="holds no FreeFuzz collection") as error:
             read(tmp_path)
         assert str(tmp_path / "freefuzz-torch") in error.value.remedy
+
+    def test_the_script_saves_the_calls_of_known_apis(
+        self, tmp_path: Path, path: Path, store: Store, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        write(tmp_path, "torch.add", *({"input": FLOATS, "other": n} for n in (1, 2, 2)), {"parameter:1": 3})
+        write(tmp_path, "torch.sub", {"input": FLOATS, "other": 1})
+        (key,) = [target.key for target in store.targets()]
+        store.save_apis(key, [Api("torch.add", "function")])
+        store.close()
+        state = ["--state", str(path.parent)]
+        assert main([str(tmp_path), "--target", key, *state]) == 0
+        assert capsys.readouterr().out == "2 new invocations; 2 records could not be imported\n"
+        assert main([str(tmp_path), "--target", "torch-9", *state]) == 2
+        assert "no target 'torch-9' on record" in capsys.readouterr().err
 
     def test_the_store_takes_them(self, tmp_path: Path, store: Store) -> None:
         write(tmp_path, "torch.add", *({"input": FLOATS, "other": n} for n in (1, 2, 2)))
