@@ -73,8 +73,6 @@ class Gradient(Doubled):
     0 for none. coarse: see `quotient`. flat: the derivative of what is flat, None where that tells nothing.
     """
 
-    against = ""
-    relation = ""
     number: type = float
     largest = 0.0
     coarse = 0.0

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.building import Builder
-from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.adapters.dialect import DEVICE, REFERENCE, ModeSpec, load_plugin
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
@@ -17,22 +17,9 @@ Clock = Callable[[], float]
 
 
 class Mode(Protocol):
-    """One way to execute a test case.
+    """One way to execute a test case. builder: makes its arguments."""
 
-    relation: what of its result must agree with the result of the mode `against`, one of `values`, `behaviour` (values,
-    and to be accepted or refused alike), `shape` (and dtype), `strides` (of dimensions that have any), `metadata` (all
-    three), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
-    has a number), or empty where it is not compared: only whether it is survived counts. blind: of one that is made
-    without the elements of the arguments, and so cannot refuse what depends on them, the mode that differs from it in
-    knowing them. dear: it takes its time, as compilers do. keeps_nan: false where it is documented to lose NaN.
-    builder: makes its arguments.
-    """
-
-    against: str
-    relation: str
-    blind: str
-    dear: bool
-    keeps_nan: bool
+    spec: ModeSpec
     builder: Builder
 
     def applies(self, test: TestCase) -> bool:
@@ -43,20 +30,16 @@ class Mode(Protocol):
 
 
 class Changed:
-    """The call on the first device, compared with the plain one.
+    """The call on the first device.
 
     It is a `Change` of the call's parts: a subclass says what becomes of them, by default nothing.
     """
 
-    against = "cpu"
-    relation = "values"
-    blind = ""
-    dear = False
-    keeps_nan = True
     device = "cpu"
 
-    def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock = perf_counter) -> None:
         self.adapter = adapter
+        self.spec = spec
         self.builder = Builder(adapter, self.device, clock, self)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
@@ -83,8 +66,6 @@ class Changed:
 class Trained(Changed):
     """The call and its backward pass, in its own precision: a crash is all that this can show."""
 
-    relation = ""
-
     def applies(self, test: TestCase) -> bool:
         """Where there is a floating-point tensor, or an object that may have weights."""
         floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
@@ -94,15 +75,10 @@ class Trained(Changed):
 class Plain:
     """The call as it is, on a device that the adapter enters by the mode's name."""
 
-    relation = "values"
-    blind = ""
-    dear = False
-    keeps_nan = True
-
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
         self.adapter = adapter
         self.name = name
-        self.against = "" if name == "cpu" else "cpu"
+        self.spec = REFERENCE if name == "cpu" else DEVICE
         self.builder = Builder(adapter, adapter.enter(name), clock)
 
     def applies(self, test: TestCase) -> bool:
@@ -119,7 +95,8 @@ class Plain:
 
 def mode_of(adapter: Adapter, name: str, clock: Clock = perf_counter) -> Mode:
     """A mode by name: one of the adapter's own ways, or a device."""
-    if name in adapter.ways:
-        made: Mode = load_plugin(adapter.ways, name, "mode")(adapter, clock)
-        return made
-    return Plain(adapter, name, clock)
+    spec = adapter.ways.get(name)
+    if spec is None:
+        return Plain(adapter, name, clock)
+    made: Mode = load_plugin({name: spec.run}, name, "mode")(adapter, spec, clock)
+    return made

@@ -46,10 +46,10 @@ if len(sys.argv) < 2:
 """
 
 
-def last_use(imports: str, layer: str, check: str) -> Around:
+def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
     """A check of the last use of a program's model: `model(*args, **kwargs)`."""
     names = {"{imports}": imports, "{layer}": layer}
-    return Around(_filled(_LAST_USE, names), _filled(_AGAIN, names) + check)
+    return Around(_filled(_LAST_USE, names), _filled(_AGAIN, names) + check, kind)
 
 
 def twice(imports: str, doubles: str, noting: str = "") -> Around:

@@ -220,7 +220,7 @@ class Examiner:
         if finding.outcome.kind != "signal" and own not in modes:
             return
         for test in dict.fromkeys((small, finding.test)):
-            planned = (oracle_of(name).plan(test, (PLAIN, *self.dialect.ways)) for name in COMPARING)
+            planned = (oracle_of(name).plan(test, (PLAIN, *self.dialect.ways), self.dialect) for name in COMPARING)
             for mode in [own] if own in modes else itertools.chain.from_iterable(planned):
                 yield self._tried(_in(mode, finding), test, True)
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
 from fuzz_core.campaign.examiner import Examiner
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.zygote import Zygote
@@ -17,14 +17,16 @@ from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.process import Processes
 
 # An argument without elements kills `row_sum`; the mode alone makes it one.
-EMPTY = Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]")
+EMPTY = ModeSpec(
+    script=Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]"), share=0.2
+)
 CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant", 1.0, 1.0)),))
 
 
 @pytest.fixture
 def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Examiner:
     """One that is asked for scripts alone: nothing is replayed."""
-    monkeypatch.setattr(type(fakelib_session.dialect), "ways", {"strided": EMPTY})
+    monkeypatch.setattr(type(fakelib_session.dialect), "modes", {"strided": EMPTY})
     return Examiner(fakelib_session, cast(Zygote, None), Processes(), 20.0, 2, 1.0, None)
 
 
@@ -36,7 +38,9 @@ def finding(seed: int, outcome: Outcome) -> FindingRow:
 
 def seed_that(planned: bool) -> int:
     modes = ("cpu", "strided")
-    return next(s for s in range(100) if bool(Differential().plan(TestCase(CALL, s), modes)) is planned)
+    return next(
+        s for s in range(100) if bool(Differential().plan(TestCase(CALL, s), modes, dialect_of("fakelib"))) is planned
+    )
 
 
 def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.defaults import INTERNAL, OUT_OF_MEMORY, DefaultDialect
-from fuzz_core.adapters.dialect import Way
-from fuzz_core.adapters.jittor.ways import PROGRAMS, WAYS
+from fuzz_core.adapters.jittor.ways import MODES, PROGRAMS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -36,7 +35,7 @@ class JittorDialect(DefaultDialect):
     # Not `trace_py_var`, which it asks for too: every operator fails of that on Python 3.11.
     verbose: Mapping[str, str] = {"JT_SYNC": "1", "log_silent": "0"}
     compiled = "JITTOR_HOME"
-    ways: Mapping[str, Way] = WAYS
+    modes = MODES
     programs = PROGRAMS
     # Between the two lines a debugger tells of the handler.
     caught = re.compile(

@@ -1,8 +1,8 @@
-"""Jittor's modes as text."""
+"""Jittor's modes: one record each, with the text of what a script does."""
 
 from __future__ import annotations
 
-from fuzz_core.adapters.dialect import BARE, Way
+from fuzz_core.adapters.dialect import BARE, REFERENCE, ModeSpec, Way, derivative, doubles
 from fuzz_core.adapters.watching import last_use
 from fuzz_core.ir.values import Tensor
 
@@ -59,9 +59,15 @@ def _wide(source: str, tensor: Tensor, seed: int) -> str:
     return f"{source}.float64()" if tensor.dtype in ("float16", "float32") else source
 
 
-WAYS: dict[str, Way] = {
-    "cpu-fp64": Way(FINITE, _wide, instance=WIDENED, owner=MODULES),
+_MODES = "fuzz_core.adapters.jittor.modes:"
+MODES: dict[str, ModeSpec] = {
+    **doubles(f"{_MODES}Precise", Way(FINITE, _wide, instance=WIDENED, owner=MODULES), dear=True),
     # One object for all calls: what is drawn for its parameters is drawn when it is looked at, whatever seed was set.
-    "fused": Way(CLOSE, _pending, shared=True),
-    "grad-numerical": Way(GRADIENT, _wide, "[{x}]", instance="{m}.float64()", owner=MODULES, shared=True),
+    "fused": ModeSpec(f"{_MODES}Fused", Way(CLOSE, _pending, shared=True), share=0.05, dear=True, keeps_nan=False),
+    "grad": REFERENCE._replace(run=f"{_MODES}Reverse", dear=True),
+    "grad-numerical": derivative(
+        f"{_MODES}Numerical",
+        Way(GRADIENT, _wide, "[{x}]", instance="{m}.float64()", owner=MODULES, shared=True),
+        dear=True,
+    ),
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from fuzz_core.adapters import layout, spelling
 from fuzz_core.adapters.dialect import Eager
-from fuzz_core.adapters.pytorch.ways import PROGRAMS, WAYS
+from fuzz_core.adapters.pytorch.ways import DEVICES, MODES, PROGRAMS
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -46,7 +46,7 @@ class TorchDialect(Eager):
     distributions = ("torch",)
     imports = ("import torch",)
     strided = True
-    ways = WAYS
+    modes = MODES | DEVICES
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY})).*(?:{_INTERNAL})")

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_map
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.building import of_leaves
 from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Changed, Clock, Trained
 from fuzz_core.adapters.pytorch.ways import THREADS, inplace, layout
 from fuzz_core.ir.errors import BuildError
@@ -117,8 +118,8 @@ class Strided(Promised):
 
     seed = 0
 
-    def __init__(self, adapter: Adapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
         self.scattered: list[torch.Tensor] = []
 
     def tensor(self, live: Any, described: Tensor) -> Any:
@@ -198,8 +199,8 @@ def _schemas_with_out() -> frozenset[str]:
 class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
-    def __init__(self, adapter: Adapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
         self.there: dict[str, bool] = {}
 
     def applies(self, test: TestCase) -> bool:
@@ -249,7 +250,6 @@ def _target(call: Invocation) -> Tensor | None:
 class Meta(Promised):
     """The meta device must foresee shape and dtype. Strides may depend on the device that it does not stand for."""
 
-    relation = "shape"
     device = "meta"
 
     def instance(self, live: Any) -> Any:
@@ -263,8 +263,6 @@ class Meta(Promised):
 
 class Fake(Promised):
     """What the compiler believes of a result's strides must be true; of shape and dtype the meta device tells."""
-
-    relation = "strides"
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`: it pretends to be on the CPU."""
@@ -296,9 +294,6 @@ class VMap(Promised):
 
 class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
-
-    relation = "behaviour"
-    dear = True
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError where nothing of it can be compiled."""

@@ -1,11 +1,11 @@
-"""PyTorch's modes as text."""
+"""PyTorch's modes: one record each, with the text of what a script does."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from fuzz_core.adapters.dialect import BARE, Way
+from fuzz_core.adapters.dialect import BARE, REFERENCE, ModeSpec, Way, derivative, doubles
 from fuzz_core.adapters.watching import last_use, twice
 from fuzz_core.ir.values import Invocation, Tensor, prim
 
@@ -66,7 +66,7 @@ torch.autograd.backward = noting
 PROGRAMS = {
     **BARE,
     "compiled": last_use(_PLAIN, _MODULE, _COMPILED + close("actual", "expected")),
-    "training": last_use(_PLAIN, _MODULE, _TRAINED),
+    "training": last_use(_PLAIN, _MODULE, _TRAINED, "wrong-gradient"),
     "cpu-fp64": twice(_PLAIN, "torch.set_default_dtype(getattr(torch, sys.argv[1]))", _NOTING),
 }
 ONE_DNN_OFF = "torch.backends.mkldnn.flags(enabled=False)"
@@ -132,50 +132,79 @@ def _batched(source: str, tensor: Tensor, seed: int) -> str:
     return _of(batch(tensor), source)
 
 
+def _gradcheck(text: str) -> Way:
+    return Way("assert {actual}", _leaf, text, instance="{m}.double()", owner=_NN)
+
+
 def _same(text: str) -> Callable[[str, Tensor, int], str]:
     return lambda source, tensor, seed: f"{source}{text}"
 
 
-def _gradcheck(text: str) -> Way:
-    return Way("assert {actual}", _leaf, text, instance="{m}.double()", owner="torch.nn.")
-
-
-WAYS: dict[str, Way] = {
-    "strided": Way(CLOSE, _scattered),
-    "cpu-fp64": Way(
-        "assert torch.isfinite({expected}).all(), {actual}", _wide, instance="{m}.to({x}.dtype)", owner="torch.nn."
+_NN = "torch.nn."
+_MODES, _DOUBLES = "fuzz_core.adapters.pytorch.modes:", "fuzz_core.adapters.pytorch.doubles:"
+_FINITE = "assert torch.isfinite({expected}).all(), {actual}"
+_SUMMED = (
+    "results = [r for r in tree_flatten({actual})[0] if isinstance(r, torch.Tensor) and r.requires_grad]\n"
+    "sum((r.abs() if r.is_complex() else r).sum() for r in results).backward()"
+)
+_FLATTEN = "from torch.utils._pytree import tree_flatten"
+_UNDONE = f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{close('actual', '{expected}')}"
+_THREADED = (
+    f"torch.set_num_threads({THREADS})\nactual = {{actual}}\ntorch.set_num_threads(1)\n{close('actual', '{expected}')}"
+)
+MODES: dict[str, ModeSpec] = {
+    "strided": ModeSpec(f"{_MODES}Strided", Way(CLOSE, _scattered), share=0.2, equivalent=True),
+    **doubles(f"{_DOUBLES}Doubled", Way(_FINITE, _wide, instance="{m}.to({x}.dtype)", owner=_NN)),
+    "out": ModeSpec(f"{_MODES}Out", Way(OUT, actual="f({x}, out=out)", more="out"), share=0.1, equivalent=True),
+    "inplace": ModeSpec(
+        f"{_MODES}InPlace",
+        Way("expected = {expected}\n{actual}\n" + close("x", "expected"), actual="g({x})", call=inplace),
+        share=0.3,
+        equivalent=True,
     ),
-    "out": Way(OUT, actual="f({x}, out=out)", more="out"),
-    "inplace": Way("expected = {expected}\n{actual}\n" + close("x", "expected"), actual="g({x})", call=inplace),
-    "meta": Way(
-        ALIKE.replace("check_stride=True, ", ""), _same(".to('meta')"), instance="{m}.to({x}.device)", owner="torch.nn."
+    "meta": ModeSpec(
+        f"{_MODES}Meta",
+        Way(ALIKE.replace("check_stride=True, ", ""), _same(".to('meta')"), instance="{m}.to({x}.device)", owner=_NN),
+        relation="shape",
+        share=0.2,
+        kind="wrong-metadata",
     ),
-    "fake": Way(
-        f"with FakeTensorMode(allow_non_fake_inputs=True) as mode:\n    actual = {{actual}}\n{FAKE}",
-        lambda source, tensor, seed: f"mode.from_tensor({source})",
-        imports=(
-            "from torch._subclasses.fake_tensor import FakeTensorMode",
-            "from torch.utils._pytree import tree_flatten",
+    "fake": ModeSpec(
+        f"{_MODES}Fake",
+        Way(
+            f"with FakeTensorMode(allow_non_fake_inputs=True) as mode:\n    actual = {{actual}}\n{FAKE}",
+            lambda source, tensor, seed: f"mode.from_tensor({source})",
+            imports=("from torch._subclasses.fake_tensor import FakeTensorMode", _FLATTEN),
         ),
+        relation="strides",
+        share=0.05,
+        kind="wrong-metadata",
     ),
-    "vmap": Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
-    "backward": Way(
-        "results = [r for r in tree_flatten({actual})[0] if isinstance(r, torch.Tensor) and r.requires_grad]\n"
-        "sum((r.abs() if r.is_complex() else r).sum() for r in results).backward()",
-        _trained,
-        imports=("from torch.utils._pytree import tree_flatten",),
+    "vmap": ModeSpec(f"{_MODES}VMap", Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"), share=0.1),
+    "backward": ModeSpec(f"{_MODES}Backward", Way(_SUMMED, _trained, imports=(_FLATTEN,)), relation="", share=0.03),
+    "grad": REFERENCE._replace(run=f"{_DOUBLES}Reverse"),
+    "grad-forward": derivative(
+        f"{_DOUBLES}Forward",
+        _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
+        share=0.01,
     ),
-    "grad-forward": _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
-    "grad-numerical": _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)"),
-    "grad-second": _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),
-    "compile": Way(CLOSE, _same(".clone()"), "torch.compile(f, backend='aot_eager')({x})"),
-    "onednn-off": Way(
-        f"with {ONE_DNN_OFF}:\n    actual = {{actual}}\n{close('actual', '{expected}')}", _same(".clone()")
+    "grad-numerical": derivative(
+        f"{_DOUBLES}Numerical", _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)")
     ),
-    "threads": Way(
-        f"torch.set_num_threads({THREADS})\nactual = {{actual}}\n"
-        f"torch.set_num_threads(1)\n{close('actual', '{expected}')}",
-        _same(".clone()"),
+    "grad-grad": REFERENCE._replace(run=f"{_DOUBLES}SecondReverse"),
+    "grad-second": derivative(
+        f"{_DOUBLES}SecondNumerical",
+        _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),
+        against="grad-grad",
     ),
-    "cuda": Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")),
+    "compile": ModeSpec(
+        f"{_MODES}Compiled",
+        Way(CLOSE, _same(".clone()"), "torch.compile(f, backend='aot_eager')({x})"),
+        relation="behaviour",
+        share=0.0005,
+        dear=True,
+    ),
+    "onednn-off": ModeSpec(f"{_MODES}OneDnnOff", Way(_UNDONE, _same(".clone()")), share=0.02, equivalent=True),
+    "threads": ModeSpec(f"{_MODES}Threads", Way(_THREADED, _same(".clone()")), share=0.002),
 }
+DEVICES = {"cuda": ModeSpec(script=Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")))}

@@ -20,6 +20,7 @@ from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed
 from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.tensorflow.ways import MODES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
@@ -30,18 +31,6 @@ CLEAR_EVERY = 4096
 _PLAIN = (bool, int, float, str)
 _OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
 _GRAPHS = "tensorflow.python.eager.polymorphic_function"
-_MODES, _DOUBLES = "fuzz_core.adapters.tensorflow.modes", "fuzz_core.adapters.tensorflow.doubles"
-WAYS = {
-    "cpu-fp64": f"{_DOUBLES}:Precise",
-    "cpu-fp64-nudged": f"{_DOUBLES}:Nudged",
-    "cpu-fp64-nudged-back": f"{_DOUBLES}:NudgedBack",
-    "function": f"{_MODES}:Traced",
-    "function-known": f"{_MODES}:Known",
-    "xla": f"{_MODES}:Compiled",
-    "backward": f"{_MODES}:Backward",
-    "grad": f"{_DOUBLES}:Reverse",
-    "grad-numerical": f"{_DOUBLES}:Numerical",
-}
 
 
 class Stream:
@@ -64,7 +53,7 @@ class TensorFlowAdapter(DefaultAdapter):
 
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
-    ways = WAYS
+    ways = MODES
 
     @cached_property
     def comparer(self) -> Comparer:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.dialect import Eager
-from fuzz_core.adapters.tensorflow.ways import PROGRAMS, WAYS
+from fuzz_core.adapters.tensorflow.ways import MODES, PROGRAMS
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -40,7 +40,7 @@ class TensorFlowDialect(Eager):
     distributions = ("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu")
     imports = ("import tensorflow as tf",)
     strided = False
-    ways = WAYS
+    modes = MODES
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")

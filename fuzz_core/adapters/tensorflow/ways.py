@@ -1,8 +1,8 @@
-"""TensorFlow's modes as text."""
+"""TensorFlow's modes: one record each, with the text of what a script does."""
 
 from __future__ import annotations
 
-from fuzz_core.adapters.dialect import BARE, Way
+from fuzz_core.adapters.dialect import BARE, REFERENCE, ModeSpec, Way, derivative, doubles
 from fuzz_core.adapters.watching import last_use, twice
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Tensor
@@ -84,13 +84,18 @@ tf.GradientTape.gradient, tf.keras.callbacks.History.on_epoch_end = noting, endi
 PROGRAMS = {
     **BARE,
     "compiled": last_use(_PLAIN, "tf.keras.layers.Layer", _COMPILED + close("actual", "expected")),
-    "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED),
+    "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED, "wrong-gradient"),
     "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),
 }
-WAYS: dict[str, Way] = {
-    "cpu-fp64": Way(FINITE, _wide),
-    "function": _graph(),
-    "xla": _graph(", jit_compile=True"),
-    "backward": Way(BACKWARD, actual="[{x}]"),
-    "grad-numerical": Way(GRADIENT, _wide, "[{x}]"),
+_MODES, _DOUBLES = "fuzz_core.adapters.tensorflow.modes:", "fuzz_core.adapters.tensorflow.doubles:"
+_TRACED = ModeSpec(f"{_MODES}Traced", _graph(), relation="behaviour", share=0.02, blind="function-known", dear=True)
+MODES: dict[str, ModeSpec] = {
+    **doubles(f"{_DOUBLES}Precise", Way(FINITE, _wide)),
+    "function": _TRACED,
+    "function-known": REFERENCE._replace(run=f"{_MODES}Known", dear=True),
+    # Minima and maxima lose NaN: TensorFlow turns XLA's option xla_cpu_enable_fast_min_max on.
+    "xla": _TRACED._replace(run=f"{_MODES}Compiled", script=_graph(", jit_compile=True"), share=0.002, keeps_nan=False),
+    "backward": ModeSpec(f"{_MODES}Backward", Way(BACKWARD, actual="[{x}]"), relation="", share=0.03),
+    "grad": REFERENCE._replace(run=f"{_DOUBLES}Reverse"),
+    "grad-numerical": derivative(f"{_DOUBLES}Numerical", Way(GRADIENT, _wide, "[{x}]")),
 }
