@@ -7,8 +7,8 @@ from time import perf_counter
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter, Listed
-from fuzz_core.adapters.building import Builder
 from fuzz_core.adapters.dialect import ModeSpec, load_plugin
+from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.fuzztype import fuzz_type
@@ -20,8 +20,8 @@ MAX_SHOWN = 60
 MAX_TRIED = 4
 # Constraints that a library declares as data, by library: `definitions(listed) -> constraints`.
 DEFINITIONS: dict[str, str] = {
-    "torch": "fuzz_core.adapters.pytorch.constraints:definitions",
-    "tensorflow": "fuzz_core.adapters.tensorflow.constraints:definitions",
+    "torch": "fuzz_core.adapters.pytorch.apis:definitions",
+    "tensorflow": "fuzz_core.adapters.tensorflow.apis:definitions",
 }
 
 

@@ -14,7 +14,7 @@ from fuzz_core.adapters.arrays import NUMPY_DTYPES
 from fuzz_core.adapters.base import Describe, Examples, Listed
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.jittor.compiling import hasten, settle
-from fuzz_core.adapters.jittor.ways import MODES
+from fuzz_core.adapters.jittor.dialect import MODES
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim

@@ -11,12 +11,11 @@ import jittor
 import numpy as np
 
 from fuzz_core.adapters import derivatives, widened
-from fuzz_core.adapters.building import Builder
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.derivatives import Points, Scalar
 from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.jittor.ways import identity
-from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.adapters.jittor.dialect import identity
+from fuzz_core.adapters.modes import Builder, Changed, Clock
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase

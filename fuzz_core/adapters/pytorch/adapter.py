@@ -14,7 +14,7 @@ from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed
 from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
-from fuzz_core.adapters.pytorch.ways import MODES
+from fuzz_core.adapters.pytorch.dialect import MODES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
@@ -36,8 +36,8 @@ class TorchAdapter(DefaultAdapter):
 
     @cached_property
     def comparer(self) -> Comparer:
-        """See `pytorch.compare`."""
-        made: Comparer = importlib.import_module("fuzz_core.adapters.pytorch.compare").COMPARER
+        """See `pytorch.tensors`."""
+        made: Comparer = importlib.import_module("fuzz_core.adapters.pytorch.tensors").COMPARER
         return made
 
     def load(self) -> ModuleType:
@@ -47,12 +47,12 @@ class TorchAdapter(DefaultAdapter):
             with suppress(ImportError):
                 importlib.import_module(late)
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
-        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")
+        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.apis")
         return self.torch
 
     def listed(self) -> list[Listed]:
         """Every public api of the documented modules."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.listing").listed()
+        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.apis").listed()
         return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:

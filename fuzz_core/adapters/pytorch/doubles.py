@@ -10,8 +10,8 @@ from torch.autograd import forward_ad
 
 from fuzz_core.adapters import derivatives, widened
 from fuzz_core.adapters.derivatives import Points, Scalar, direction
-from fuzz_core.adapters.pytorch.compare import elements
 from fuzz_core.adapters.pytorch.modes import Promised, alike, hides_from_gradients, restricts_gradients
+from fuzz_core.adapters.pytorch.tensors import numbers
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Tensor, TestCase
 
@@ -36,7 +36,7 @@ class Doubled(widened.Doubled):
 
     def numbers(self, live: Any, described: Tensor) -> Any:
         """See `widened.Doubled`."""
-        return elements(live)
+        return numbers(live)
 
     def made(self, array: Any, live: Any, described: Tensor) -> Any:
         """See `widened.Doubled`."""

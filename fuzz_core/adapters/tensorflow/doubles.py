@@ -13,9 +13,9 @@ from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.derivatives import STEP, Points, Scalar
 from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Clock
-from fuzz_core.adapters.tensorflow.compare import dtypes
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
 from fuzz_core.adapters.tensorflow.modes import SEEDS, draws
+from fuzz_core.adapters.tensorflow.tensors import dtypes
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, TestCase, Value
 

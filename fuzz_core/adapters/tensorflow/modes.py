@@ -12,9 +12,8 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import of_leaves
 from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.modes import Changed, Clock, Trained
+from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Tensor, TestCase
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fuzz_core.adapters.arrays import describe_array
 from fuzz_core.adapters.base import Describe, Listed, resolve
-from fuzz_core.adapters.signatures import definition
+from fuzz_core.adapters.listing import definition
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
