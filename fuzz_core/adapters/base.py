@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
-from fuzz_core.adapters.dialect import load_half
+from fuzz_core.adapters.dialect import ModeSpec, load_half
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.catalogue import Api
@@ -48,8 +48,8 @@ class Adapter(Protocol):
 
     library: str
     prefixes: tuple[str, ...]
-    # Modes beyond the devices, as `name -> "module:attr"`, see `adapters.modes`.
-    ways: dict[str, str]
+    # Modes beyond the devices, by name.
+    ways: Mapping[str, ModeSpec]
 
     def load(self) -> ModuleType:
         """Imports the library, starting no threads, device or eager context, and returns its root module."""
@@ -99,7 +99,7 @@ class Adapter(Protocol):
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
         """How two results differ; empty where they agree.
 
-        relation: `values` beyond the library's default tolerances, `metadata`, or `finite`, see `adapters.modes`.
+        relation: `values` beyond the library's default tolerances, `metadata`, or `finite`, see `ModeSpec`.
         """
 
     def error(self, reference: Any, other: Any) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.building import of_leaves
 from fuzz_core.adapters.compare import DERIVATIVES
+from fuzz_core.adapters.modes import of_leaves
 from fuzz_core.adapters.widened import Doubled
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -73,8 +73,6 @@ class Gradient(Doubled):
     0 for none. coarse: see `quotient`. flat: the derivative of what is flat, None where that tells nothing.
     """
 
-    against = ""
-    relation = ""
     number: type = float
     largest = 0.0
     coarse = 0.0

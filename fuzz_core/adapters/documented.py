@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter, Listed
-from fuzz_core.adapters.building import Builder
-from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.adapters.dialect import ModeSpec, load_plugin
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.fuzztype import fuzz_type
@@ -42,18 +42,14 @@ class Documented:
     the same whatever it is), and where an object is only made, which may refuse its arguments when it is used.
     """
 
-    against = "cpu"
-    relation = ""
-    blind = ""
-    dear = False
-    keeps_nan = True
+    spec = ModeSpec(relation="")
 
     def __init__(
         self, adapter: Adapter, documentation: Documentation, clock: Callable[[], float] = perf_counter
     ) -> None:
         self.adapter = adapter
         self.documentation = documentation
-        self.builder = Builder(adapter, self.against, clock)
+        self.builder = Builder(adapter, self.spec.against, clock)
 
     def applies(self, test: TestCase) -> bool:
         """Whether documentation rules the call out."""

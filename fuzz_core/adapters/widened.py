@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Changed, Clock
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
 
-# What has a double becomes one; what is a double already is off by its own roundings, see `Doubled.noise`.
+# What has a double becomes one; what is a double already is off by its own roundings, see `Doubled`.
 WIDE = {
     name: "complex128" if dtype.kind == "complex" else "float64"
     for name, dtype in DTYPES.items()
@@ -48,17 +50,16 @@ def nudged(array: Any, share: float) -> Any:
 class Doubled(Changed):
     """A call whose tensors are doubles, and the dtypes that it names.
 
-    wide: the double of each dtype. module: what public names begin with, by default the library's name. noise: the
-    largest relative change of an element, in its dtype's epsilons.
+    wide: the double of each dtype. module: what public names begin with, by default the library's name. The noise of
+    its record is the largest relative change of an element, in its dtype's epsilons.
     """
 
     adapter: DefaultAdapter
     wide: Mapping[str, str] = WIDE
     module = ""
-    noise = 0.0
 
-    def __init__(self, adapter: DefaultAdapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock = perf_counter) -> None:
+        super().__init__(adapter, spec, clock)
         prim = self.builder.makers[Prim]
         self.builder.makers[Prim] = lambda value: prim(self._named(value))
 
@@ -72,9 +73,9 @@ class Doubled(Changed):
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
-        if not (self.narrow(described.dtype) or (self.noise and described.dtype in self.wide)):
+        if not (self.narrow(described.dtype) or (self.spec.noise and described.dtype in self.wide)):
             return live
-        share = self.noise * _EPSILONS.get(described.dtype, _EPSILON)
+        share = self.spec.noise * _EPSILONS.get(described.dtype, _EPSILON)
         array = nudged(self.numbers(live, described).astype(self.wide[described.dtype]), share)
         return array if described.container == "ndarray" else self.made(array, live, described)
 
@@ -102,8 +103,6 @@ class Doubled(Changed):
 class Precise(Doubled):
     """Double precision. Compared with the plain result in this alone: whether that is a number where this is one."""
 
-    relation = "finite"
-
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
         result = super().run(test)
@@ -114,20 +113,3 @@ class Precise(Doubled):
     def dtypes(self, result: Any) -> Iterable[str]:
         """The names of the dtypes in a result."""
         return (leaf.dtype.name for leaf in self.adapter.comparer.arrays(result) if leaf is not None)
-
-
-class Nudged(Precise):
-    """Double precision on numbers that differ from the test case's by a few roundings: how much that changes.
-
-    Compared with nothing by itself.
-    """
-
-    against = ""
-    relation = ""
-    noise = 4.0
-
-
-class NudgedBack(Nudged):
-    """As much off in the other direction: what a nudge leaves as it was, a tie for one, the opposite one changes."""
-
-    noise = -4.0

@@ -221,7 +221,7 @@ class _Failure(_Scripted):
         if finding.outcome.kind != "signal" and own not in modes:
             return
         for test in dict.fromkeys((small, finding.test)):
-            planned = (oracle_of(name).plan(test, (PLAIN, *self.dialect.ways)) for name in COMPARING)
+            planned = (oracle_of(name).plan(test, (PLAIN, *self.dialect.ways), self.dialect) for name in COMPARING)
             for mode in [own] if own in modes else itertools.chain.from_iterable(planned):
                 yield Attempt(_in(mode, finding), test, True)
 

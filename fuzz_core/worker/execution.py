@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.dialect import Dialect, ModeSpec
 from fuzz_core.adapters.modes import Mode, mode_of
 from fuzz_core.ir.complaints import complaint_in, with_complaint
 from fuzz_core.ir.constraints import Documentation
@@ -88,7 +88,7 @@ class Execution:
         for oracle in self.oracles:
             if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
                 continue
-            planned = oracle.plan(test, self.modes)
+            planned = oracle.plan(test, self.modes, self.dialect)
             if not planned:
                 continue
             outcomes = {mode: self._outcome(test, mode, results) for mode in planned}
@@ -108,7 +108,8 @@ class Execution:
     def weigh(self, test: TestCase, alive: Callable[[], None]) -> list[tuple[Verdict, Outcome]]:
         """What the leak oracle thinks of a suspect; `alive` is called before each repetition."""
         oracle = oracle_of("leak")
-        outcomes = {mode: self._repeated(test, mode.rstrip("*"), alive) for mode in oracle.plan(test, self.modes)}
+        planned = oracle.plan(test, self.modes, self.dialect)
+        outcomes = {mode: self._repeated(test, mode.rstrip("*"), alive) for mode in planned}
         verdict = oracle.judge(outcomes, self.dialect)
         return [] if verdict.clean else [(verdict, next(iter(outcomes.values())))]
 
@@ -144,27 +145,28 @@ class Execution:
             results[mode] = self._timed(test, mode)
             return results[mode][0]
         way = self.mode(mode)
-        if way.against and not (self._comparable(test, way, results) and way.applies(test)):
+        spec = way.spec
+        if spec.against and not (self._comparable(test, spec, results) and way.applies(test)):
             return Outcome("skipped", "nothing to compare")
         if mode not in results:
             results[mode] = self.run(test, mode)
         outcome, result = results[mode]
-        if not (way.against and way.relation):
+        if not (spec.against and spec.relation):
             return outcome
-        plain, expected = results[way.against]
-        if way.relation == "behaviour" and {plain.kind, outcome.kind} == {"ok", "exception"}:
+        plain, expected = results[spec.against]
+        if spec.relation == "behaviour" and {plain.kind, outcome.kind} == {"ok", "exception"}:
             return self._refusal(test, mode, plain, outcome)
         if outcome.kind != "ok" or plain.kind != "ok":
             return outcome
-        text = self.adapter.differences(expected, result, way.relation)
+        text = self.adapter.differences(expected, result, spec.relation)
         if not text:
             return outcome
         excuse = explain_difference(self, test, mode, expected, result)
         return outcome._replace(text=text, name=excuse.name if excuse else "")
 
-    def _comparable(self, test: TestCase, way: Mode, results: dict[str, tuple[Outcome, Any]]) -> bool:
-        against = self._outcome(test, way.against, results).kind
-        return against == "ok" or (against == "exception" and way.relation == "behaviour")
+    def _comparable(self, test: TestCase, spec: ModeSpec, results: dict[str, tuple[Outcome, Any]]) -> bool:
+        against = self._outcome(test, spec.against, results).kind
+        return against == "ok" or (against == "exception" and spec.relation == "behaviour")
 
     def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
         """One of two modes refuses what the other accepts; what is an internal error is one of its own."""
@@ -172,7 +174,7 @@ class Execution:
         said = f"{refused.name}: {refused.text}"
         if self.dialect.internal_error.search(said):
             return outcome._replace(text="")
-        against = self.mode(mode).against
+        against = self.mode(mode).spec.against
         excuse = explain_refusal(self, test, {against: plain, mode: outcome})
         if outcome.kind == "ok":
             return outcome._replace(text=f"{ACCEPTS}{against} refuses: {said}", name=excuse.name if excuse else "")
@@ -184,7 +186,7 @@ class Execution:
         try:
             way = self.mode(mode.split("@")[0])
             if mode != self.modes[0]:
-                self.alive(way.dear, mode)
+                self.alive(way.spec.dear, mode)
             self.adapter.reset(test.seed)
             result = way.run(test)
             return Outcome("ok", seconds=self.clock() - began), result

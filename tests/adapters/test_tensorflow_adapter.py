@@ -36,7 +36,7 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Ref, Tensor
 from fuzz_core.tracing.describe import Describer
-from fuzz_core.adapters.building import Builder
+from fuzz_core.adapters.modes import Builder
 adapter = adapter_of("tensorflow")
 tf = adapter.load()
 listed = adapter.listed()

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from math import exp, sin
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ import pytest
 import fuzz_core
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.derivatives import direction, quotient, step_direction
+from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.widened import Doubled, nudged
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
@@ -23,22 +23,18 @@ class Numbers(DefaultAdapter):
     library = "numbers"
 
 
-class Noisy(Doubled):
-    noise = 4.0
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "bool"])
 def test_doubles_have_the_same_numbers(dtype: str) -> None:
     tensor, adapter = Tensor(dtype, (3, 4), Fill(low=0.0, high=9.0, key=3)), Numbers()
     live = adapter.build(tensor, "cpu")
-    wide = Doubled(adapter, perf_counter).tensor(live, tensor)
+    wide = Doubled(adapter, ModeSpec()).tensor(live, tensor)
     assert wide.dtype == ("float64" if dtype.startswith("float") else live.dtype)
     assert (wide == live).all()
-    assert (Noisy(adapter, perf_counter).tensor(live, tensor) == live).all() == (not dtype.startswith("float"))
+    assert (Doubled(adapter, ModeSpec(noise=4.0)).tensor(live, tensor) == live).all() == (not dtype.startswith("float"))
 
 
 def test_dtypes_by_every_name_are_doubles() -> None:
-    widened = Doubled(Numbers(), perf_counter)
+    widened = Doubled(Numbers(), ModeSpec())
     assert widened.ref(Ref("dtype", "float16")) == Ref("dtype", "float64")
     assert widened.ref(Ref("name", "numbers.float32")) == Ref("name", "numbers.float64")
     assert widened.ref(Ref("name", "other.float32")) == Ref("name", "other.float32")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz_core.adapters.dialect import Way
+from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
 from fuzz_core.campaign.examination import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -14,14 +14,16 @@ from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.process import Processes
 
 # An argument without elements kills `row_sum`; the mode alone makes it one.
-EMPTY = Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]")
+EMPTY = ModeSpec(
+    script=Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]"), share=0.2
+)
 CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant", 1.0, 1.0)),))
 
 
 @pytest.fixture
 def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Examiner:
     """One that is asked for scripts alone: nothing is replayed."""
-    monkeypatch.setattr(type(fakelib_session.dialect), "ways", {"strided": EMPTY})
+    monkeypatch.setattr(type(fakelib_session.dialect), "modes", {"strided": EMPTY})
     return Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0), Processes(), None)
 
 
@@ -33,7 +35,9 @@ def finding(seed: int, outcome: Outcome) -> FindingRow:
 
 def seed_that(planned: bool) -> int:
     modes = ("cpu", "strided")
-    return next(s for s in range(100) if bool(Differential().plan(TestCase(CALL, s), modes)) is planned)
+    return next(
+        s for s in range(100) if bool(Differential().plan(TestCase(CALL, s), modes, dialect_of("fakelib"))) is planned
+    )
 
 
 def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> None:

@@ -12,7 +12,7 @@ import pytest
 from fakebuilds import BROKEN, FAILED, FLAKY, IMPORTS, JUDGED, NONE, OTHER, REFUSES, RIGHT, SCALE, Builds, found
 from fakelib_plans import call
 
-from fuzz_core.adapters.dialect import Way, dialect_of
+from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
 from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.history import history, review_standings, standings
 from fuzz_core.campaign.recheck import Rechecked, RecheckOptions, newest_targets, recheck
@@ -237,13 +237,13 @@ def test_a_finding_of_a_bug_of_an_earlier_build_is_told_only_if_it_was_fixed(
     assert (lab.store.later_rows(), lab.store.bug(number).status) == ({2: number}, "open")
 
 
-MIRROR = Way("assert {actual} == {expected}", lambda source, tensor, seed: source)
+MIRROR = ModeSpec(script=Way("assert {actual} == {expected}", lambda source, tensor, seed: source))
 DIFFERS = Verdict("differential", "inconsistent", "mirror: accepts what cpu refuses: SystemError")
 
 
 def test_two_sides_that_both_miss_the_api_do_not_agree(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     fakelib = dialect_of("fakelib")
-    monkeypatch.setattr(type(fakelib), "ways", {"mirror": MIRROR})
+    monkeypatch.setattr(type(fakelib), "modes", {"mirror": MIRROR})
     script = render_comparison(SCALE, "mirror", fakelib, check=RAISED.replace("lambda: {actual}", "lambda: 1"))
     found(lab.store, "fakelib-1", script=script, outcome=Outcome("ok", text="accepts"), verdict=DIFFERS)
     assert [seen.check.status for seen in lab.recheck(lab.session.target)] == ["shown"]

@@ -11,11 +11,11 @@ import jittor
 import numpy as np
 
 from fuzz_core.adapters import derivatives, widened
-from fuzz_core.adapters.building import Builder
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.derivatives import Points, Scalar
-from fuzz_core.adapters.jittor.ways import identity
-from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.jittor.dialect import identity
+from fuzz_core.adapters.modes import Builder, Changed, Clock
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase
@@ -33,13 +33,11 @@ class Fused(Changed):
     arguments or results: there nothing is compared.
     """
 
-    dear = True
-    keeps_nan = False
     seed = 0
     adapter: DefaultAdapter
 
-    def __init__(self, adapter: DefaultAdapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
         self.plain = Builder(adapter, self.device, clock)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
@@ -77,8 +75,6 @@ class Fused(Changed):
 class Doubled(widened.Doubled):
     """Modules with the parameters that they have in the plain call, as doubles."""
 
-    dear = True
-
     def instance(self, live: Any) -> Any:
         """See `Change`."""
         return live.float64() if isinstance(live, jittor.Module) else live
@@ -86,14 +82,6 @@ class Doubled(widened.Doubled):
 
 class Precise(Doubled, widened.Precise):
     """See `widened.Precise`."""
-
-
-class Nudged(Doubled, widened.Nudged):
-    """See `widened.Nudged`."""
-
-
-class NudgedBack(Doubled, widened.NudgedBack):
-    """See `widened.NudgedBack`."""
 
 
 class Gradient(Doubled, derivatives.Gradient):
@@ -141,6 +129,4 @@ class Reverse(Gradient):
 class Numerical(Gradient):
     """Backward mode must agree with difference quotients, where a function is smooth."""
 
-    against = "grad"
-    relation = "gradient"
     derivatives = Gradient.quotients

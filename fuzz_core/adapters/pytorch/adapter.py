@@ -14,29 +14,10 @@ from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed
 from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.pytorch.dialect import MODES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
-WAYS = {
-    "cpu-fp64": "fuzz_core.adapters.pytorch.doubles:Precise",
-    "cpu-fp64-nudged": "fuzz_core.adapters.pytorch.doubles:Nudged",
-    "cpu-fp64-nudged-back": "fuzz_core.adapters.pytorch.doubles:NudgedBack",
-    "strided": "fuzz_core.adapters.pytorch.modes:Strided",
-    "out": "fuzz_core.adapters.pytorch.modes:Out",
-    "inplace": "fuzz_core.adapters.pytorch.modes:InPlace",
-    "meta": "fuzz_core.adapters.pytorch.modes:Meta",
-    "fake": "fuzz_core.adapters.pytorch.modes:Fake",
-    "vmap": "fuzz_core.adapters.pytorch.modes:VMap",
-    "backward": "fuzz_core.adapters.pytorch.modes:Backward",
-    "grad": "fuzz_core.adapters.pytorch.doubles:Reverse",
-    "grad-forward": "fuzz_core.adapters.pytorch.doubles:Forward",
-    "grad-numerical": "fuzz_core.adapters.pytorch.doubles:Numerical",
-    "grad-grad": "fuzz_core.adapters.pytorch.doubles:SecondReverse",
-    "grad-second": "fuzz_core.adapters.pytorch.doubles:SecondNumerical",
-    "compile": "fuzz_core.adapters.pytorch.modes:Compiled",
-    "onednn-off": "fuzz_core.adapters.pytorch.modes:OneDnnOff",
-    "threads": "fuzz_core.adapters.pytorch.modes:Threads",
-}
 # What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
 _LATE = (
     "torch._dynamo.convert_frame",
@@ -51,12 +32,12 @@ class TorchAdapter(DefaultAdapter):
 
     library = "torch"
     prefixes = ("torch",)
-    ways = WAYS
+    ways = MODES
 
     @cached_property
     def comparer(self) -> Comparer:
-        """See `pytorch.compare`."""
-        made: Comparer = importlib.import_module("fuzz_core.adapters.pytorch.compare").COMPARER
+        """See `pytorch.tensors`."""
+        made: Comparer = importlib.import_module("fuzz_core.adapters.pytorch.tensors").COMPARER
         return made
 
     def load(self) -> ModuleType:
@@ -66,12 +47,12 @@ class TorchAdapter(DefaultAdapter):
             with suppress(ImportError):
                 importlib.import_module(late)
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
-        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")
+        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.apis")
         return self.torch
 
     def listed(self) -> list[Listed]:
         """Every public api of the documented modules."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.listing").listed()
+        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.apis").listed()
         return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,8 +10,8 @@ from torch.autograd import forward_ad
 
 from fuzz_core.adapters import derivatives, widened
 from fuzz_core.adapters.derivatives import Points, Scalar, direction
-from fuzz_core.adapters.pytorch.compare import elements
 from fuzz_core.adapters.pytorch.modes import Promised, alike, hides_from_gradients, restricts_gradients
+from fuzz_core.adapters.pytorch.tensors import numbers
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Tensor, TestCase
 
@@ -19,7 +19,10 @@ _NONE = torch.zeros((), dtype=torch.float64)
 
 
 class Doubled(widened.Doubled):
-    """Tensors and modules as doubles, but for 8-bit floats, which PyTorch only stores."""
+    """Tensors and modules as doubles, but for 8-bit floats, which PyTorch only stores.
+
+    A result of less precision is taken as it is.
+    """
 
     wide: Mapping[str, str] = {narrow: wide for narrow, wide in widened.WIDE.items() if not narrow.startswith("float8")}
 
@@ -33,27 +36,11 @@ class Doubled(widened.Doubled):
 
     def numbers(self, live: Any, described: Tensor) -> Any:
         """See `widened.Doubled`."""
-        return elements(live)
+        return numbers(live)
 
     def made(self, array: Any, live: Any, described: Tensor) -> Any:
         """See `widened.Doubled`."""
         return alike(torch.from_numpy(array), live)
-
-
-class Precise(Doubled, widened.Precise):
-    """See `widened.Precise`."""
-
-    def dtypes(self, result: Any) -> Iterable[str]:
-        """None: a result of less precision is taken as it is."""
-        return ()
-
-
-class Nudged(Precise, widened.Nudged):
-    """See `widened.Nudged`."""
-
-
-class NudgedBack(Precise, widened.NudgedBack):
-    """See `widened.NudgedBack`."""
 
 
 class Gradient(Promised, Doubled, derivatives.Gradient):
@@ -114,9 +101,6 @@ class Reverse(Gradient):
 class Forward(Gradient):
     """Forward mode must agree with backward mode."""
 
-    against = "grad"
-    relation = "gradient"
-
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
         """See `derivatives.Gradient`."""
         return [self.tangent(scalar, points, place) for place in range(len(points))]
@@ -132,8 +116,6 @@ class Forward(Gradient):
 class Numerical(Gradient):
     """Backward mode must agree with difference quotients, where a function is smooth."""
 
-    against = "grad"
-    relation = "gradient"
     derivatives = Gradient.quotients
 
 
@@ -147,9 +129,6 @@ class SecondReverse(Gradient):
 
 class SecondNumerical(Gradient):
     """Backward mode over backward mode must agree with difference quotients of backward mode."""
-
-    against = "grad-grad"
-    relation = "gradient"
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
         """See `derivatives.Gradient`."""

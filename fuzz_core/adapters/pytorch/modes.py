@@ -13,10 +13,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_map
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import of_leaves
 from fuzz_core.adapters.defaults import DefaultAdapter
-from fuzz_core.adapters.modes import Changed, Clock, Trained
-from fuzz_core.adapters.pytorch.ways import THREADS, inplace, layout
+from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
+from fuzz_core.adapters.pytorch.dialect import THREADS, inplace, other_layout
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase
@@ -97,7 +97,7 @@ class Promised(Changed):
 
 @cache
 def scattering(expression: str) -> Callable[[torch.Tensor], torch.Tensor]:
-    """One of the expressions of `ways` as a function of `x`."""
+    """One of the expressions of the dialect as a function of `x`."""
     made: Callable[[torch.Tensor], torch.Tensor] = eval(f"lambda x: {expression}", {"torch": torch})
     return made
 
@@ -117,13 +117,13 @@ class Strided(Promised):
 
     seed = 0
 
-    def __init__(self, adapter: Adapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
         self.scattered: list[torch.Tensor] = []
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
-        expression = layout(described, self.seed)
+        expression = other_layout(described, self.seed)
         if not expression or not isinstance(live, torch.Tensor):
             return live
         made = scattering(expression)(live.detach())
@@ -132,7 +132,7 @@ class Strided(Promised):
 
     def applies(self, test: TestCase) -> bool:
         """Where there is a row-major tensor with two elements or more, and nothing is said of how it is stored."""
-        there = any(layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
+        there = any(other_layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
         return there and super().applies(test) and not speaks_of_storage(self.function(test))
 
     def run(self, test: TestCase) -> Any:
@@ -198,8 +198,8 @@ def _schemas_with_out() -> frozenset[str]:
 class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
-    def __init__(self, adapter: Adapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
         self.there: dict[str, bool] = {}
 
     def applies(self, test: TestCase) -> bool:
@@ -249,7 +249,6 @@ def _target(call: Invocation) -> Tensor | None:
 class Meta(Promised):
     """The meta device must foresee shape and dtype. Strides may depend on the device that it does not stand for."""
 
-    relation = "shape"
     device = "meta"
 
     def instance(self, live: Any) -> Any:
@@ -263,8 +262,6 @@ class Meta(Promised):
 
 class Fake(Promised):
     """What the compiler believes of a result's strides must be true; of shape and dtype the meta device tells."""
-
-    relation = "strides"
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`: it pretends to be on the CPU."""
@@ -288,7 +285,7 @@ class VMap(Promised):
         call, tensors = of_leaves(*self.builder.parts(test.invocation), lambda leaf: isinstance(leaf, torch.Tensor))
         if not tensors:
             raise BuildError("nothing to batch")
-        # See `ways.batch`.
+        # See `dialect.batch`.
         batched = [torch.stack((live, live.flip(0) if live.ndim else live)) for live in tensors]
         result = self.builder.timed(torch.vmap(call, randomness="same"), batched, {})
         return tree_map(lambda part: part[0] if isinstance(part, torch.Tensor) else part, result)
@@ -296,9 +293,6 @@ class VMap(Promised):
 
 class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
-
-    relation = "behaviour"
-    dear = True
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError where nothing of it can be compiled."""

@@ -20,6 +20,7 @@ from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed
 from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.tensorflow.dialect import MODES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
@@ -30,18 +31,6 @@ CLEAR_EVERY = 4096
 _PLAIN = (bool, int, float, str)
 _OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
 _GRAPHS = "tensorflow.python.eager.polymorphic_function"
-_MODES, _DOUBLES = "fuzz_core.adapters.tensorflow.modes", "fuzz_core.adapters.tensorflow.doubles"
-WAYS = {
-    "cpu-fp64": f"{_DOUBLES}:Precise",
-    "cpu-fp64-nudged": f"{_DOUBLES}:Nudged",
-    "cpu-fp64-nudged-back": f"{_DOUBLES}:NudgedBack",
-    "function": f"{_MODES}:Traced",
-    "function-known": f"{_MODES}:Known",
-    "xla": f"{_MODES}:Compiled",
-    "backward": f"{_MODES}:Backward",
-    "grad": f"{_DOUBLES}:Reverse",
-    "grad-numerical": f"{_DOUBLES}:Numerical",
-}
 
 
 class Stream:
@@ -64,12 +53,12 @@ class TensorFlowAdapter(DefaultAdapter):
 
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
-    ways = WAYS
+    ways = MODES
 
     @cached_property
     def comparer(self) -> Comparer:
-        """See `tensorflow.compare`."""
-        made: Comparer = importlib.import_module("fuzz_core.adapters.tensorflow.compare").COMPARER
+        """See `tensorflow.tensors`."""
+        made: Comparer = importlib.import_module("fuzz_core.adapters.tensorflow.tensors").COMPARER
         return made
 
     def load(self) -> ModuleType:
@@ -80,7 +69,7 @@ class TensorFlowAdapter(DefaultAdapter):
         self.tf = importlib.import_module("tensorflow")
         self.keras = importlib.import_module("fuzz_core.adapters.tensorflow.keras_versions")
         self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
-        self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
+        self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.apis")
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
@@ -99,7 +88,7 @@ class TensorFlowAdapter(DefaultAdapter):
 
     def listed(self) -> list[Listed]:
         """Every exported function and class that computes."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.tensorflow.listing").listed()
+        found: list[Listed] = importlib.import_module("fuzz_core.adapters.tensorflow.apis").listed()
         return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
@@ -159,7 +148,7 @@ class TensorFlowAdapter(DefaultAdapter):
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
         """Every operation executed eagerly, as a call of its raw_ops function."""
-        importlib.import_module("fuzz_core.adapters.tensorflow.observing").observe(seen)
+        importlib.import_module("fuzz_core.adapters.tensorflow.apis").observe(seen)
 
     def prepare(self) -> None:
         """One thread each, quiet logs, no more GPU memory than is used."""

@@ -11,10 +11,11 @@ import tensorflow as tf
 from fuzz_core.adapters import derivatives, widened
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.derivatives import STEP, Points, Scalar
+from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Clock
-from fuzz_core.adapters.tensorflow.compare import dtypes
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
 from fuzz_core.adapters.tensorflow.modes import SEEDS, draws
+from fuzz_core.adapters.tensorflow.tensors import dtypes
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, TestCase, Value
 
@@ -33,8 +34,8 @@ class Doubled(widened.Doubled):
 
     module = "tf"
 
-    def __init__(self, adapter: DefaultAdapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
         makers = self.builder.makers
         sequence = makers[Seq]
         makers[Seq] = lambda value: _doubles(sequence(value)) if _are_numbers(value) else sequence(value)
@@ -85,14 +86,6 @@ class Precise(Doubled, widened.Precise):
     def dtypes(self, result: Any) -> Iterable[str]:
         """Those of its tensors."""
         return dtypes(result)
-
-
-class Nudged(Precise, widened.Nudged):
-    """See `widened.Nudged`."""
-
-
-class NudgedBack(Precise, widened.NudgedBack):
-    """See `widened.NudgedBack`."""
 
 
 class Gradient(Doubled, derivatives.Gradient):
@@ -176,6 +169,4 @@ class Reverse(Gradient):
 class Numerical(Gradient):
     """Backward mode must agree with difference quotients, where a function is smooth."""
 
-    against = "grad"
-    relation = "gradient"
     derivatives = Gradient.quotients

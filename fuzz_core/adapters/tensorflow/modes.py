@@ -12,8 +12,8 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import of_leaves
-from fuzz_core.adapters.modes import Changed, Clock, Trained
+from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Tensor, TestCase
 
@@ -39,9 +39,6 @@ Call = Callable[..., Any]
 class Traced(Changed):
     """As a graph; it must also be accepted and refused alike."""
 
-    relation = "behaviour"
-    blind = "function-known"
-    dear = True
     compiled: bool | None = None
     drawing: tuple[str, ...] = ("seed2",)
 
@@ -90,10 +87,6 @@ def _check_arguments(tensors: list[Any]) -> None:
 class Known(Traced):
     """As a graph that is told the elements of the tensors; compared with nothing by itself."""
 
-    against = ""
-    relation = ""
-    blind = ""
-
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""
         function, args, keywords = _unnamed(*self.builder.parts(test.invocation))
@@ -103,12 +96,10 @@ class Known(Traced):
 class Compiled(Traced):
     """Compiled by XLA.
 
-    It draws random numbers of its own even from given seeds, and minima and maxima lose NaN: TensorFlow turns XLA's
-    option xla_cpu_enable_fast_min_max on.
+    It draws random numbers of its own even from given seeds.
     """
 
     compiled = True
-    keeps_nan = False
     drawing = SEEDS
 
     def executed(self, graph: Any, tensors: list[Any]) -> Any:
@@ -158,8 +149,8 @@ def draws(operator: str, names: tuple[str, ...]) -> bool:
 class Backward(Trained):
     """Gradients as training asks for them; what is wrong with these is for other modes to say."""
 
-    def __init__(self, adapter: Adapter, clock: Clock) -> None:
-        super().__init__(adapter, clock)
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
         self.tensors: list[Any] = []
 
     def tensor(self, live: Any, described: Tensor) -> Any:

@@ -28,35 +28,18 @@ class Strided(Changed):
 class Precise(Changed):
     """Double precision: a number where the plain result is none."""
 
-    relation = "finite"
-    noise = 0.0
-
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
         made = live.double()
-        if self.noise and made.dtype.kind == "f":
+        if self.spec.noise and made.dtype.kind == "f":
             turned = np.cos(1 + 2.4 * np.arange(made.data.size)).reshape(made.shape)
             sizes = np.where(made.data == 0, 1.0, made.data)
-            made.data = made.data + self.noise * np.finfo(live.dtype).eps * turned * sizes
+            made.data = made.data + self.spec.noise * np.finfo(live.dtype).eps * turned * sizes
         return made
 
     def applies(self, test: TestCase) -> bool:
         """Where there is less precision."""
         return any(tensor.dtype in NARROW for tensor in tensors_of(test.invocation))
-
-
-class Nudged(Precise):
-    """Double precision on numbers that are a few roundings off; compared with nothing by itself."""
-
-    against = ""
-    relation = ""
-    noise = 4.0
-
-
-class NudgedBack(Nudged):
-    """As much off in the other direction."""
-
-    noise = -4.0
 
 
 class _Called(Changed):
@@ -102,7 +85,6 @@ class InPlace(_Called):
 class Meta(Changed):
     """What a result will look like."""
 
-    relation = "metadata"
     device = "meta"
 
 
@@ -119,9 +101,6 @@ class VMap(_Called):
 
 class Slope(_Called):
     """The derivative along a direction, by the function's own rule; compared with nothing by itself."""
-
-    against = ""
-    relation = ""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
@@ -147,9 +126,6 @@ class Slope(_Called):
 class Quotient(Slope):
     """The same as a difference quotient."""
 
-    against = "grad"
-    relation = "gradient"
-
     def around(self, function: Any, args: list[Any], keywords: dict[str, Any], test: TestCase) -> Any:
         """See `_Called`. Raises BuildError where other steps, or one side alone, give another one."""
         import qualitylib
@@ -163,8 +139,6 @@ class Quotient(Slope):
 
 class Compiled(_Called):
     """The call, compiled."""
-
-    relation = "behaviour"
 
     def around(self, function: Any, args: list[Any], keywords: dict[str, Any], test: TestCase) -> Any:
         """See `_Called`."""
