@@ -55,17 +55,13 @@ def package_of(target: TargetRecord, spec: str | None, index: str | None) -> Tar
     if foreign and text == spec:
         raise UserError(f"{spec!r} is no build of an index", "name one by its version: tensorflow-cpu==2.21.0, say")
     if foreign:
-        text = _default(target.library)
+        text = dialect_of(target.library).distributions[0]
     if index is not None and text == target.spec and text.startswith("index:"):
         # The target's own index gives way to the one that is named now.
         text = text.partition("#")[2]
     package = parse_spec(text, target.library, index)
     bare = package.text.rpartition("==")[0] if package.version else package.text
     return replace(package, text=bare, version=None)
-
-
-def _default(library: str) -> str:
-    return dialect_of(library).distributions[0]
 
 
 def is_version(text: str) -> bool:

@@ -179,15 +179,11 @@ def validate(session: Session, report: Counts, deadline: float | None = None) ->
         with Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped) as zygote:
             listener = _Validation(session, rows)
             pool = Pool(zygote, session.workers, Limits(timeout=VALIDATION_TIMEOUT))
-            pool.run(listener, lambda: session.stopped() or _late(session, deadline), listener.tick)
+            pool.run(listener, lambda: session.is_over(deadline), listener.tick)
     listener.save()
     report.checked += listener.checked
     report.valid += listener.valid
     report.waiting = len(rows) - listener.done
-
-
-def _late(session: Session, deadline: float | None) -> bool:
-    return deadline is not None and session.clock() > deadline
 
 
 def _portions(count: int) -> Iterator[tuple[int, int]]:

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from math import inf
 from pathlib import Path
 
 from fuzz_core.campaign.pair import Pair
 from fuzz_core.campaign.parallel import PerThread, results_of
 from fuzz_core.campaign.planning import chosen, make_plan
+from fuzz_core.campaign.reproduce import HANG_FACTOR, IMPORT_SECONDS
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.scratch import scratch
@@ -34,11 +34,31 @@ from fuzz_core.worker.plan import Plan
 
 # So many tests of an api at a time, the more the longer nothing else is new.
 TURN = 8
-IMPORT_SECONDS = 30.0
 # Changes of one api that are examined; what it does otherwise besides has most likely the same cause.
 MOST_PER_API = 3
 # Of the time for a comparison; what is found in the rest is minimised and confirmed in it.
 CONFIRM_SHARE = 0.1
+
+
+@dataclass
+class CompareOptions:
+    """deadline: clock time by which all ends. seconds: for minimising one change. runs: fresh processes.
+
+    seed: of the stream of test cases. patterns: of apis, where not all are meant. first: apis that have their turn
+    before all others. most: tests in all. calls: numbers of the invocations that are meant, each of which comes before
+    all mutants; None for all there are.
+    """
+
+    deadline: float | None = None
+    seconds: float = 20.0
+    runs: int = 5
+    timeout: float = 3.0
+    seed: int = 0
+    disabled: Sequence[str] = ()
+    patterns: Sequence[str] = ()
+    first: Sequence[str] = ()
+    most: int | None = None
+    calls: Collection[int] | None = None
 
 
 @dataclass
@@ -65,18 +85,27 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
     with scratch() as folder, ExitStack() as stack:
         path = folder / "plan.jsonl"
         make_plan(replace(session, target=traced), path, rows, seed=options.seed, disabled=options.disabled)
-        plan = Plan(path)
-        session.watch.phase(f"comparing with {baseline.key}", _seconds_left(session, options))
-        sides = Sides(session, baseline, path, options, stack)
+        seconds = 0.0 if options.deadline is None else max(options.deadline - session.clock(), 0.0)
+        session.watch.phase(f"comparing with {baseline.key}", seconds)
+        comparison = _Comparison(session, baseline, path, options, stack)
         threads = stack.enter_context(ThreadPoolExecutor(session.workers, "compare"))
-        stack.callback(sides.close)
-        report.apis = len(plan.places)
-        _run(session, options, plan, sides, threads, baseline, report)
+        stack.callback(comparison.processes.end)
+        report.apis = len(comparison.plan.places)
+        turns = _turns(comparison.plan, options)
+
+        def may_begin(_: object) -> bool:
+            return not comparison.is_late() and (options.most is None or report.tests < options.most)
+
+        for _, done in results_of(session.workers, threads, turns, comparison.turn, may_begin):
+            report.tests += done.tests
+            report.dropped.update(done.dropped)
+            for change in done.changes:
+                session.store.save_change(session.target.key, baseline.key, change)
+                session.watch.note(f"{change.kind}: {change.signature}")
+            report.changes += done.changes
+            spent = session.clock() - comparison.began
+            session.watch.advance(spent, tests=report.tests, changes=len(report.changes))
     return report
-
-
-def _seconds_left(session: Session, options: CompareOptions) -> float:
-    return 0.0 if options.deadline is None else max(options.deadline - session.clock(), 0.0)
 
 
 def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
@@ -92,37 +121,6 @@ def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
         for api in apis:
             done[api] += TURN
             yield api, range(done[api] - TURN, done[api])
-
-
-def _run(
-    session: Session,
-    options: CompareOptions,
-    plan: Plan,
-    sides: Sides,
-    threads: ThreadPoolExecutor,
-    baseline: TargetRecord,
-    report: CompareReport,
-) -> None:
-    began = session.clock()
-    lock = threading.Lock()
-
-    def work(part: tuple[str, range]) -> Turn:
-        api, indices = part
-        with lock:
-            tests = [plan.test(api, index) for index in indices]
-        return sides.mine().turn(iter(tests))
-
-    def may_begin(_: object) -> bool:
-        return not sides.over() and (options.most is None or report.tests < options.most)
-
-    for _, done in results_of(session.workers, threads, _turns(plan, options), work, may_begin):
-        report.tests += done.tests
-        report.dropped.update(done.dropped)
-        for change in done.changes:
-            session.store.save_change(session.target.key, baseline.key, change)
-            session.watch.note(f"{change.kind}: {change.signature}")
-        report.changes += done.changes
-        session.watch.advance(session.clock() - began, tests=report.tests, changes=len(report.changes))
 
 
 def worst_first(changes: Sequence[Change]) -> list[Change]:
@@ -149,178 +147,132 @@ def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
     return found
 
 
-@dataclass
-class CompareOptions:
-    """deadline: clock time by which all ends. seconds: for minimising one change. runs: fresh processes.
-
-    seed: of the stream of test cases. patterns: of apis, where not all are meant. first: apis that have their turn
-    before all others. most: tests in all. calls: numbers of the invocations that are meant, each of which comes before
-    all mutants; None for all there are.
-    """
-
-    deadline: float | None = None
-    seconds: float = 20.0
-    runs: int = 5
-    timeout: float = 3.0
-    seed: int = 0
-    disabled: Sequence[str] = ()
-    patterns: Sequence[str] = ()
-    first: Sequence[str] = ()
-    most: int | None = None
-    calls: Collection[int] | None = None
-
-
-class Sides:
-    """A pair of zygotes for each thread."""
+class _Comparison:
+    """A comparison under way, in any thread; each thread has a pair of zygotes."""
 
     def __init__(
-        self, session: Session, baseline: TargetRecord, plan: Path, options: CompareOptions, stack: ExitStack
+        self, session: Session, baseline: TargetRecord, path: Path, options: CompareOptions, stack: ExitStack
     ) -> None:
         self.session = session
         self.baseline = baseline
-        self.plan = plan
+        self.path = path
+        self.plan = Plan(path)
         self.options = options
         self.stack = stack
-        self.examinations = PerThread(self._examination)
+        self.pairs = PerThread(self._pair)
         self.processes = Processes()
+        self.lock = threading.Lock()
         self.known: set[str] = set()
         self.per_api: Counter[str] = Counter()
         self.began = session.clock()
 
-    def mine(self) -> Examination:
-        """The examination of this thread."""
-        return self.examinations.get()
-
-    def _examination(self) -> Examination:
-        pair = Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
-        return Examination(self, pair)
+    def _pair(self) -> Pair:
+        return Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
 
     def _replayer(self, target: TargetRecord) -> Replayer:
-        zygote = Zygote(target.python, target.library, "fuzz", self.plan, self.session.stopped)
+        zygote = Zygote(target.python, target.library, "fuzz", self.path, self.session.stopped)
         self.stack.callback(zygote.close)
         return Replayer(zygote, self.options.timeout, MEMORY_BYTES)
 
-    def close(self) -> None:
-        """Ends all scripts."""
-        self.processes.end()
+    def is_over(self) -> bool:
+        """Whether there is no time left."""
+        return self.session.is_over(self.options.deadline)
 
-    def over(self) -> bool:
+    def is_late(self) -> bool:
         """Whether nothing new begins: some time is kept for confirming what has been found."""
-        kept = CONFIRM_SHARE * ((self.options.deadline or self.began) - self.began)
-        return self.ended(kept)
+        deadline = self.options.deadline
+        return self.session.is_over(deadline, CONFIRM_SHARE * ((deadline or self.began) - self.began))
 
-    def ended(self, kept: float = 0.0) -> bool:
-        """Whether there is no time left, or no more than these seconds."""
-        return self.session.stopped() or self.left() <= kept
-
-    def left(self) -> float:
-        """Seconds until the deadline."""
-        return inf if self.options.deadline is None else self.options.deadline - self.session.clock()
-
-
-@dataclass
-class Turn:
-    """What a turn of an api has come to."""
-
-    tests: int = 0
-    changes: list[Change] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
-
-
-class Examination:
-    """One thread's work."""
-
-    def __init__(self, sides: Sides, pair: Pair) -> None:
-        self.sides = sides
-        self.pair = pair
-
-    def turn(self, tests: Iterator[TestCase]) -> Turn:
-        """Executes test cases, and examines what differs in a way not seen before."""
-        done = Turn()
+    def turn(self, part: tuple[str, range]) -> CompareReport:
+        """Executes these test cases of an api, and examines what differs in a way not seen before."""
+        api, indices = part
+        with self.lock:
+            tests = [self.plan.test(api, index) for index in indices]
+        done = CompareReport()
         for test in tests:
-            if self.sides.over():
+            if self.is_late():
                 break
-            verdict, after = self.pair.judge(test)
+            verdict, after, text = self._look(test)
             done.tests += 1
-            if after.kind == "ok" and after.name and verdict.clean:
+            if not text and after.kind == "ok" and after.name:
                 done.dropped[after.name] += 1
-            if not verdict.clean and self._is_new(test, verdict, after):
-                self._examine(test, verdict, after, done)
+            if text and self._is_new(test.invocation.api, text):
+                found = self._examine(test, verdict, after, text)
+                if isinstance(found, str):
+                    done.dropped[found] += 1
+                else:
+                    done.changes.append(found)
         return done
 
-    def _is_new(self, test: TestCase, verdict: Verdict, after: Outcome) -> bool:
-        api, text = test.invocation.api, signature(test.invocation.api, verdict, after).text
-        if text in self.sides.known or self.sides.per_api[api] >= MOST_PER_API:
+    def _look(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome, str]:
+        """What the pair says of a test case, with the signature of a verdict that is not clean."""
+        verdict, seen = self.pairs.get().judge(test, fresh)
+        return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
+
+    def _is_new(self, api: str, text: str) -> bool:
+        if text in self.known or self.per_api[api] >= MOST_PER_API:
             return False
-        self.sides.known.add(text)
-        self.sides.per_api[api] += 1
+        self.known.add(text)
+        self.per_api[api] += 1
         return True
 
-    def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, done: Turn) -> None:
-        wanted = signature(test.invocation.api, verdict, after).text
-        session, options = self.sides.session, self.sides.options
-        end = session.clock() + options.seconds
+    def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, wanted: str) -> Change | str:
+        """The change, small and confirmed; else why it is none."""
+        end = self.session.clock() + self.options.seconds
         # Cheap beside minimising, and most of what a busy machine or an earlier test has done ends here.
         if not self._again(test, wanted):
-            done.dropped[self._late() or "not confirmed"] += 1
-            return
+            return self._unconfirmed()
 
         def shows(candidate: TestCase) -> bool:
-            found, seen = self.pair.judge(candidate)
-            return not found.clean and signature(candidate.invocation.api, found, seen).text == wanted
+            return self._look(candidate)[2] == wanted
 
-        small = minimise(test, shows, lambda: session.clock() >= end or self.sides.over())
+        small = minimise(test, shows, lambda: self.session.clock() >= end or self.is_late())
         found = self._confirmed(small, verdict, after, wanted)
-        if isinstance(found, str) and not self.sides.ended():
+        if isinstance(found, str) and not self.is_over():
             found = self._confirmed(test, verdict, after, wanted)
-        if isinstance(found, str):
-            done.dropped[found] += 1
-        else:
-            done.changes.append(found)
+        return found
 
-    def _late(self) -> str:
-        return "not confirmed in time" if self.sides.ended() else ""
+    def _unconfirmed(self) -> str:
+        return "not confirmed in time" if self.is_over() else "not confirmed"
 
     def _confirmed(self, test: TestCase, verdict: Verdict, seen: Outcome, wanted: str) -> Change | str:
         """By the same verdict in workers that have run nothing else, and a script of its own; else why it is none."""
-        options, sides = self.sides.options, self.sides
+        runs = self.options.runs
         try:
-            script = render_printing(test, sides.session.dialect)
+            script = render_printing(test, self.session.dialect)
         except (CodecError, BuildError):
             return "not confirmed"
-        if not all(self._again(test, wanted) for _ in range(options.runs)):
-            return self._late() or "not confirmed"
-        before, after = (self._printed(target, script) for target in (sides.baseline, sides.session.target))
-        if sides.ended():
-            return self._late()
+        if not all(self._again(test, wanted) for _ in range(runs)):
+            return self._unconfirmed()
+        before, after = (self._printed(target, script) for target in (self.baseline, self.session.target))
+        if self.is_over():
+            return self._unconfirmed()
         if before is None or after is None:
             return "random"
         if not self._is_shown(before, after, seen):
             return "not confirmed"
-        api = test.invocation.api
-        return Change(api, verdict.kind, wanted, test, script, before, after, options.runs, options.runs)
+        return Change(test.invocation.api, verdict.kind, wanted, test, script, before, after, runs, runs)
 
     def _is_shown(self, before: Outcome, after: Outcome, seen: Outcome) -> bool:
         """Whether scripts do otherwise too: where workers were short of memory, say, they do not."""
         if before.kind == after.kind == "ok":
             # What both return need not look different in print: a type, the time that it took.
             return seen.kind == "ok" and bool(seen.text)
-        return not self.pair.verdict(before, after).clean
+        return not self.pairs.get().verdict(before, after).clean
 
     def _again(self, test: TestCase, wanted: str) -> bool:
-        if self.sides.ended():
-            return False
-        found, seen = self.pair.judge(test, fresh=True)
-        return not found.clean and signature(test.invocation.api, found, seen).text == wanted
+        return not self.is_over() and self._look(test, fresh=True)[2] == wanted
 
     def _printed(self, target: TargetRecord, script: str) -> Outcome | None:
         """What the script does in processes of its own; the text of a good end is what it prints.
 
         None where they do not agree: workers are forks of one process, and find the same garbage in their memory.
         """
-        options, dialect = self.sides.options, self.sides.session.dialect
-        # A moment for one that the deadline cuts short: what it says does not count.
-        seconds = min(options.timeout * 5 + IMPORT_SECONDS, max(self.sides.left(), 1.0))
-        first, again = (printed(target.python, script, dialect, seconds, self.sides.processes) for _ in range(2))
+        options, dialect = self.options, self.session.dialect
+        seconds = options.timeout * HANG_FACTOR + IMPORT_SECONDS
+        if options.deadline is not None:
+            # A moment for one that the deadline cuts short: what it says does not count.
+            seconds = min(seconds, max(options.deadline - self.session.clock(), 1.0))
+        first, again = (printed(target.python, script, dialect, seconds, self.processes) for _ in range(2))
         alike = first.kind != "ok" or same_text(first.text, again.text)
         return first if alike and first[:2] == again[:2] else None

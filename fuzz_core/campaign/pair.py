@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -10,14 +11,16 @@ from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.ir.messages import Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import Map, Prim, Seq, Tensor, TestCase, Value
+from fuzz_core.ir.values import Prim, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
+from fuzz_core.triage.tree import positions
 from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, NUDGED, REFERENCE, REPEATS
 from fuzz_core.worker.excuses import find_excuse
 
 PLAIN = "cpu"
+VERSIONS = oracle_of("versions")
 SLOW_FACTOR = 10.0
 # Below it a scheduler's slice is most of what is measured.
 SLOW_SECONDS = 0.02
@@ -27,14 +30,13 @@ HANG_SHARE = 0.1
 NUMBERS = ("other values", "another float", "another complex", "another int", "another bool")
 
 
+@dataclass
 class Pair:
     """Two processes that execute the same test cases; `before` that of the baseline."""
 
-    def __init__(self, before: Replayer, after: Replayer, dialect: Dialect) -> None:
-        self.before = before
-        self.after = after
-        self.dialect = dialect
-        self.oracle = oracle_of("versions")
+    before: Replayer
+    after: Replayer
+    dialect: Dialect
 
     def judge(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome]:
         """The verdict of the oracle, and the target's outcome with what differs in its text."""
@@ -52,7 +54,7 @@ class Pair:
 
     def verdict(self, before: Outcome, after: Outcome) -> Verdict:
         """What the oracle says of two outcomes."""
-        return self.oracle.judge({BASELINE: before, PLAIN: after}, self.dialect)
+        return VERSIONS.judge({BASELINE: before, PLAIN: after}, self.dialect)
 
     def _is_steady(self, test: TestCase, before: Told, after: Told) -> bool:
         """Whether either build does the same again, and no call was slow already that now runs into its time-out."""
@@ -180,16 +182,5 @@ def _whole(value: Value) -> bool:
     return any(
         (isinstance(each, Tensor) and each.dtype.startswith(("int", "uint", "bool")))
         or (isinstance(each, Prim) and each.type in ("int", "bool"))
-        for each in _leaves(value)
+        for _, each in positions(value)
     )
-
-
-def _leaves(value: Value) -> Iterator[Value]:
-    if isinstance(value, Seq):
-        for item in value.items:
-            yield from _leaves(item)
-    elif isinstance(value, Map):
-        for _, item in value.entries:
-            yield from _leaves(item)
-    else:
-        yield value

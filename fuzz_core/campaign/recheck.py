@@ -1,4 +1,4 @@
-"""Bugs of earlier builds, run again on another one: still there, changed, fixed, back, or not to be told."""
+"""Bugs run again on another build: still there, changed, fixed, back, or not to be told."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ from fuzz_core.store.known import OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.process import Processes
-from fuzz_core.triage.recheck import CHANGED, CLEAN, SHOWN, Check, Mark, recognised, summed
+from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, Check, Mark, recognised, summed
+
+REGRESSION, NEW_API, PRESENT, REMOVED = "regression", "new api", "pre-existing", "removed api"
+# Worst first.
+CLASSES = (REGRESSION, NEW_API, PRESENT, FIXED, REMOVED)
+_OF_TARGET = {SHOWN: PRESENT, CHANGED: PRESENT, FLAKY: PRESENT, CLEAN: REGRESSION, UNRUNNABLE: NEW_API}
+_OF_BASELINE = {CLEAN: FIXED, UNRUNNABLE: REMOVED}
 
 
 @dataclass
@@ -75,9 +81,12 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
     closing = _closing(session, lives, cases)
     with ThreadPoolExecutor(session.workers, "recheck") as threads, _work(session, options, cases, closing) as work:
         for case, found in run_parallel(session, threads, cases, work, options.deadline):
-            report.checked.append(_settled(session, lives, closing, case.bug, found))
+            done = _settled(session, lives, closing, case.bug, found)
+            report.checked.append(done)
             report.left -= 1
-            _show(session, report)
+            session.watch.advance(len(report.checked))
+            if done.turn:
+                session.watch.note(f"bug {done.bug.id}: {done.turn}: {done.bug.signature_text}")
     return report
 
 
@@ -96,14 +105,14 @@ class _Found(NamedTuple):
     origin: Check | None = None
 
 
+@dataclass
 class _Work:
     """Checks cases, in any thread. `closing`: bugs that a clean target would close, if their own still shows them."""
 
-    def __init__(self, bench: Bench, origins: dict[str, Bench], closing: frozenset[int], runs: int) -> None:
-        self.bench = bench
-        self.origins = origins
-        self.closing = closing
-        self.runs = runs
+    bench: Bench
+    origins: dict[str, Bench]
+    closing: frozenset[int]
+    runs: int
 
     def __call__(self, case: Case) -> _Found:
         seen = self.bench.sightings(case, self.runs)
@@ -132,20 +141,16 @@ def _work(session: Session, options: RecheckOptions, cases: Sequence[Case], clos
             return made
 
         main = bench(session.target.key)
-        _refuse_broken(main)
+        seen = main.run("\n".join(main.dialect.imports) + "\n", "import")
+        if seen.kind != "ok":
+            raise UserError(
+                f"{main.target.library} does not import on {main.target.key}: {seen.name} {seen.text[-300:]}",
+                "a build that does not import says nothing of any bug: take another one with --target",
+            )
         origins = sorted({case.bug.target for case in cases})
         present = [key for key in origins if os.access(session.store.target(key).python, os.X_OK)]
         there = {key: main if key == session.target.key else bench(key) for key in present}
         yield _Work(main, there, closing, options.runs)
-
-
-def _refuse_broken(bench: Bench) -> None:
-    seen = bench.run("\n".join(bench.dialect.imports) + "\n", "import")
-    if seen.kind != "ok":
-        raise UserError(
-            f"{bench.target.library} does not import on {bench.target.key}: {seen.name} {seen.text[-300:]}",
-            "a build that does not import says nothing of any bug: take another one with --target",
-        )
 
 
 def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
@@ -173,16 +178,18 @@ def _closing(session: Session, lives: Lives, cases: Sequence[Case]) -> frozenset
 def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
     """The bugs to check, those that have waited longest first, and hangs after all that takes less."""
     last = {check.bug: check.id for check in session.store.checks() if check.target == session.target.key}
-    bugs = _named(session, numbers) if numbers else [bug for bug in _first_rows(session) if bug.status in (OPEN, FIXED)]
+    bugs = _named(session, numbers) if numbers else _standing(session)
     bugs.sort(key=lambda bug: (last.get(bug.id, 0), bug.kind == "hang", bug.id))
     return [case_of(session.store, bug) for bug in bugs]
 
 
-def _first_rows(session: Session) -> list[BugRow]:
-    library = {target.key: target.library for target in session.store.targets()}
-    later = session.store.later_rows()
-    ours = session.target.library
-    return [bug for bug in session.store.bugs() if library[bug.target] == ours and bug.id not in later]
+def _standing(session: Session) -> list[BugRow]:
+    """The open and the fixed bugs of the library, each by its first row."""
+    store, ours = session.store, session.target.library
+    library = {target.key: target.library for target in store.targets()}
+    bugs = [bug for bug in store.bugs() if library[bug.target] == ours and bug.status in (OPEN, FIXED)]
+    later = store.later_rows()
+    return [bug for bug in bugs if bug.id not in later]
 
 
 def _named(session: Session, numbers: Sequence[int]) -> list[BugRow]:
@@ -220,8 +227,45 @@ def _turn(before: Standing, after: Standing) -> str:
     return "reopened" if len(after.past) < len(before.past) else ""
 
 
-def _show(session: Session, report: RecheckReport) -> None:
-    last = report.checked[-1]
-    session.watch.advance(len(report.checked))
-    if last.turn:
-        session.watch.note(f"bug {last.bug.id}: {last.turn}: {last.bug.signature_text}")
+class Classed(NamedTuple):
+    """A bug with what it is between two builds: one of CLASSES."""
+
+    bug: BugRow
+    what: str
+
+
+def cross(session: Session, baseline: TargetRecord, options: RecheckOptions) -> list[Classed]:
+    """Runs the target's open bugs on the baseline and the baseline's on the target, and says what each is.
+
+    What has been run there before is not run again; what the deadline leaves is of no class yet.
+    """
+    store = session.store
+    for there, found_on in ((baseline, session.target.key), (session.target, baseline.key)):
+        numbers = [bug.id for bug in _unchecked(store, found_on, there.key)]
+        if numbers and not session.stopped():
+            recheck(replace(session, target=there), replace(options, bugs=numbers))
+    return _classed(store, session.target.key, baseline.key)
+
+
+def _unchecked(store: Store, found_on: str, there: str) -> list[BugRow]:
+    checked = {(check.bug, check.target) for check in store.checks()}
+    later = store.later_rows()
+    bugs = [bug for bug in store.bugs(found_on) if bug.status == OPEN and bug.id not in later]
+    return [bug for bug in bugs if (bug.id, there) not in checked]
+
+
+def _classed(store: Store, target: str, baseline: str) -> list[Classed]:
+    """What the checks on record say of the bugs of both builds, worst first."""
+    newest = {(check.bug, check.target): check.status for check in store.checks()}
+    later = store.later_rows()
+    found = []
+    for bug in store.bugs(target):
+        first = store.bug(later.get(bug.id, bug.id))
+        status = SHOWN if first.target == baseline else newest.get((first.id, baseline))
+        if status is not None:
+            found.append(Classed(bug, _OF_TARGET[status]))
+    for bug in store.bugs(baseline):
+        what = _OF_BASELINE.get(newest.get((bug.id, target), SHOWN))
+        if what is not None:
+            found.append(Classed(bug, what))
+    return sorted(found, key=lambda each: (CLASSES.index(each.what), each.bug.id))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -90,30 +91,23 @@ class Attempt(NamedTuple):
         return render_comparison(self.test, mode, dialect, expected, f"{kind}: {said}", self.seeded, check)
 
 
+@dataclass
 class Bench:
     """Runs scripts and replays test cases on one build. Threads may share it.
 
-    plan: for bugs that a worker has to replay. timeout: a test's, in seconds.
+    plan: for bugs that a worker has to replay. timeout: a test's, in seconds. compiled: scripts whose library has
+    compiled what they need.
     """
 
-    def __init__(
-        self,
-        target: TargetRecord,
-        dialect: Dialect,
-        processes: Processes,
-        timeout: float,
-        plan: Path | None = None,
-        stopped: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.target = target
-        self.dialect = dialect
-        self.processes = processes
-        self.timeout = timeout
-        self.plan = plan
-        self.stopped = stopped
-        self.compiled: set[str] = set()
-        self.zygote: Zygote | None = None
-        self.lock = threading.Lock()
+    target: TargetRecord
+    dialect: Dialect
+    processes: Processes
+    timeout: float
+    plan: Path | None = None
+    stopped: Callable[[], bool] = lambda: False
+    compiled: set[str] = field(default_factory=set)
+    zygote: Zygote | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def seconds(self, kind: str) -> float:
         """The time limit of a script that shows a bug of this kind."""

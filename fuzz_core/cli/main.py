@@ -132,7 +132,7 @@ def oracles(
     target: options.TargetOption = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the oracles with their share, their switch, and their cost per test, measured now."""
+    """List the oracles with their share and their switch."""
     from fuzz_core.cli import oracles as judging
 
     work: Work = lambda settings, console: judging.oracles(settings, console, as_json)  # noqa: E731

@@ -47,7 +47,7 @@ def severity(bug: Bug, judged: Validity | None = None, regression: bool = False)
 
     A regression is what a baseline target does not show. Sort bugs by `order`, which no two of them share.
     """
-    suspected = suspicion(bug)
+    suspected = suspicion(bug.kind, bug.outcome)
     grade = "private" if suspected else _grade(bug)
     return Severity(grade, suspected, judged or validity(bug), regression or bug.kind == "regression")
 
@@ -62,14 +62,16 @@ def withheld(bugs: Sequence[Bug]) -> frozenset[int]:
 
     A null pointer here and a corrupted heap there may be one missing check.
     """
-    private = (cluster for cluster in clusters(bugs) if any(suspicion(bug) for bug in cluster.members))
+    private = (
+        cluster for cluster in clusters(bugs) if any(suspicion(bug.kind, bug.outcome) for bug in cluster.members)
+    )
     return frozenset(bug.id for cluster in private for bug in cluster.members)
 
 
-def suspicion(bug: Bug) -> str:
+def suspicion(kind: str, outcome: Outcome) -> str:
     """Why memory that is not the library's may have been touched; empty where nothing says so."""
-    died = suspected_death(bug.outcome)
-    if not died and not kind_of(bug.kind).fails and _FOREIGN.search(f"{bug.kind} {bug.outcome.text}"):
+    died = suspected_death(outcome)
+    if not died and not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}"):
         return "the result holds memory that is not the library's"
     return died
 
