@@ -180,24 +180,24 @@ class Pool:
         """
         try:
             while not stop():
-                working = [self._feed(slot, listener) for slot in self.slots]
-                if not any(working):
+                for slot in self.slots:
+                    if slot.lease is None and (lease := listener.next_lease()) is not None:
+                        self._hand(slot, lease, lease, listener)
+                if all(slot.lease is None for slot in self.slots):
                     return
                 self.recruits.keep()
                 for slot, lines, ended in self.links.wait(TICK):
-                    self._hear(slot, lines, ended, listener)
+                    assert slot.child is not None
+                    for line in lines:
+                        self._take(slot, line, listener)
+                    if ended:
+                        self._bury(slot, listener, None)
+                    elif slot.child.is_flooded:
+                        slot.child.kill()
                 self._watch(listener)
                 tick()
         finally:
             self.close()
-
-    def _feed(self, slot: Slot, listener: Listener) -> bool:
-        if slot.lease is None:
-            lease = listener.next_lease()
-            if lease is None:
-                return False
-            self._hand(slot, lease, lease, listener)
-        return True
 
     def _hand(self, slot: Slot, lease: Lease, rest: Lease, listener: Listener) -> None:
         """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
@@ -205,23 +205,19 @@ class Pool:
         if slot.child is not None and slot.spent:
             self._retire(slot)
         if slot.child is None:
-            self._enlist(slot, self._fresh(slot, listener))
-        assert slot.child is not None
+            slot.child = child = self._fresh(slot, listener)
+            slot.tests, slot.spent = 0, False
+            slot.told.clear()
+            seen = health(child.pid, child.directory)
+            slot.resident = seen.resident if seen else 0
+            self.restarts += 1
+            self.links.add(child, slot)
         slot.since = time.monotonic()
         message = rest.message(slot.told[lease.api])
         lease.shown = slot.told[lease.api] = rest.shown
         # A worker that is gone already does not read it: its end will tell.
         with contextlib.suppress(OSError):
             slot.child.send(message, self.limits.timeout)
-
-    def _enlist(self, slot: Slot, child: Link) -> None:
-        slot.child = child
-        slot.tests, slot.spent = 0, False
-        slot.told.clear()
-        seen = health(child.pid, child.directory)
-        slot.resident = seen.resident if seen else 0
-        self.restarts += 1
-        self.links.add(child, slot)
 
     def _fresh(self, slot: Slot, listener: Listener) -> Link:
         """A new process; where the disk is full, workers that have filled it make room."""
@@ -238,15 +234,6 @@ class Pool:
     def _litters(self, slot: Slot) -> bool:
         return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
 
-    def _hear(self, slot: Slot, lines: list[bytes], ended: bool, listener: Listener) -> None:
-        assert slot.child is not None
-        for line in lines:
-            self._take(slot, line, listener)
-        if ended:
-            self._bury(slot, listener, None)
-        elif slot.child.is_flooded:
-            slot.child.kill()
-
     def _take(self, slot: Slot, line: bytes, listener: Listener) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
         message = parse(line)
@@ -256,7 +243,9 @@ class Pool:
         changed = done and self._has_changed(slot)
         listener.message(slot.lease, message)
         if done:
-            slot.tests += _whole(message.get("next"), slot.lease.last) - slot.lease.first
+            following = message.get("next")
+            slot.tests += min(following, slot.lease.last) if type(following) is int else slot.lease.last
+            slot.tests -= slot.lease.first
             slot.lease = None
             slot.tries.clear()
             # A test changed the library's global state: what came after it in this process would not replay.
@@ -364,7 +353,3 @@ class Pool:
                 self._retire(slot)
             slot.lease = None
         self.links.close()
-
-
-def _whole(value: object, bound: int) -> int:
-    return min(value, bound) if type(value) is int else bound

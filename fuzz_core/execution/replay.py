@@ -11,6 +11,7 @@ import signal
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -56,7 +57,7 @@ class Replayer:
         """
         if test.program:
             return self._whole(test, fresh, mode)
-        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, _replayed, fresh)
+        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, partial(decode, Replayed), fresh)
         if isinstance(replayed, Outcome):
             return Replayed(replayed)
         if replayed.spoilt:
@@ -78,8 +79,9 @@ class Replayer:
 
         A mode that does not apply has no entries; where the process dies, its death is what the first mode came to.
         """
-        told = self._asked({"test": encode_test(test), "tell": list(modes), "repeats": repeats}, _telling, fresh)
-        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told
+        request = {"test": encode_test(test), "tell": list(modes), "repeats": repeats}
+        told = self._asked(request, partial(decode, Executions), fresh)
+        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told.told
 
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
@@ -107,19 +109,16 @@ class Replayer:
         if isinstance(ran, Ran) and ran.disturbed:
             ran = self._asked(request, _ran, True)
         if isinstance(ran, Outcome):
-            ran = self._cut_short(ran)
+            assert self.left is not None
+            entry, stack = self.left
+            phase, _, number = entry.mode.partition(" ")
+            known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
+            inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
+            ran = Ran(ran, stack.line, inside, phase, "", stack.frames, spoilt=True)
         if ran.spoilt:
             self.close()
         # What ends too early may end in the line behind the last.
         return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
-
-    def _cut_short(self, outcome: Outcome) -> Ran:
-        assert self.left is not None
-        entry, stack = self.left
-        phase, _, number = entry.mode.partition(" ")
-        known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
-        inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
-        return Ran(outcome, stack.line, inside, phase, "", stack.frames, spoilt=True)
 
     def _asked(self, request: dict[str, Any], read: Callable[[dict[str, Any]], T], fresh: bool) -> T | Outcome:
         """The answer to a request, or how the process ended instead."""
@@ -133,9 +132,7 @@ class Replayer:
             self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
-        return self._await(self.child, read)
-
-    def _await(self, child: Link, read: Callable[[dict[str, Any]], T]) -> T | Outcome:
+        child = self.child
         with Links[None](Compiling(self.zygote.compiles)) as links:
             links.add(child, None)
             deadline, over = Deadline(self.timeout, links.compiling, child), False
@@ -165,14 +162,6 @@ class Replayer:
         child, self.child = self.child, None
         if child is not None:
             child.discard()
-
-
-def _replayed(message: dict[str, Any]) -> Replayed:
-    return decode(Replayed, message)
-
-
-def _telling(message: dict[str, Any]) -> Telling:
-    return decode(Executions, message).told
 
 
 def _ran(message: dict[str, Any]) -> Ran:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
+from functools import lru_cache
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
@@ -29,6 +31,7 @@ from fuzz_core.worker.novelty import outline
 
 UNDOCUMENTED = Documentation()
 MAX_MESSAGE = 2000
+MAX_REMEMBERED = 4096
 REPEATS = 7
 # A call that takes more than a share of this is not repeated often enough to be judged.
 TIMED_SECONDS = 1.0
@@ -242,56 +245,29 @@ def _message(error: BaseException) -> str:
 
 def with_precision(value: Invocation, dtype: str) -> Invocation:
     """The same call with every floating-point tensor of PRECISIONS in another dtype."""
-    return with_tensors(value, lambda tensor: _cast(tensor, dtype))
 
+    def cast(tensor: Tensor) -> Tensor:
+        if tensor.dtype not in PRECISIONS:
+            return tensor
+        # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
+        return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
 
-def _cast(tensor: Tensor, dtype: str) -> Tensor:
-    if tensor.dtype not in PRECISIONS:
-        return tensor
-    # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
-    return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
-
-
-MAX_REMEMBERED = 4096
-MAX_LENGTH = 2500
+    return with_tensors(value, cast)
 
 
 class Remembering:
-    """A pattern whose `search` is asked once per text."""
+    """A pattern that is asked once per text: the same few messages come again and again."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
-        self.pattern = pattern
-        self.known: dict[str, re.Match[str] | None] = {}
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first match, or None."""
-        try:
-            return self.known[text]
-        except KeyError:
-            found = self.pattern.search(text)
-        if len(self.known) >= MAX_REMEMBERED:
-            self.known.clear()
-        if len(text) <= MAX_LENGTH:
-            self.known[text] = found
-        return found
-
-
-class Reading:
-    """A dialect whose patterns for messages remember; all else is the dialect's own."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self.out_of_memory = Remembering(dialect.out_of_memory)
-        self.internal_error = Remembering(dialect.internal_error)
-        self.poisons = Remembering(dialect.poisons)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._dialect, name)
+        self.search = lru_cache(MAX_REMEMBERED)(pattern.search)
 
 
 def reading(dialect: Dialect) -> Dialect:
-    """The dialect, remembering."""
-    return cast(Dialect, Reading(dialect))
+    """The dialect, with patterns for messages that remember."""
+    found = copy(dialect)
+    for name in ("out_of_memory", "internal_error", "poisons"):
+        setattr(found, name, Remembering(getattr(dialect, name)))
+    return found
 
 
 TEXT = "nightfuzz_text"

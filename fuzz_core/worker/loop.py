@@ -178,10 +178,19 @@ class Worker:
         if until is not None and not turn.spoilt:
             more, block = growth.end(index)
             self._weigh(turn, api, more, (self.plan.test(api, each, grown, lease["focus"]) for each in block), block)
-        times = {"seconds": time.monotonic() - began, "inside": self.execution.inside() - inside}
-        counts = {"counts": dict(turn.counts), "longest": turn.longest}
-        times |= {"cold": turn.cold, "compiling": turn.compiling}
-        self.channel.send({"done": turn.lease, "next": index, **counts, **times, "retire": turn.spoilt})
+        self.channel.send(
+            {
+                "done": turn.lease,
+                "next": index,
+                "counts": turn.counts,
+                "longest": turn.longest,
+                "seconds": time.monotonic() - began,
+                "inside": self.execution.inside() - inside,
+                "cold": turn.cold,
+                "compiling": turn.compiling,
+                "retire": turn.spoilt,
+            }
+        )
 
     def _learn(self, api: str, news: list[Any]) -> None:
         """Takes in what tests of the api have shown in other processes: outcome classes, some with their test."""
@@ -206,7 +215,7 @@ class Worker:
         else:
             turn.longest = max(turn.longest, outcome.seconds)
         if turn.log:
-            self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome.to_json()})
+            self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome})
         elif news or operators:
             entry = {"class": news, "kind": outcome.kind, "test": encode_test(test) if news else None}
             self.channel.send({"news": turn.lease, **entry, "operators": operators})
@@ -240,25 +249,14 @@ class Worker:
 
     def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
         if not self.repeats.enough(test.invocation.api, verdict, outcome):
-            self.channel.send(
-                {
-                    "finding": lease,
-                    "index": index,
-                    "test": encode_test(test),
-                    "verdict": list(verdict),
-                    "outcome": outcome.to_json(),
-                }
-            )
+            found = {"finding": lease, "index": index, "test": encode_test(test)}
+            self.channel.send({**found, "verdict": verdict, "outcome": outcome})
 
-    def replay(self, lease: dict[str, Any]) -> None:
-        """One given test case, for minimising; its outcome and verdicts are sent whatever they are."""
+    def replay(self, lease: dict[str, Any]) -> dict[str, Any]:
+        """One given test case, for minimising: its outcome and verdicts, whatever they are."""
         test = decode_test(lease["test"])
-        self.journal.begin(lease["lease"], 0)
         outcome, verdicts = self.execution.judge(test)
         if lease.get("weigh"):
             verdicts += self.execution.weigh(test, lambda: self.journal.begin(lease["lease"], 0))
-        self.journal.end()
-        found = [[list(verdict), evidence.to_json()] for verdict, evidence in verdicts]
         spoilt = self.execution.poisoned or self.adapter.state() != self.state
-        answer = {"replayed": lease["lease"], "outcome": outcome.to_json(), "verdicts": found, "spoilt": spoilt}
-        self.channel.send(answer)
+        return {"outcome": outcome, "verdicts": verdicts, "spoilt": spoilt}

@@ -18,8 +18,9 @@ import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 # Bound at import: a test may put another function in the module's place.
 from os import _exit
@@ -56,27 +57,19 @@ from fuzz_core.worker.programs_raised import PROGRAM
 TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
 
 
-def results(programs: Programs, request: dict[str, Any]) -> None:
-    """Executes the program of a request and sends what it leaves in `results`: arrays, by the number of their node."""
+def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
+    """Executes a program: what it leaves in `results`, arrays by the number of their node, or how it ended instead."""
     programs.first = programs.first or resident()
-    programs.journal.begin(request["lease"], 0)
     began = programs.clock()
+    outcome, told, names = Outcome("ok"), {}, dict[str, Any](__name__="__main__")
     try:
-        outcome, told = Outcome("ok"), _executed(request["results"])
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(request["results"], PROGRAM, "exec"), names)
+        told = {str(node): _told(np.asarray(value)) for node, value in names["results"].items()}
     except BaseException as error:  # noqa: BLE001 - what a program raises, even KeyboardInterrupt, is an outcome
-        outcome, told = programs.failure(error, programs.clock() - began), {}
+        outcome = programs.failure(error, programs.clock() - began)
     programs.models.forget()
-    programs.journal.end()
-    grown = resident() - programs.first > MOST_GROWN_BYTES
-    came = {"came": outcome.to_json(), "results": told, "spoilt": grown}
-    programs.channel.send({"replayed": request["lease"], **came})
-
-
-def _executed(source: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(source, PROGRAM, "exec"), names)
-    return {str(node): _told(np.asarray(value)) for node, value in names["results"].items()}
+    return {"came": outcome, "results": told, "spoilt": resident() - programs.first > MOST_GROWN_BYTES}
 
 
 def _told(value: Any) -> list[Any]:
@@ -89,30 +82,22 @@ def _told(value: Any) -> list[Any]:
 OPAQUE = Prim("ellipsis", None)
 
 
-def tell(execution: Execution, channel: Channel, request: dict[str, Any]) -> None:
-    """Answers with the outcome and the described result of a test case, in each mode asked for, `repeats` times each.
+def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
+    """The outcome and the described result of a test case, in each mode asked for, `repeats` times each.
 
     Every repetition has another seed and finds other garbage in memory: what depends on either is no function of the
     arguments.
     """
-    assert channel.journal is not None
     test, describer = decode_test(request["test"]), Describer(execution.adapter, [])
-    channel.journal.begin(request["lease"], 0)
-    told = {mode: _repeated(execution, describer, test, mode, request["repeats"]) for mode in request["tell"]}
-    channel.journal.end()
-    channel.send({"replayed": request["lease"], "told": told})
-
-
-def _repeated(execution: Execution, describer: Describer, test: TestCase, mode: str, repeats: int) -> Sequence[Any]:
-    if mode not in execution.modes or not execution.mode(mode).applies(test):
-        return []
-    found = []
-    for number in range(repeats):
-        with garbage(GARBAGE[number % len(GARBAGE)]):
-            outcome, result = execution.run(test._replace(seed=test.seed + number), mode)
-        value = encode(described(describer, result)) if outcome.kind == "ok" else None
-        found.append([outcome.to_json(), value])
-    return found
+    told: dict[str, list[Any]] = {mode: [] for mode in request["tell"]}
+    for mode, found in told.items():
+        if mode not in execution.modes or not execution.mode(mode).applies(test):
+            continue
+        for number in range(request["repeats"]):
+            with garbage(GARBAGE[number % len(GARBAGE)]):
+                outcome, result = execution.run(test._replace(seed=test.seed + number), mode)
+            found.append([outcome, encode(described(describer, result)) if outcome.kind == "ok" else None])
+    return {"told": told}
 
 
 def described(describer: Describer, result: Any) -> Value:
@@ -170,17 +155,12 @@ def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
     for constraint in definitions(world.adapter.library, world.listed):
         channel.send({"constraint": constraint.to_json()})
     if world.hooks is not None:
-        _sources(world, channel)
+        for prefix in world.adapter.prefixes:
+            if file := getattr(sys.modules.get(prefix), "__file__", None):
+                channel.send({"package": [prefix, str(Path(file).parent)]})
+        for program in world.adapter.seed_programs():
+            channel.send({"program": program})
     channel.send({"end": True})
-
-
-def _sources(world: World, channel: Channel) -> None:
-    for prefix in world.adapter.prefixes:
-        file = getattr(sys.modules.get(prefix), "__file__", None)
-        if file:
-            channel.send({"package": [prefix, str(Path(file).parent)]})
-    for name, code in world.adapter.seed_programs():
-        channel.send({"program": [name, code]})
 
 
 def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
@@ -194,17 +174,22 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
     """Works off leases until the controller closes the pipe."""
     world.adapter.prepare()
     worker, programs = Worker(world, channel), Programs(world, channel)
+    answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "results": partial(results, programs),
+        "tell": partial(tell, worker.execution),
+        "test": worker.replay,
+    }
     for lease in channel.lines():
+        asked = next((name for name in answers if name in lease), None)
         if "program" in lease:
             programs.answer(lease)
-        elif "results" in lease:
-            results(programs, lease)
-        elif "tell" in lease:
-            tell(worker.execution, channel, lease)
-        elif "test" in lease:
-            worker.replay(lease)
-        else:
+        elif asked is None:
             worker.work(lease)
+        else:
+            worker.journal.begin(lease["lease"], 0)
+            told = answers[asked](lease)
+            worker.journal.end()
+            channel.send({"replayed": lease["lease"], **told})
 
 
 JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
@@ -256,24 +241,18 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
             return
         request = json.loads(data)
         if "fork" in request:
-            pid = _fork(world, control, request, descriptors)
+            zygote, pid = os.getpid(), os.fork()
+            if pid == 0:
+                limits.die_with_parent(zygote)
+                control.close()
+                _child(world, request, descriptors)
+            for number in descriptors:
+                os.close(number)
             forked.add(pid)
             answer: dict[str, Any] = {"pid": pid}
         else:
             answer = {"status": _reap(int(request["reap"]), float(request["seconds"]), forked)}
         control.send(json.dumps(answer).encode())
-
-
-def _fork(world: World, control: socket.socket, request: dict[str, Any], descriptors: list[int]) -> int:
-    zygote = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        limits.die_with_parent(zygote)
-        control.close()
-        _child(world, request, descriptors)
-    for number in descriptors:
-        os.close(number)
-    return pid
 
 
 def _reap(pid: int, seconds: float, forked: set[int]) -> int:
@@ -298,8 +277,16 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         os.setsid()
         incoming, outgoing, output, journal = limits.raise_descriptors(descriptors)
         limits.redirect(output)
-        request = _whole(request)
-        _settle(request["directory"])
+        if "whole" in request:
+            # It was too long for a message.
+            path = Path(request["whole"])
+            request |= json.loads(path.read_bytes())
+            path.unlink()
+        # What the process leaves on disk lies in a directory that goes with it.
+        directory = request["directory"]
+        os.chdir(directory)
+        os.environ["TMPDIR"] = os.environ["HOME"] = directory
+        tempfile.tempdir = None
         limits.limit(int(request["memory"]), FUZZ_FILE_BYTES if request["fork"] == "fuzz" else limits.FILE_BYTES)
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
@@ -311,20 +298,3 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
             sys.stdout.flush()
             sys.stderr.flush()
         _exit(code)
-
-
-def _whole(request: dict[str, Any]) -> dict[str, Any]:
-    """A request with what lies in a file of its own because it was too long for a message."""
-    if "whole" not in request:
-        return request
-    path = Path(request["whole"])
-    text = path.read_bytes()
-    path.unlink()
-    return {**request, **json.loads(text)}
-
-
-def _settle(directory: str) -> None:
-    """What the process leaves on disk lies in a directory that goes with it."""
-    os.chdir(directory)
-    os.environ["TMPDIR"] = os.environ["HOME"] = directory
-    tempfile.tempdir = None
