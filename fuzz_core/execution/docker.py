@@ -28,6 +28,7 @@ LOCAL = "unix://"
 SHARED_MEMORY_BYTES = 1 << 30
 TEMPORARY_SHARE = 0.25
 HIDDEN_BYTES = 4096
+GPU = ["gpu", "compute", "utility"]
 # A request to the engine; a build says nothing for minutes.
 ENGINE_SECONDS = 600
 RELAY_SECONDS = 30.0
@@ -199,6 +200,7 @@ def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, A
     """What a container is made of. Seccomp and AppArmor are on by default, and stay so by not being named."""
     # What libraries compile at run time is loaded from there.
     temporary = f"rw,exec,nosuid,nodev,mode=1777,size={math.ceil(sandbox.memory * TEMPORARY_SHARE)}"
+    gpus: dict[str, Any] = {"device_ids": list(sandbox.gpus)} if sandbox.gpus else {"count": -1}
     confined = api.create_host_config(
         mem_limit=sandbox.memory,
         memswap_limit=sandbox.memory,
@@ -215,7 +217,9 @@ def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, A
         init=True,
         tmpfs={"/tmp": temporary},
         mounts=_mounts(sandbox),
-        device_requests=_devices(sandbox.gpus),
+        device_requests=None
+        if sandbox.gpus is None
+        else [DeviceRequest(capabilities=[["gpu", "compute", "utility"]], **gpus)],
     )
     return {
         "image": sandbox.image,
@@ -240,13 +244,6 @@ def _mounts(sandbox: Sandbox) -> list[Mount]:
         else:
             mounts.append(Mount(str(path), os.devnull, type="bind", read_only=True))
     return [*mounts, Mount(str(sandbox.kept), str(sandbox.kept), type="bind")]
-
-
-def _devices(gpus: tuple[str, ...] | None) -> list[DeviceRequest] | None:
-    if gpus is None:
-        return None
-    which: dict[str, Any] = {"device_ids": list(gpus)} if gpus else {"count": -1}
-    return [DeviceRequest(capabilities=[["gpu", "compute", "utility"]], **which)]
 
 
 def owner(pid: int) -> str:

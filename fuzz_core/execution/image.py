@@ -66,11 +66,7 @@ def find_image(client: Any, name: str | None, base: str | None, say: Callable[[s
             f"in a checkout of the same version: docker build --target {STAGE} --tag {wanted} .",
         )
     say(f"building the image {wanted}: some minutes the first time")
-    return _built(client, wanted, {} if base is None else {"BASE": base})
-
-
-def _built(client: Any, wanted: str, arguments: Mapping[str, str]) -> str:
-    given = {**addresses(os.environ), **arguments}
+    given = {**addresses(os.environ), **({} if base is None else {"BASE": base})}
     try:
         client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=given, rm=True)
     except (docker.errors.BuildError, docker.errors.APIError) as error:

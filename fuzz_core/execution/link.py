@@ -12,7 +12,6 @@ import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -75,7 +74,7 @@ class Excused:
 
 def waiting() -> set[int]:
     """The processes that wait for a lock on a file; none where the kernel does not tell."""
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         return {int(pid) for pid in _WAITING.findall(_LOCKS.read_text(encoding="ascii", errors="replace"))}
     return set()
 
@@ -137,11 +136,6 @@ class Ending(NamedTuple):
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
             return Outcome("signal", name, self.text)
         return Outcome("exit", str(os.WEXITSTATUS(self.status)), self.text)
-
-    @property
-    def is_kill(self) -> bool:
-        """Whether the process was killed from outside: no library sends SIGKILL by itself, and no crash is one."""
-        return os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == signal.SIGKILL
 
 
 @dataclass(eq=False)

@@ -138,20 +138,18 @@ class Slot:
         timeout = limit if self.lease.timeout is None else self.lease.timeout
         if entry.running == DEAR:
             timeout = limit * DEAR_FACTOR
-        taken = now - began - self._excused(began, compiling)
+        if self.excused is None or self.started != began or self.excused.pid != self.child.pid:
+            self.excused, self.started = Excused(compiling, self.child.pid), began
+        taken = now - began - self.excused.seconds
         if taken > (timeout if inside else limit * SILENT_FACTOR):
             return Outcome("timeout", f"{timeout:g} s", seconds=taken)
         return None
 
-    def _excused(self, began: float, compiling: Compiling) -> float:
-        assert self.child is not None
-        if self.excused is None or self.started != began or self.excused.pid != self.child.pid:
-            self.excused, self.started = Excused(compiling, self.child.pid), began
-        return self.excused.seconds
-
 
 TICK = 0.05
 FUTILE_STARTS = 5
+# No library sends that signal by itself, and no crash is one.
+KILLED = "SIGKILL"
 KILLED_WEIGHT = 0.05
 LOOK_SECONDS = 1.0
 # How long a worker may live on after its pipe was closed.
@@ -164,6 +162,7 @@ class Pool:
 
     def __init__(self, zygote: Zygote, workers: int, limits: Limits) -> None:
         self.zygote = zygote
+        self.listener: Listener
         self.limits = limits
         self.slots = [Slot() for _ in range(workers)]
         self.recruits = Recruits(zygote, limits.memory)
@@ -178,34 +177,35 @@ class Pool:
 
         Raises ZygoteError where workers cannot be had, UserError where the disk is full.
         """
+        self.listener = listener
         try:
             while not stop():
                 for slot in self.slots:
-                    if slot.lease is None and (lease := listener.next_lease()) is not None:
-                        self._hand(slot, lease, lease, listener)
+                    if slot.lease is None and (lease := self.listener.next_lease()) is not None:
+                        self._hand(slot, lease, lease)
                 if all(slot.lease is None for slot in self.slots):
                     return
                 self.recruits.keep()
                 for slot, lines, ended in self.links.wait(TICK):
                     assert slot.child is not None
                     for line in lines:
-                        self._take(slot, line, listener)
+                        self._take(slot, line)
                     if ended:
-                        self._bury(slot, listener, None)
+                        self._bury(slot, None)
                     elif slot.child.is_flooded:
                         slot.child.kill()
-                self._watch(listener)
+                self._watch()
                 tick()
         finally:
             self.close()
 
-    def _hand(self, slot: Slot, lease: Lease, rest: Lease, listener: Listener) -> None:
+    def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
         """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
             self._retire(slot)
         if slot.child is None:
-            slot.child = child = self._fresh(slot, listener)
+            slot.child = child = self._fresh(slot)
             slot.tests, slot.spent = 0, False
             slot.told.clear()
             seen = health(child.pid, child.directory)
@@ -219,7 +219,7 @@ class Pool:
         with contextlib.suppress(OSError):
             slot.child.send(message, self.limits.timeout)
 
-    def _fresh(self, slot: Slot, listener: Listener) -> Link:
+    def _fresh(self, slot: Slot) -> Link:
         """A new process; where the disk is full, workers that have filled it make room."""
         try:
             return self.recruits.take()
@@ -228,40 +228,37 @@ class Pool:
             if not guilty:
                 raise
             for each in guilty:
-                self._bury(each, listener, Outcome("oom", "disk", "no space left"))
+                self._bury(each, Outcome("oom", "disk", "no space left"))
             return self.recruits.take()
 
     def _litters(self, slot: Slot) -> bool:
         return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
 
-    def _take(self, slot: Slot, line: bytes, listener: Listener) -> None:
+    def _take(self, slot: Slot, line: bytes) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
         message = parse(line)
         if slot.lease is None or message is None:
             return
-        done = message.get("done") == slot.lease.number
-        changed = done and self._has_changed(slot)
-        listener.message(slot.lease, message)
+        lease, done = slot.lease, message.get("done") == slot.lease.number
+        changed = done and self._has_changed(slot, lease.api)
+        self.listener.message(lease, message)
         if done:
             following = message.get("next")
-            slot.tests += min(following, slot.lease.last) if type(following) is int else slot.lease.last
-            slot.tests -= slot.lease.first
+            slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
             slot.lease = None
             slot.tries.clear()
             # A test changed the library's global state: what came after it in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
 
-    def _has_changed(self, slot: Slot) -> bool:
+    def _has_changed(self, slot: Slot, api: str) -> bool:
         """Whether a lease has left something behind that the next would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
-        if seen is None:
+        if seen is None or seen.resident - slot.resident > self.limits.growth or self._litters(slot):
             return True
-        if seen.resident - slot.resident > self.limits.growth or self._litters(slot):
-            return True
-        return slot.lease is not None and self.recruits.changed(seen, slot.lease.api)
+        return self.recruits.changed(seen, api)
 
-    def _watch(self, listener: Listener) -> None:
+    def _watch(self) -> None:
         """Ends workers that are in one test for longer than the time-out, silent without being in any, or too big."""
         now = time.monotonic()
         look = now - self.looked > LOOK_SECONDS
@@ -270,23 +267,22 @@ class Pool:
             if slot.child is None:
                 continue
             overtime = slot.overtime(now, self.limits.timeout, self.links.compiling)
-            outcome = overtime or (self._overuse(slot) if look else None)
+            outcome = overtime or (self._overuse(slot.child) if look else None)
             if outcome is not None:
-                self._bury(slot, listener, outcome)
+                self._bury(slot, outcome)
             elif slot.child.closed is not None and now - slot.child.closed > CLOSED_SECONDS:
-                self._bury(slot, listener, Outcome("exit", "closed its pipe"))
+                self._bury(slot, Outcome("exit", "closed its pipe"))
 
-    def _overuse(self, slot: Slot) -> Outcome | None:
+    def _overuse(self, child: Link) -> Outcome | None:
         """Like memory that runs out: no fault of the library's."""
-        assert slot.child is not None
-        seen = health(slot.child.pid, slot.child.directory)
+        seen = health(child.pid, child.directory)
         if seen is not None and seen.children > self.limits.processes:
             return Outcome("oom", "processes", f"more than {self.limits.processes} processes")
-        if usage(slot.child.directory, self.limits.disk) >= self.limits.disk:
+        if usage(child.directory, self.limits.disk) >= self.limits.disk:
             return Outcome("oom", "disk", f"more than {self.limits.disk} bytes of files")
         return None
 
-    def _bury(self, slot: Slot, listener: Listener, outcome: Outcome | None) -> None:
+    def _bury(self, slot: Slot, outcome: Outcome | None) -> None:
         """Takes a dead or hanging worker out, and tells in which test of the lease it was."""
         child = slot.child
         assert child is not None
@@ -294,7 +290,7 @@ class Pool:
             child.kill()
         # What a killed worker had already sent may be a finding.
         for line in child.receive():
-            self._take(slot, line, listener)
+            self._take(slot, line)
         lease, ending = slot.lease, self._release(slot)
         if lease is None:
             return
@@ -302,35 +298,23 @@ class Pool:
         began = entry.lease == lease.number and lease.first <= entry.test < lease.last
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
-        self._check_start(began, seen)
-        if outcome is None and (ending.is_kill or not began) and self._again(slot, lease, index, listener):
-            return
+        killed = seen.name == KILLED
+        # Workers that die one after the other before their first test will never work: that is no finding. Those that
+        # were killed from outside may, once whoever does it lets them.
+        self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
+        if self.futile > FUTILE_STARTS:
+            raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}")
+        if outcome is None and (killed or not began):
+            # It says nothing about its test, which is run once more.
+            slot.tries[lease.number, index] += 1
+            if slot.tries[lease.number, index] < TRIES:
+                self._hand(slot, lease, replace(lease, first=index))
+                return
         self.deaths += 1
         slot.lease = None
         slot.tries.clear()
         lease.died_in = entry.mode if began else ""
-        listener.death(lease, index, seen)
-
-    def _again(self, slot: Slot, lease: Lease, index: int, listener: Listener) -> bool:
-        """A worker that was killed from outside says nothing about its test, which is run once more.
-
-        Nor does one that died before it came to any.
-        """
-        slot.tries[lease.number, index] += 1
-        if slot.tries[lease.number, index] >= TRIES:
-            return False
-        self._hand(slot, lease, replace(lease, first=index), listener)
-        return True
-
-    def _check_start(self, began: bool, outcome: Outcome) -> None:
-        """Workers that die one after the other before their first test will never work: that is no finding.
-
-        Those that were killed from outside may, once whoever does it lets them.
-        """
-        from_outside = outcome.name == "SIGKILL"
-        self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if from_outside else 1.0)
-        if self.futile > FUTILE_STARTS:
-            raise ZygoteError(f"workers end before their first test: {outcome.kind} {outcome.name}\n{outcome.text}")
+        self.listener.death(lease, index, seen)
 
     def _release(self, slot: Slot) -> Ending:
         child, slot.child = slot.child, None

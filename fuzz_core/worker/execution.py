@@ -147,8 +147,11 @@ class Execution:
             results[mode] = self._timed(test, mode)
             return results[mode][0]
         way = self.mode(mode)
-        if way.against and not (self._comparable(test, way, results) and way.applies(test)):
-            return Outcome("skipped", "nothing to compare")
+        if way.against:
+            against = self._outcome(test, way.against, results).kind
+            compared = against == "ok" or (against == "exception" and way.relation == "behaviour")
+            if not (compared and way.applies(test)):
+                return Outcome("skipped", "nothing to compare")
         if mode not in results:
             results[mode] = self.run(test, mode)
         outcome, result = results[mode]
@@ -164,10 +167,6 @@ class Execution:
             return outcome
         excuse = explain_difference(self, test, mode, expected, result)
         return outcome._replace(text=text, name=excuse.name if excuse else "")
-
-    def _comparable(self, test: TestCase, way: Mode, results: dict[str, tuple[Outcome, Any]]) -> bool:
-        against = self._outcome(test, way.against, results).kind
-        return against == "ok" or (against == "exception" and way.relation == "behaviour")
 
     def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
         """One of two modes refuses what the other accepts; what is an internal error is one of its own."""
@@ -209,9 +208,8 @@ class Execution:
         self.poisoned = self.poisoned or self.dialect.poisons.search(text) is not None
         frames: tuple[str, ...] = ()
         if self.dialect.internal_error.search(f"{name}: {text}"):
-            frames = tuple(f"{f.name} ({f.filename}:{f.lineno})" for f in traceback.extract_tb(error.__traceback__))[
-                -5:
-            ]
+            stack = traceback.extract_tb(error.__traceback__)[-5:]
+            frames = tuple(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in stack)
         return Outcome("exception", name, text, frames[::-1], seconds)
 
     def _timed(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:

@@ -193,18 +193,13 @@ def guard(scratch: str) -> None:
         os.dup2(nowhere, 0)
         os.close(nowhere)
         return
-    orphaned = _wait(pid)
+    poll = select.poll()
+    for descriptor in (0, os.pidfd_open(pid)):
+        poll.register(descriptor, select.POLLIN)
+    # Until there is nothing more to guard.
+    ready = dict(poll.poll())
+    orphaned = 0 in ready and os.read(0, 1) != ORDERLY
     end_children()
     if orphaned:
         shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
-
-
-def _wait(zygote: int) -> bool:
-    """Until there is nothing more to guard; whether the controller was killed."""
-    poll = select.poll()
-    ended = os.pidfd_open(zygote)
-    for descriptor in (0, ended):
-        poll.register(descriptor, select.POLLIN)
-    ready = dict(poll.poll())
-    return 0 in ready and os.read(0, 1) != ORDERLY

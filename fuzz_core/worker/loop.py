@@ -149,7 +149,11 @@ class Worker:
         With a clock time, it is handed back early where the api has nothing new to give.
         """
         api, until, log = lease["api"], lease["until"], lease["log"]
-        self._learn(api, lease["news"])
+        # What tests of the api have shown in other processes: outcome classes, some with their test.
+        self.novelty.tell(api, (shown for shown, _ in lease["news"]))
+        for _, known in lease["news"]:
+            if known is not None:
+                self.corpus.add(decode_test(json.loads(known)))
         grown = self.corpus.of(api)
         turn = Turn(lease["lease"], log)
         index = lease["first"]
@@ -191,13 +195,6 @@ class Worker:
                 "retire": turn.spoilt,
             }
         )
-
-    def _learn(self, api: str, news: list[Any]) -> None:
-        """Takes in what tests of the api have shown in other processes: outcome classes, some with their test."""
-        self.novelty.tell(api, [item[0] for item in news])
-        for _, test in news:
-            if test is not None:
-                self.corpus.add(decode_test(json.loads(test)))
 
     def _one(self, turn: Turn, index: int, test: TestCase) -> None:
         began = time.monotonic()

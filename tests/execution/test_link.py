@@ -110,7 +110,7 @@ def test_how_it_ended_is_said_with_its_last_words(other: Other) -> None:
     other.link.kill()
     reaped = other.link.reap()
     assert (reaped.outcome.kind, reaped.outcome.name, reaped.outcome.text) == ("signal", "SIGKILL", "last words")
-    assert reaped.is_kill
+    assert reaped.outcome.name == "SIGKILL"
     other.link.reaper = lambda _: 0
 
 
