@@ -34,6 +34,8 @@ ENGINE_SECONDS = 600
 RELAY_SECONDS = 30.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 2
+LINE = 64 << 10
+ALL = 256 << 20
 
 
 class NoEngine(UserError):  # noqa: N818 - named for what is wrong
@@ -270,9 +272,6 @@ def _started(pid: int) -> str:
     except OSError:
         return ""
 
-
-LINE = 64 << 10
-ALL = 256 << 20
 
 Write = Callable[[str, bool], object]
 """Takes a line without its end, and whether it came over standard error."""

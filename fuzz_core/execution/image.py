@@ -28,6 +28,9 @@ REPOSITORY = "nightfuzz-sandbox"
 STAGE = "sandbox"
 ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
 SHOWN_LINES = 5
+START_SECONDS = 60.0
+# What a worker imports first, as far as it needs libraries of the system.
+NEEDED = "import ctypes, json, socket, zlib"
 
 
 @functools.cache
@@ -88,11 +91,6 @@ def _why(error: Exception) -> str:
     ]
     said = "".join(lines).strip().splitlines()[-SHOWN_LINES:]
     return "\n".join([*said, str(error)])
-
-
-START_SECONDS = 60.0
-# What a worker imports first, as far as it needs libraries of the system.
-NEEDED = "import ctypes, json, socket, zlib"
 
 
 def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:

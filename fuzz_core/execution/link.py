@@ -27,6 +27,11 @@ GLANCE_SECONDS = 0.25
 MOST_SECONDS = 300.0
 _LOCKS = Path("/proc/locks")
 _WAITING = re.compile(r"^\d+: -> \w+ +\w+ +\w+ +(\d+) ", re.MULTILINE)
+KEPT_BYTES = 1 << 20
+TAIL_BYTES = 4000
+CHUNK_BYTES = 1 << 20
+MAX_LINE = 8 << 20
+T = TypeVar("T")
 
 
 class Compiling:
@@ -79,10 +84,6 @@ def waiting() -> set[int]:
     return set()
 
 
-KEPT_BYTES = 1 << 20
-TAIL_BYTES = 4000
-
-
 class Output:
     """Standard output and error of one process, written at the end of the file.
 
@@ -114,11 +115,6 @@ class Output:
     def close(self) -> None:
         """Gives the file up; what still holds it, dies with the worker."""
         os.close(self.descriptor)
-
-
-CHUNK_BYTES = 1 << 20
-MAX_LINE = 8 << 20
-T = TypeVar("T")
 
 
 class Ending(NamedTuple):

@@ -22,6 +22,21 @@ from fuzz_core.worker.journal import DEAR
 
 # A pipe holds 65,536 bytes.
 MAX_NEWS = 48_000
+# How much longer than a test a worker may take between two tests.
+SILENT_FACTOR = 4
+# How much longer a test may take in a way that takes its time, in its full time-out.
+DEAR_FACTOR = 5
+# A test may have begun since the clock was read.
+AHEAD_SECONDS = 1.0
+TICK = 0.05
+FUTILE_STARTS = 5
+# No library sends that signal by itself, and no crash is one.
+KILLED = "SIGKILL"
+KILLED_WEIGHT = 0.05
+LOOK_SECONDS = 1.0
+# How long a worker may live on after its pipe was closed.
+CLOSED_SECONDS = 1.0
+TRIES = 2
 
 
 @dataclass
@@ -96,14 +111,6 @@ class Limits:
     processes: int = 64
 
 
-# How much longer than a test a worker may take between two tests.
-SILENT_FACTOR = 4
-# How much longer a test may take in a way that takes its time, in its full time-out.
-DEAR_FACTOR = 5
-# A test may have begun since the clock was read.
-AHEAD_SECONDS = 1.0
-
-
 @dataclass
 class Slot:
     """One worker's place: its process and the lease it works on.
@@ -144,17 +151,6 @@ class Slot:
         if taken > (timeout if inside else limit * SILENT_FACTOR):
             return Outcome("timeout", f"{timeout:g} s", seconds=taken)
         return None
-
-
-TICK = 0.05
-FUTILE_STARTS = 5
-# No library sends that signal by itself, and no crash is one.
-KILLED = "SIGKILL"
-KILLED_WEIGHT = 0.05
-LOOK_SECONDS = 1.0
-# How long a worker may live on after its pipe was closed.
-CLOSED_SECONDS = 1.0
-TRIES = 2
 
 
 class Pool:

@@ -36,6 +36,14 @@ TRIM_SECONDS = 0.05
 # Results of a program come in one line.
 MAX_ANSWER = 1 << 30
 T = TypeVar("T")
+Array: TypeAlias = NDArray[Any]
+Results: TypeAlias = Mapping[int, Array]
+MOST_NODES, MOST_BYTES = 1000, 1 << 26
+# A process that runs native code answers at once as well: its signal handler does.
+ASKED_SECONDS = 0.2
+POLL_SECONDS = 0.005
+MOST_STACK_BYTES = 1 << 16
+_FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$', re.MULTILINE)
 
 
 class Replayer:
@@ -168,11 +176,6 @@ def _ran(message: dict[str, Any]) -> Ran:
     return Ran.from_json(message.get("ran"))
 
 
-Array: TypeAlias = NDArray[Any]
-Results: TypeAlias = Mapping[int, Array]
-MOST_NODES, MOST_BYTES = 1000, 1 << 26
-
-
 class Answer(NamedTuple):
     """Arrays by node, or how the program ended instead. spoilt: the process is not to be used again."""
 
@@ -192,13 +195,6 @@ def _unpacked(packed: PackedArray) -> Array:
     if len(data) > MOST_BYTES or len(data) != prod(packed.shape) * np.dtype(packed.dtype).itemsize:
         raise ValueError("not as many elements as the shape says")
     return np.frombuffer(data, packed.dtype).reshape(packed.shape)
-
-
-# A process that runs native code answers at once as well: its signal handler does.
-ASKED_SECONDS = 0.2
-POLL_SECONDS = 0.005
-MOST_STACK_BYTES = 1 << 16
-_FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$', re.MULTILINE)
 
 
 class Stack(NamedTuple):

@@ -30,6 +30,11 @@ from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import ORDERLY
 
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
+START_SECONDS = 180.0
+ANSWER_SECONDS = 30.0
+END_SECONDS = 10.0
+# The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
+MESSAGE_BYTES = 100_000
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -64,13 +69,6 @@ def _code() -> Path:
     with contextlib.suppress(FileExistsError):
         (folder / project.name).symlink_to(project)
     return folder
-
-
-START_SECONDS = 180.0
-ANSWER_SECONDS = 30.0
-END_SECONDS = 10.0
-# The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
-MESSAGE_BYTES = 100_000
 
 
 class ZygoteError(NightfuzzError):

@@ -38,6 +38,9 @@ TIMED_SECONDS = 1.0
 # What takes longer is not weighed; a glance at so many repetitions tells most suspects from leaks.
 WEIGHED_SECONDS = 0.002
 GLANCE = 30
+TEXT = "nightfuzz_text"
+# A shorter one is in many messages without being repeated.
+LEAST_CHARACTERS = 4
 
 
 class Execution:
@@ -266,11 +269,6 @@ def reading(dialect: Dialect) -> Dialect:
     for name in ("out_of_memory", "internal_error", "poisons"):
         setattr(found, name, Remembering(getattr(dialect, name)))
     return found
-
-
-TEXT = "nightfuzz_text"
-# A shorter one is in many messages without being repeated.
-LEAST_CHARACTERS = 4
 
 
 def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:

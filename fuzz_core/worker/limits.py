@@ -27,6 +27,9 @@ _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWNET = 0x40000000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
+END_SECONDS = 5.0
+_PR_SET_CHILD_SUBREAPER = 36
+ORDERLY = b"."
 
 
 def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
@@ -125,10 +128,6 @@ def raise_descriptors(descriptors: Sequence[int], base: int = 200) -> list[int]:
     return moved
 
 
-END_SECONDS = 5.0
-_PR_SET_CHILD_SUBREAPER = 36
-
-
 def adopt() -> None:
     """Orphans among this process's descendants become its children."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -172,9 +171,6 @@ def end_children(keep: Collection[int] = (), seconds: float = END_SECONDS) -> No
             if not wait_for(pid, max(0.0, deadline - time.monotonic())):
                 return
             os.waitpid(pid, 0)
-
-
-ORDERLY = b"."
 
 
 def guard(scratch: str) -> None:

@@ -25,6 +25,15 @@ WARM_TESTS = 8
 COLD_TESTS = 4
 # So many tests in a row that would have to be compiled: there are no others.
 MAX_POSTPONED = 32
+# Every so many tests one is executed once more under a watch for operators, which costs several times the test.
+OPERATORS_PERIOD = 256
+WATCHED_SECONDS = 0.05
+# So many tests in a row that were executed before: the rest of the slice is better spent on another api.
+EXHAUSTED_AFTER = 20
+# The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
+COLLECTED_AFTER = (5000, 20, 50)
+# Warming up takes some; what leaks comes here again and again.
+SUSPICIOUS_BYTES = 8 << 20
 
 
 class Compiling:
@@ -80,18 +89,6 @@ def _compiled() -> float:
     """Seconds of processor time that children of this process have taken."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
-
-
-# Every so many tests one is executed once more under a watch for operators, which costs several times the test.
-OPERATORS_PERIOD = 256
-WATCHED_SECONDS = 0.05
-# So many tests in a row that were executed before: the rest of the slice is better spent on another api.
-EXHAUSTED_AFTER = 20
-# The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
-COLLECTED_AFTER = (5000, 20, 50)
-
-# Warming up takes some; what leaks comes here again and again.
-SUSPICIOUS_BYTES = 8 << 20
 
 
 @dataclass

@@ -55,6 +55,11 @@ from fuzz_core.worker.programs_raised import PROGRAM
 
 # What elements of each kind are told as: exact for all that programs compute with.
 TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
+# In the place of a part that cannot be described: it is like any other such part.
+OPAQUE = Prim("ellipsis", None)
+MAX_MESSAGE = 1 << 20
+# A seed may save a model; a test of one call has no business with large files.
+FUZZ_FILE_BYTES = 64 << 20
 
 
 def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
@@ -76,10 +81,6 @@ def _told(value: Any) -> list[Any]:
     """Dtype, shape and bytes; narrow floats of a library's own kind (bfloat16) are widened."""
     kind = TOLD.get(value.dtype.kind) or TOLD["f"]
     return [kind, list(value.shape), base64.b85encode(value.astype(kind).tobytes()).decode("ascii")]
-
-
-# In the place of a part that cannot be described: it is like any other such part.
-OPAQUE = Prim("ellipsis", None)
 
 
 def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
@@ -198,11 +199,6 @@ JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
     "fuzz": fuzz,
     "costs": costs,
 }
-
-
-MAX_MESSAGE = 1 << 20
-# A seed may save a model; a test of one call has no business with large files.
-FUZZ_FILE_BYTES = 64 << 20
 
 
 def load_world(library: str, role: str, plan: str) -> World:
