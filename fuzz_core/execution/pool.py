@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -267,7 +268,9 @@ class Pool:
             if outcome is not None:
                 self._bury(slot, outcome)
             elif slot.child.closed is not None and now - slot.child.closed > CLOSED_SECONDS:
-                self._bury(slot, Outcome("exit", "closed its pipe"))
+                # While this process was busy elsewhere, it may have ended.
+                ended = select.select([slot.child.pidfd], [], [], 0)[0]
+                self._bury(slot, None if ended else Outcome("exit", "closed its pipe"))
 
     def _overuse(self, child: Link) -> Outcome | None:
         """Like memory that runs out: no fault of the library's."""

@@ -29,7 +29,6 @@ from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
 
-UNDOCUMENTED = Documentation()
 MAX_MESSAGE = 2000
 MAX_REMEMBERED = 4096
 REPEATS = 7
@@ -52,7 +51,7 @@ class Execution:
         dialect: Dialect,
         oracles: Sequence[str],
         clock: Callable[[], float] = perf_counter,
-        documentation: Documentation = UNDOCUMENTED,
+        documentation: Documentation | None = None,
     ) -> None:
         self.clock = clock
         self.adapter = adapter

@@ -121,7 +121,6 @@ class Worker:
 
     def __init__(self, world: World, channel: Channel) -> None:
         assert world.plan is not None
-        assert channel.journal is not None
         self.plan = world.plan
         self.channel = channel
         self.journal = channel.journal
