@@ -20,6 +20,7 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation
+from fuzz_core.ir.wire import decode
 from fuzz_core.store.freefuzz_import import read_dump
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
@@ -104,7 +105,7 @@ def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: 
     if result is None or not result.complete:
         reason = result.outcome.text if result is not None else ""
         raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
-    apis = [Api.from_json(message["api"]) for message in result.messages if "api" in message]
+    apis = [decode(Api, message["api"]) for message in result.messages if "api" in message]
     session.store.save_apis(session.target.key, apis)
     report.apis = len(apis)
     document(session, apis, [message["constraint"] for message in result.messages if "constraint" in message])

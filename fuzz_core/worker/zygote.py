@@ -152,7 +152,7 @@ def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
     Where seeds are traced, also the library's folders and the programs of its databases, which take seconds to import.
     """
     for entry in world.listed:
-        channel.send({"api": entry.api.to_json()})
+        channel.send({"api": entry.api})
     for constraint in definitions(world.adapter.library, world.listed):
         channel.send({"constraint": constraint.to_json()})
     if world.hooks is not None:
