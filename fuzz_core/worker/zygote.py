@@ -66,15 +66,20 @@ def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
     """Executes a program: what it leaves in `results`, arrays by the number of their node, or how it ended instead."""
     programs.first = programs.first or resident()
     began = programs.clock()
-    outcome, told, names = Outcome("ok"), {}, dict[str, Any](__name__="__main__")
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(request["results"], PROGRAM, "exec"), names)
-        told = {str(node): _told(np.asarray(value)) for node, value in names["results"].items()}
+        outcome, told = Outcome("ok"), _executed(request["results"])
     except BaseException as error:  # noqa: BLE001 - what a program raises, even KeyboardInterrupt, is an outcome
-        outcome = programs.failure(error, programs.clock() - began)
+        outcome, told = programs.failure(error, programs.clock() - began), {}
     programs.models.forget()
     return {"came": outcome, "results": told, "spoilt": resident() - programs.first > MOST_GROWN_BYTES}
+
+
+def _executed(source: str) -> dict[str, Any]:
+    """Apart, so that nothing of the program is held once it has ended."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, PROGRAM, "exec"), names)
+    return {str(node): _told(np.asarray(value)) for node, value in names["results"].items()}
 
 
 def _told(value: Any) -> list[Any]:
