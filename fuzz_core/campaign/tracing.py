@@ -116,7 +116,7 @@ def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: 
     if result is None or not result.complete:
         reason = result.outcome.text if result is not None else ""
         raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
-    apis = [Api.from_json(message["api"]) for message in result.messages if "api" in message]
+    apis = [decode(Api, message["api"]) for message in result.messages if "api" in message]
     session.store.save_apis(session.target.key, apis)
     report.apis = len(apis)
     document(session, apis, [message["constraint"] for message in result.messages if "constraint" in message])

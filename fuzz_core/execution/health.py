@@ -28,6 +28,10 @@ _STATUS = re.compile(
     r".*^SigBlk:\s*(\w+)$.*^SigIgn:\s*(\w+)$.*^SigCgt:\s*(\w+)$",
     re.DOTALL | re.MULTILINE,
 )
+# By then a new process has done what the library does first.
+SETTLED_SECONDS = 1.0
+# What the tests of so many apis leave behind is no doing of theirs: so the library is once it has begun to work.
+NORMAL_APIS = 3
 
 
 class Health(NamedTuple):
@@ -71,12 +75,6 @@ def health(pid: int, directory: Path) -> Health | None:
     signals = [f"{int(mask, 16) & _STANDARD_SIGNALS:x}" for mask in masks]
     resident = (int(anonymous) + int(shared)) << 10
     return Health(int(threads), descriptors, len(children(pid)), " ".join([*signals, umask]), resident, settled)
-
-
-# By then a new process has done what the library does first.
-SETTLED_SECONDS = 1.0
-# What the tests of so many apis leave behind is no doing of theirs: so the library is once it has begun to work.
-NORMAL_APIS = 3
 
 
 class Recruits:

@@ -28,6 +28,9 @@ REPOSITORY = "nightfuzz-sandbox"
 STAGE = "sandbox"
 ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
 SHOWN_LINES = 5
+START_SECONDS = 60.0
+# What a worker imports first, as far as it needs libraries of the system.
+NEEDED = "import ctypes, json, socket, zlib"
 
 
 @functools.cache
@@ -66,11 +69,7 @@ def find_image(client: Any, name: str | None, base: str | None, say: Callable[[s
             f"in a checkout of the same version: docker build --target {STAGE} --tag {wanted} .",
         )
     say(f"building the image {wanted}: some minutes the first time")
-    return _built(client, wanted, {} if base is None else {"BASE": base})
-
-
-def _built(client: Any, wanted: str, arguments: Mapping[str, str]) -> str:
-    given = {**addresses(os.environ), **arguments}
+    given = {**addresses(os.environ), **({} if base is None else {"BASE": base})}
     try:
         client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=given, rm=True)
     except (docker.errors.BuildError, docker.errors.APIError) as error:
@@ -92,11 +91,6 @@ def _why(error: Exception) -> str:
     ]
     said = "".join(lines).strip().splitlines()[-SHOWN_LINES:]
     return "\n".join([*said, str(error)])
-
-
-START_SECONDS = 60.0
-# What a worker imports first, as far as it needs libraries of the system.
-NEEDED = "import ctypes, json, socket, zlib"
 
 
 def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:

@@ -12,7 +12,6 @@ import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -28,6 +27,11 @@ GLANCE_SECONDS = 0.25
 MOST_SECONDS = 300.0
 _LOCKS = Path("/proc/locks")
 _WAITING = re.compile(r"^\d+: -> \w+ +\w+ +\w+ +(\d+) ", re.MULTILINE)
+KEPT_BYTES = 1 << 20
+TAIL_BYTES = 4000
+CHUNK_BYTES = 1 << 20
+MAX_LINE = 8 << 20
+T = TypeVar("T")
 
 
 class Compiling:
@@ -75,13 +79,9 @@ class Excused:
 
 def waiting() -> set[int]:
     """The processes that wait for a lock on a file; none where the kernel does not tell."""
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         return {int(pid) for pid in _WAITING.findall(_LOCKS.read_text(encoding="ascii", errors="replace"))}
     return set()
-
-
-KEPT_BYTES = 1 << 20
-TAIL_BYTES = 4000
 
 
 class Output:
@@ -117,11 +117,6 @@ class Output:
         os.close(self.descriptor)
 
 
-CHUNK_BYTES = 1 << 20
-MAX_LINE = 8 << 20
-T = TypeVar("T")
-
-
 class Ending(NamedTuple):
     """How a process ended: its wait status, the end of what it printed, and the last entry of its journal."""
 
@@ -137,11 +132,6 @@ class Ending(NamedTuple):
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
             return Outcome("signal", name, self.text)
         return Outcome("exit", str(os.WEXITSTATUS(self.status)), self.text)
-
-    @property
-    def is_kill(self) -> bool:
-        """Whether the process was killed from outside: no library sends SIGKILL by itself, and no crash is one."""
-        return os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == signal.SIGKILL
 
 
 @dataclass(eq=False)

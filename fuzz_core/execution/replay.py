@@ -11,6 +11,7 @@ import signal
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -35,6 +36,14 @@ TRIM_SECONDS = 0.05
 # Results of a program come in one line.
 MAX_ANSWER = 1 << 30
 T = TypeVar("T")
+Array: TypeAlias = NDArray[Any]
+Results: TypeAlias = Mapping[int, Array]
+MOST_NODES, MOST_BYTES = 1000, 1 << 26
+# A process that runs native code answers at once as well: its signal handler does.
+ASKED_SECONDS = 0.2
+POLL_SECONDS = 0.005
+MOST_STACK_BYTES = 1 << 16
+_FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$', re.MULTILINE)
 
 
 class Replayer:
@@ -56,7 +65,7 @@ class Replayer:
         """
         if test.program:
             return self._whole(test, fresh, mode)
-        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, _replayed, fresh)
+        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, partial(decode, Replayed), fresh)
         if isinstance(replayed, Outcome):
             return Replayed(replayed)
         if replayed.spoilt:
@@ -78,8 +87,9 @@ class Replayer:
 
         A mode that does not apply has no entries; where the process dies, its death is what the first mode came to.
         """
-        told = self._asked({"test": encode_test(test), "tell": list(modes), "repeats": repeats}, _telling, fresh)
-        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told
+        request = {"test": encode_test(test), "tell": list(modes), "repeats": repeats}
+        told = self._asked(request, partial(decode, Executions), fresh)
+        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told.told
 
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
@@ -107,19 +117,16 @@ class Replayer:
         if isinstance(ran, Ran) and ran.disturbed:
             ran = self._asked(request, _ran, True)
         if isinstance(ran, Outcome):
-            ran = self._cut_short(ran)
+            assert self.left is not None
+            entry, stack = self.left
+            phase, _, number = entry.mode.partition(" ")
+            known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
+            inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
+            ran = Ran(ran, stack.line, inside, phase, "", stack.frames, spoilt=True)
         if ran.spoilt:
             self.close()
         # What ends too early may end in the line behind the last.
         return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
-
-    def _cut_short(self, outcome: Outcome) -> Ran:
-        assert self.left is not None
-        entry, stack = self.left
-        phase, _, number = entry.mode.partition(" ")
-        known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
-        inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
-        return Ran(outcome, stack.line, inside, phase, "", stack.frames, spoilt=True)
 
     def _asked(self, request: dict[str, Any], read: Callable[[dict[str, Any]], T], fresh: bool) -> T | Outcome:
         """The answer to a request, or how the process ended instead."""
@@ -133,9 +140,7 @@ class Replayer:
             self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
-        return self._await(self.child, read)
-
-    def _await(self, child: Link, read: Callable[[dict[str, Any]], T]) -> T | Outcome:
+        child = self.child
         with Links[None](Compiling(self.zygote.compiles)) as links:
             links.add(child, None)
             deadline, over = Deadline(self.timeout, links.compiling, child), False
@@ -167,21 +172,8 @@ class Replayer:
             child.discard()
 
 
-def _replayed(message: dict[str, Any]) -> Replayed:
-    return decode(Replayed, message)
-
-
-def _telling(message: dict[str, Any]) -> Telling:
-    return decode(Executions, message).told
-
-
 def _ran(message: dict[str, Any]) -> Ran:
     return Ran.from_json(message.get("ran"))
-
-
-Array: TypeAlias = NDArray[Any]
-Results: TypeAlias = Mapping[int, Array]
-MOST_NODES, MOST_BYTES = 1000, 1 << 26
 
 
 class Answer(NamedTuple):
@@ -203,13 +195,6 @@ def _unpacked(packed: PackedArray) -> Array:
     if len(data) > MOST_BYTES or len(data) != prod(packed.shape) * np.dtype(packed.dtype).itemsize:
         raise ValueError("not as many elements as the shape says")
     return np.frombuffer(data, packed.dtype).reshape(packed.shape)
-
-
-# A process that runs native code answers at once as well: its signal handler does.
-ASKED_SECONDS = 0.2
-POLL_SECONDS = 0.005
-MOST_STACK_BYTES = 1 << 16
-_FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$', re.MULTILINE)
 
 
 class Stack(NamedTuple):

@@ -30,6 +30,11 @@ from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import ORDERLY
 
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
+START_SECONDS = 180.0
+ANSWER_SECONDS = 30.0
+END_SECONDS = 10.0
+# The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
+MESSAGE_BYTES = 100_000
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -50,20 +55,6 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     return {**kept, **fixed, **(extra or {})}
 
 
-def surroundings_of(library: str, python: str) -> dict[str, str]:
-    """What a library wants in its interpreter's; nothing where it is unknown, which the process itself will say."""
-    with contextlib.suppress(UserError):
-        return surroundings(dialect_of(library), python)
-    return {}
-
-
-def compiles(library: str) -> bool:
-    """Whether a library compiles while it runs."""
-    with contextlib.suppress(UserError):
-        return bool(dialect_of(library).compiled)
-    return False
-
-
 def _code() -> Path:
     """A folder with this project and without the controller's numpy, which lies beside it where it is a wheel's.
 
@@ -78,13 +69,6 @@ def _code() -> Path:
     with contextlib.suppress(FileExistsError):
         (folder / project.name).symlink_to(project)
     return folder
-
-
-START_SECONDS = 180.0
-ANSWER_SECONDS = 30.0
-END_SECONDS = 10.0
-# The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
-MESSAGE_BYTES = 100_000
 
 
 class ZygoteError(NightfuzzError):
@@ -107,9 +91,15 @@ class Zygote:
         self.scratch = Scratch()
         self.root = self.scratch.path
         self.command = [python, "-m", "fuzz_core.worker", str(self.root), library, role]
-        self.environment = environment(self.root, surroundings_of(library, python))
+        wanted: Mapping[str, str] = {}
         # Whether its children compile while they run.
-        self.compiles = compiles(library)
+        self.compiles = False
+        # An unknown library has neither, which the process itself will say.
+        with contextlib.suppress(UserError):
+            dialect = dialect_of(library)
+            self.compiles = bool(dialect.compiled)
+            wanted = surroundings(dialect, python)
+        self.environment = environment(self.root, wanted)
         self.plan = plan
         self.children = 0
         self.generation = 0
@@ -180,29 +170,17 @@ class Zygote:
     def fork(self, job: str, memory: int, **request: Any) -> Link:
         """A new child in an empty directory. Raises ZygoteError, NoSpace; a dead zygote is started again once."""
         try:
-            return self._fork(job, memory, request)
+            child = self.order(job, memory, **request)
+            self.deliver()
         except (ZygoteError, OSError):
             if self.closed:
                 raise
             self._stop()
             self.generation += 1
             self._start()
-            return self._fork(job, memory, request)
-
-    def _fork(self, job: str, memory: int, request: dict[str, Any]) -> Link:
-        child = self.order(job, memory, **request)
-        self.deliver()
+            child = self.order(job, memory, **request)
+            self.deliver()
         return child
-
-    def _carried(self, request: dict[str, Any]) -> dict[str, Any]:
-        """What a request says, or the file that says it: a message of the kernel's holds no long seed."""
-        text = json.dumps(request).encode()
-        if len(text) <= MESSAGE_BYTES:
-            return request
-        path = self.root / f"request-{self.children}.json"
-        with explained(self.root):
-            path.write_bytes(text)
-        return {"whole": str(path)}
 
     def order(self, job: str, memory: int, **request: Any) -> Link:
         """Asks for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
@@ -211,10 +189,15 @@ class Zygote:
         with explained(self.root):
             directory.mkdir(parents=True)
             output = Output(self.root / f"output-{self.children}")
+            # A message of the kernel's holds no long seed.
+            if len(text := json.dumps(request)) > MESSAGE_BYTES:
+                path = self.root / f"request-{self.children}.json"
+                path.write_text(text)
+                request = {"whole": str(path)}
         child_reads, we_write = os.pipe()
         we_read, child_writes = os.pipe()
         journal_fd = journal.make()
-        message = {"fork": job, "memory": memory, "directory": str(directory), **self._carried(request)}
+        message = {"fork": job, "memory": memory, "directory": str(directory), **request}
         theirs = [child_reads, child_writes, output.descriptor, journal_fd]
         for ours in (we_read, we_write):
             os.set_blocking(ours, False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
+from functools import lru_cache
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import Dialect, ModeSpec
+from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
 from fuzz_core.ir.complaints import complaint_in, with_complaint
 from fuzz_core.ir.constraints import Documentation
@@ -27,14 +29,17 @@ from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
 
-UNDOCUMENTED = Documentation()
 MAX_MESSAGE = 2000
+MAX_REMEMBERED = 4096
 REPEATS = 7
 # A call that takes more than a share of this is not repeated often enough to be judged.
 TIMED_SECONDS = 1.0
 # What takes longer is not weighed; a glance at so many repetitions tells most suspects from leaks.
 WEIGHED_SECONDS = 0.002
 GLANCE = 30
+TEXT = "nightfuzz_text"
+# A shorter one is in many messages without being repeated.
+LEAST_CHARACTERS = 4
 
 
 class Execution:
@@ -46,7 +51,7 @@ class Execution:
         dialect: Dialect,
         oracles: Sequence[str],
         clock: Callable[[], float] = perf_counter,
-        documentation: Documentation = UNDOCUMENTED,
+        documentation: Documentation | None = None,
     ) -> None:
         self.clock = clock
         self.adapter = adapter
@@ -146,8 +151,11 @@ class Execution:
             return results[mode][0]
         way = self.mode(mode)
         spec = way.spec
-        if spec.against and not (self._comparable(test, spec, results) and way.applies(test)):
-            return Outcome("skipped", "nothing to compare")
+        if spec.against:
+            against = self._outcome(test, spec.against, results).kind
+            compared = against == "ok" or (against == "exception" and spec.relation == "behaviour")
+            if not (compared and way.applies(test)):
+                return Outcome("skipped", "nothing to compare")
         if mode not in results:
             results[mode] = self.run(test, mode)
         outcome, result = results[mode]
@@ -163,10 +171,6 @@ class Execution:
             return outcome
         excuse = explain_difference(self, test, mode, expected, result)
         return outcome._replace(text=text, name=excuse.name if excuse else "")
-
-    def _comparable(self, test: TestCase, spec: ModeSpec, results: dict[str, tuple[Outcome, Any]]) -> bool:
-        against = self._outcome(test, spec.against, results).kind
-        return against == "ok" or (against == "exception" and spec.relation == "behaviour")
 
     def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
         """One of two modes refuses what the other accepts; what is an internal error is one of its own."""
@@ -208,9 +212,8 @@ class Execution:
         self.poisoned = self.poisoned or self.dialect.poisons.search(text) is not None
         frames: tuple[str, ...] = ()
         if self.dialect.internal_error.search(f"{name}: {text}"):
-            frames = tuple(f"{f.name} ({f.filename}:{f.lineno})" for f in traceback.extract_tb(error.__traceback__))[
-                -5:
-            ]
+            stack = traceback.extract_tb(error.__traceback__)[-5:]
+            frames = tuple(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in stack)
         return Outcome("exception", name, text, frames[::-1], seconds)
 
     def _timed(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
@@ -244,61 +247,29 @@ def _message(error: BaseException) -> str:
 
 def with_precision(value: Invocation, dtype: str) -> Invocation:
     """The same call with every floating-point tensor of PRECISIONS in another dtype."""
-    return with_tensors(value, lambda tensor: _cast(tensor, dtype))
 
+    def cast(tensor: Tensor) -> Tensor:
+        if tensor.dtype not in PRECISIONS:
+            return tensor
+        # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
+        return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
 
-def _cast(tensor: Tensor, dtype: str) -> Tensor:
-    if tensor.dtype not in PRECISIONS:
-        return tensor
-    # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
-    return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
-
-
-MAX_REMEMBERED = 4096
-MAX_LENGTH = 2500
+    return with_tensors(value, cast)
 
 
 class Remembering:
-    """A pattern whose `search` is asked once per text."""
+    """A pattern that is asked once per text: the same few messages come again and again."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
-        self.pattern = pattern
-        self.known: dict[str, re.Match[str] | None] = {}
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first match, or None."""
-        try:
-            return self.known[text]
-        except KeyError:
-            found = self.pattern.search(text)
-        if len(self.known) >= MAX_REMEMBERED:
-            self.known.clear()
-        if len(text) <= MAX_LENGTH:
-            self.known[text] = found
-        return found
-
-
-class Reading:
-    """A dialect whose patterns for messages remember; all else is the dialect's own."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self.out_of_memory = Remembering(dialect.out_of_memory)
-        self.internal_error = Remembering(dialect.internal_error)
-        self.poisons = Remembering(dialect.poisons)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._dialect, name)
+        self.search = lru_cache(MAX_REMEMBERED)(pattern.search)
 
 
 def reading(dialect: Dialect) -> Dialect:
-    """The dialect, remembering."""
-    return cast(Dialect, Reading(dialect))
-
-
-TEXT = "nightfuzz_text"
-# A shorter one is in many messages without being repeated.
-LEAST_CHARACTERS = 4
+    """The dialect, with patterns for messages that remember."""
+    found = copy(dialect)
+    for name in ("out_of_memory", "internal_error", "poisons"):
+        setattr(found, name, Remembering(getattr(dialect, name)))
+    return found
 
 
 def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:

@@ -27,6 +27,9 @@ _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWNET = 0x40000000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
+END_SECONDS = 5.0
+_PR_SET_CHILD_SUBREAPER = 36
+ORDERLY = b"."
 
 
 def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
@@ -125,10 +128,6 @@ def raise_descriptors(descriptors: Sequence[int], base: int = 200) -> list[int]:
     return moved
 
 
-END_SECONDS = 5.0
-_PR_SET_CHILD_SUBREAPER = 36
-
-
 def adopt() -> None:
     """Orphans among this process's descendants become its children."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -174,9 +173,6 @@ def end_children(keep: Collection[int] = (), seconds: float = END_SECONDS) -> No
             os.waitpid(pid, 0)
 
 
-ORDERLY = b"."
-
-
 def guard(scratch: str) -> None:
     """Returns in a new process, which is to become the zygote; the old one stays and guards it.
 
@@ -193,18 +189,13 @@ def guard(scratch: str) -> None:
         os.dup2(nowhere, 0)
         os.close(nowhere)
         return
-    orphaned = _wait(pid)
+    poll = select.poll()
+    for descriptor in (0, os.pidfd_open(pid)):
+        poll.register(descriptor, select.POLLIN)
+    # Until there is nothing more to guard.
+    ready = dict(poll.poll())
+    orphaned = 0 in ready and os.read(0, 1) != ORDERLY
     end_children()
     if orphaned:
         shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
-
-
-def _wait(zygote: int) -> bool:
-    """Until there is nothing more to guard; whether the controller was killed."""
-    poll = select.poll()
-    ended = os.pidfd_open(zygote)
-    for descriptor in (0, ended):
-        poll.register(descriptor, select.POLLIN)
-    ready = dict(poll.poll())
-    return 0 in ready and os.read(0, 1) != ORDERLY

@@ -25,6 +25,15 @@ WARM_TESTS = 8
 COLD_TESTS = 4
 # So many tests in a row that would have to be compiled: there are no others.
 MAX_POSTPONED = 32
+# Every so many tests one is executed once more under a watch for operators, which costs several times the test.
+OPERATORS_PERIOD = 256
+WATCHED_SECONDS = 0.05
+# So many tests in a row that were executed before: the rest of the slice is better spent on another api.
+EXHAUSTED_AFTER = 20
+# The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
+COLLECTED_AFTER = (5000, 20, 50)
+# Warming up takes some; what leaks comes here again and again.
+SUSPICIOUS_BYTES = 8 << 20
 
 
 class Compiling:
@@ -82,18 +91,6 @@ def _compiled() -> float:
     return used.ru_utime + used.ru_stime
 
 
-# Every so many tests one is executed once more under a watch for operators, which costs several times the test.
-OPERATORS_PERIOD = 256
-WATCHED_SECONDS = 0.05
-# So many tests in a row that were executed before: the rest of the slice is better spent on another api.
-EXHAUSTED_AFTER = 20
-# The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
-COLLECTED_AFTER = (5000, 20, 50)
-
-# Warming up takes some; what leaks comes here again and again.
-SUSPICIOUS_BYTES = 8 << 20
-
-
 @dataclass
 class Turn:
     """What a lease has come to. longest: seconds of its longest test. spoilt: the library's switches have changed, or
@@ -124,7 +121,6 @@ class Worker:
 
     def __init__(self, world: World, channel: Channel) -> None:
         assert world.plan is not None
-        assert channel.journal is not None
         self.plan = world.plan
         self.channel = channel
         self.journal = channel.journal
@@ -149,7 +145,11 @@ class Worker:
         With a clock time, it is handed back early where the api has nothing new to give.
         """
         api, until, log = lease["api"], lease["until"], lease["log"]
-        self._learn(api, lease["news"])
+        # What tests of the api have shown in other processes: outcome classes, some with their test.
+        self.novelty.tell(api, (shown for shown, _ in lease["news"]))
+        for _, known in lease["news"]:
+            if known is not None:
+                self.corpus.add(decode_test(json.loads(known)))
         grown = self.corpus.of(api)
         turn = Turn(lease["lease"], log)
         index = lease["first"]
@@ -178,17 +178,19 @@ class Worker:
         if until is not None and not turn.spoilt:
             more, block = growth.end(index)
             self._weigh(turn, api, more, (self.plan.test(api, each, grown, lease["focus"]) for each in block), block)
-        times = {"seconds": time.monotonic() - began, "inside": self.execution.inside() - inside}
-        counts = {"counts": dict(turn.counts), "longest": turn.longest}
-        times |= {"cold": turn.cold, "compiling": turn.compiling}
-        self.channel.send({"done": turn.lease, "next": index, **counts, **times, "retire": turn.spoilt})
-
-    def _learn(self, api: str, news: list[Any]) -> None:
-        """Takes in what tests of the api have shown in other processes: outcome classes, some with their test."""
-        self.novelty.tell(api, [item[0] for item in news])
-        for _, test in news:
-            if test is not None:
-                self.corpus.add(decode_test(json.loads(test)))
+        self.channel.send(
+            {
+                "done": turn.lease,
+                "next": index,
+                "counts": turn.counts,
+                "longest": turn.longest,
+                "seconds": time.monotonic() - began,
+                "inside": self.execution.inside() - inside,
+                "cold": turn.cold,
+                "compiling": turn.compiling,
+                "retire": turn.spoilt,
+            }
+        )
 
     def _one(self, turn: Turn, index: int, test: TestCase) -> None:
         began = time.monotonic()
@@ -206,7 +208,7 @@ class Worker:
         else:
             turn.longest = max(turn.longest, outcome.seconds)
         if turn.log:
-            self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome.to_json()})
+            self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome})
         elif news or operators:
             entry = {"class": news, "kind": outcome.kind, "test": encode_test(test) if news else None}
             self.channel.send({"news": turn.lease, **entry, "operators": operators})
@@ -240,25 +242,14 @@ class Worker:
 
     def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
         if not self.repeats.enough(test.invocation.api, verdict, outcome):
-            self.channel.send(
-                {
-                    "finding": lease,
-                    "index": index,
-                    "test": encode_test(test),
-                    "verdict": list(verdict),
-                    "outcome": outcome.to_json(),
-                }
-            )
+            found = {"finding": lease, "index": index, "test": encode_test(test)}
+            self.channel.send({**found, "verdict": verdict, "outcome": outcome})
 
-    def replay(self, lease: dict[str, Any]) -> None:
-        """One given test case, for minimising; its outcome and verdicts are sent whatever they are."""
+    def replay(self, lease: dict[str, Any]) -> dict[str, Any]:
+        """One given test case, for minimising: its outcome and verdicts, whatever they are."""
         test = decode_test(lease["test"])
-        self.journal.begin(lease["lease"], 0)
         outcome, verdicts = self.execution.judge(test)
         if lease.get("weigh"):
             verdicts += self.execution.weigh(test, lambda: self.journal.begin(lease["lease"], 0))
-        self.journal.end()
-        found = [[list(verdict), evidence.to_json()] for verdict, evidence in verdicts]
         spoilt = self.execution.poisoned or self.adapter.state() != self.state
-        answer = {"replayed": lease["lease"], "outcome": outcome.to_json(), "verdicts": found, "spoilt": spoilt}
-        self.channel.send(answer)
+        return {"outcome": outcome, "verdicts": verdicts, "spoilt": spoilt}

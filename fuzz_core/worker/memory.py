@@ -11,6 +11,10 @@ from contextlib import contextmanager
 ROUND = 200
 LEAST_BYTES = 1024
 PAGE = resource.getpagesize()
+GARBAGE = (0x5A, 0x33, 0xC1)
+# malloc.h: what is allocated is filled with the complement of this byte.
+_M_PERTURB = -6
+_MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 
 def resident() -> int:
@@ -62,12 +66,6 @@ class Growth:
         """Bytes by which memory has grown, and the block of tests in which most; `index` is the first not run."""
         self._block(index)
         return self.last - self.first, range(self.worst[1], min(self.worst[1] + self.BLOCK, index))
-
-
-GARBAGE = (0x5A, 0x33, 0xC1)
-# malloc.h: what is allocated is filled with the complement of this byte.
-_M_PERTURB = -6
-_MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 
 @contextmanager

@@ -23,14 +23,11 @@ def outline(result: Any) -> Hashable:
     if kind is tuple or kind is list:
         return (kind.__name__, min(len(result), MAX_PARTS + 1), *map(outline, result[:MAX_PARTS]))
     try:
-        return kind.__name__, _name(getattr(result, "dtype", None)), getattr(result, "ndim", None)
+        dtype = getattr(result, "dtype", None)
+        # The dtype itself where it can be a key: its text is only needed when it is new.
+        return kind.__name__, dtype if isinstance(dtype, Hashable) else str(dtype), getattr(result, "ndim", None)
     except Exception:  # noqa: BLE001 - a result that cannot be looked at is of a class by itself
         return kind.__name__, "unreadable"
-
-
-def _name(dtype: Any) -> Hashable:
-    """The dtype itself where it can be a key: its text is only needed when it is new."""
-    return dtype if isinstance(dtype, Hashable) else str(dtype)
 
 
 class Novelty:

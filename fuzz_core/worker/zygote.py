@@ -18,8 +18,9 @@ import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 # Bound at import: a test may put another function in the module's place.
 from os import _exit
@@ -35,7 +36,7 @@ from fuzz_core.ir.codec import decode_test, encode
 from fuzz_core.ir.drawing import unit_pool
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.values import Map, Prim, Seq, TestCase, Value
+from fuzz_core.ir.values import Map, Prim, Seq, Value
 from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.runner import run_seed
@@ -52,25 +53,27 @@ from fuzz_core.worker.programs_raised import PROGRAM
 
 # What elements of each kind are told as: exact for all that programs compute with.
 TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
+# In the place of a part that cannot be described: it is like any other such part.
+OPAQUE = Prim("ellipsis", None)
+MAX_MESSAGE = 1 << 20
+# A seed may save a model; a test of one call has no business with large files.
+FUZZ_FILE_BYTES = 64 << 20
 
 
-def results(programs: Programs, request: dict[str, Any]) -> None:
-    """Executes the program of a request and sends what it leaves in `results`: arrays, by the number of their node."""
+def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
+    """Executes a program: what it leaves in `results`, arrays by the number of their node, or how it ended instead."""
     programs.first = programs.first or resident()
-    programs.journal.begin(request["lease"], 0)
     began = programs.clock()
     try:
         outcome, told = Outcome("ok"), _executed(request["results"])
     except BaseException as error:  # noqa: BLE001 - what a program raises, even KeyboardInterrupt, is an outcome
         outcome, told = programs.failure(error, programs.clock() - began), {}
     programs.models.forget()
-    programs.journal.end()
-    grown = resident() - programs.first > MOST_GROWN_BYTES
-    came = {"came": outcome.to_json(), "results": told, "spoilt": grown}
-    programs.channel.send({"replayed": request["lease"], **came})
+    return {"came": outcome, "results": told, "spoilt": resident() - programs.first > MOST_GROWN_BYTES}
 
 
 def _executed(source: str) -> dict[str, Any]:
+    """Apart, so that nothing of the program is held once it has ended."""
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(source, PROGRAM, "exec"), names)
@@ -83,34 +86,22 @@ def _told(value: Any) -> list[Any]:
     return [kind, list(value.shape), base64.b85encode(value.astype(kind).tobytes()).decode("ascii")]
 
 
-# In the place of a part that cannot be described: it is like any other such part.
-OPAQUE = Prim("ellipsis", None)
-
-
-def tell(execution: Execution, channel: Channel, request: dict[str, Any]) -> None:
-    """Answers with the outcome and the described result of a test case, in each mode asked for, `repeats` times each.
+def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
+    """The outcome and the described result of a test case, in each mode asked for, `repeats` times each.
 
     Every repetition has another seed and finds other garbage in memory: what depends on either is no function of the
     arguments.
     """
-    assert channel.journal is not None
     test, describer = decode_test(request["test"]), Describer(execution.adapter, [])
-    channel.journal.begin(request["lease"], 0)
-    told = {mode: _repeated(execution, describer, test, mode, request["repeats"]) for mode in request["tell"]}
-    channel.journal.end()
-    channel.send({"replayed": request["lease"], "told": told})
-
-
-def _repeated(execution: Execution, describer: Describer, test: TestCase, mode: str, repeats: int) -> Sequence[Any]:
-    if mode not in execution.modes or not execution.mode(mode).applies(test):
-        return []
-    found = []
-    for number in range(repeats):
-        with garbage(GARBAGE[number % len(GARBAGE)]):
-            outcome, result = execution.run(test._replace(seed=test.seed + number), mode)
-        value = encode(described(describer, result)) if outcome.kind == "ok" else None
-        found.append([outcome.to_json(), value])
-    return found
+    told: dict[str, list[Any]] = {mode: [] for mode in request["tell"]}
+    for mode, found in told.items():
+        if mode not in execution.modes or not execution.mode(mode).applies(test):
+            continue
+        for number in range(request["repeats"]):
+            with garbage(GARBAGE[number % len(GARBAGE)]):
+                outcome, result = execution.run(test._replace(seed=test.seed + number), mode)
+            found.append([outcome, encode(described(describer, result)) if outcome.kind == "ok" else None])
+    return {"told": told}
 
 
 def described(describer: Describer, result: Any) -> Value:
@@ -132,21 +123,16 @@ def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
     Where seeds are traced, also the library's folders and the programs of its databases, which take seconds to import.
     """
     for entry in world.listed:
-        channel.send({"api": entry.api.to_json()})
+        channel.send({"api": entry.api})
     for constraint in definitions(world.adapter.library, world.listed):
         channel.send({"constraint": constraint.to_json()})
     if world.hooks is not None:
-        _sources(world, channel)
+        for prefix in world.adapter.prefixes:
+            if file := getattr(sys.modules.get(prefix), "__file__", None):
+                channel.send({"package": [prefix, str(Path(file).parent)]})
+        for program in world.adapter.seed_programs():
+            channel.send({"program": program})
     channel.send({"end": True})
-
-
-def _sources(world: World, channel: Channel) -> None:
-    for prefix in world.adapter.prefixes:
-        file = getattr(sys.modules.get(prefix), "__file__", None)
-        if file:
-            channel.send({"package": [prefix, str(Path(file).parent)]})
-    for name, code in world.adapter.seed_programs():
-        channel.send({"program": [name, code]})
 
 
 def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
@@ -160,17 +146,22 @@ def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
     """Works off leases until the controller closes the pipe."""
     world.adapter.prepare()
     worker, programs = Worker(world, channel), Programs(world, channel)
+    answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "results": partial(results, programs),
+        "tell": partial(tell, worker.execution),
+        "test": worker.replay,
+    }
     for lease in channel.lines():
+        asked = next((name for name in answers if name in lease), None)
         if "program" in lease:
             programs.answer(lease)
-        elif "results" in lease:
-            results(programs, lease)
-        elif "tell" in lease:
-            tell(worker.execution, channel, lease)
-        elif "test" in lease:
-            worker.replay(lease)
-        else:
+        elif asked is None:
             worker.work(lease)
+        else:
+            worker.journal.begin(lease["lease"], 0)
+            told = answers[asked](lease)
+            worker.journal.end()
+            channel.send({"replayed": lease["lease"], **told})
 
 
 JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
@@ -178,11 +169,6 @@ JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
     "seed": seed,
     "fuzz": fuzz,
 }
-
-
-MAX_MESSAGE = 1 << 20
-# A seed may save a model; a test of one call has no business with large files.
-FUZZ_FILE_BYTES = 64 << 20
 
 
 def load_world(library: str, role: str, plan: str) -> World:
@@ -221,24 +207,18 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
             return
         request = json.loads(data)
         if "fork" in request:
-            pid = _fork(world, control, request, descriptors)
+            zygote, pid = os.getpid(), os.fork()
+            if pid == 0:
+                limits.die_with_parent(zygote)
+                control.close()
+                _child(world, request, descriptors)
+            for number in descriptors:
+                os.close(number)
             forked.add(pid)
             answer: dict[str, Any] = {"pid": pid}
         else:
             answer = {"status": _reap(int(request["reap"]), float(request["seconds"]), forked)}
         control.send(json.dumps(answer).encode())
-
-
-def _fork(world: World, control: socket.socket, request: dict[str, Any], descriptors: list[int]) -> int:
-    zygote = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        limits.die_with_parent(zygote)
-        control.close()
-        _child(world, request, descriptors)
-    for number in descriptors:
-        os.close(number)
-    return pid
 
 
 def _reap(pid: int, seconds: float, forked: set[int]) -> int:
@@ -263,8 +243,16 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         os.setsid()
         incoming, outgoing, output, journal = limits.raise_descriptors(descriptors)
         limits.redirect(output)
-        request = _whole(request)
-        _settle(request["directory"])
+        if "whole" in request:
+            # It was too long for a message.
+            path = Path(request["whole"])
+            request |= json.loads(path.read_bytes())
+            path.unlink()
+        # What the process leaves on disk lies in a directory that goes with it.
+        directory = request["directory"]
+        os.chdir(directory)
+        os.environ["TMPDIR"] = os.environ["HOME"] = directory
+        tempfile.tempdir = None
         limits.limit(int(request["memory"]), FUZZ_FILE_BYTES if request["fork"] == "fuzz" else limits.FILE_BYTES)
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
@@ -276,20 +264,3 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
             sys.stdout.flush()
             sys.stderr.flush()
         _exit(code)
-
-
-def _whole(request: dict[str, Any]) -> dict[str, Any]:
-    """A request with what lies in a file of its own because it was too long for a message."""
-    if "whole" not in request:
-        return request
-    path = Path(request["whole"])
-    text = path.read_bytes()
-    path.unlink()
-    return {**request, **json.loads(text)}
-
-
-def _settle(directory: str) -> None:
-    """What the process leaves on disk lies in a directory that goes with it."""
-    os.chdir(directory)
-    os.environ["TMPDIR"] = os.environ["HOME"] = directory
-    tempfile.tempdir = None

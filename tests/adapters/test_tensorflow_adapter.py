@@ -20,7 +20,7 @@ adapter = adapter_of("tensorflow")
 adapter.load()
 listed = adapter.listed()
 print(json.dumps({
-    "apis": [entry.api.to_json() for entry in listed],
+    "apis": [entry.api for entry in listed],
     "initialised": adapter.context._initialized,
     "modes": adapter.modes(),
     "unresolved": [e.api.name for e in listed if adapter.ref(Ref("name", e.api.name), "cpu") is not e.found],
