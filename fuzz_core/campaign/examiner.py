@@ -24,11 +24,10 @@ from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation
 from fuzz_core.triage.effort import excuse
-from fuzz_core.triage.minimise import minimise
 from fuzz_core.triage.process import Processes
+from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.script import render
 from fuzz_core.triage.signature import corrupts_heap, signature
-from fuzz_core.triage.slicing import slice_of
 
 PLAIN = "cpu"
 # The oracles that execute a test case in other modes than the first.
