@@ -21,9 +21,9 @@ from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
+from fuzz_core.triage.assess import excuse
 from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation
-from fuzz_core.triage.effort import excuse
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.script import render

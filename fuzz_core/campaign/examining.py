@@ -23,8 +23,8 @@ from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
+from fuzz_core.triage.assess import SLACK
 from fuzz_core.triage.cost import cost
-from fuzz_core.triage.effort import SLACK
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.signature import signature

@@ -11,9 +11,8 @@ from fuzz_core.ir.constraints import Constraint, Documentation, Said
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
+from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
-from fuzz_core.triage.severity import Severity, order, severity
-from fuzz_core.triage.validity import Rule, Ruling, validity
 
 PROSE = ("docstring", "error message")
 
