@@ -22,11 +22,10 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import excuse
-from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.reduce import minimise, slice_of
-from fuzz_core.triage.script import render
+from fuzz_core.triage.script import CALL, RAISED, render, render_comparison
 from fuzz_core.triage.signature import corrupts_heap, signature
 
 PLAIN = "cpu"

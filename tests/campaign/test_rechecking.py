@@ -27,8 +27,8 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.triage.comparison import RAISED, render_comparison
 from fuzz_core.triage.process import Processes
+from fuzz_core.triage.script import RAISED, render_comparison
 
 OTHER_FAILURE = Outcome("exception", "SystemError", "another one")
 ONCE = RecheckOptions(runs=1, timeout=10.0)

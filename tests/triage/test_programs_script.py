@@ -14,8 +14,7 @@ from fuzz_core.adapters.dialect import Around, dialect_of
 from fuzz_core.adapters.watching import last_use, twice
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.triage.comparison import render_comparison
-from fuzz_core.triage.programs import render_around
+from fuzz_core.triage.script import render_around, render_comparison
 
 PROGRAM = '''"""A model."""
 
