@@ -16,10 +16,9 @@ from fuzz_core.store.known import KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json
+from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
-from fuzz_core.triage.severity import Severity, order, severity
-from fuzz_core.triage.validity import Rule, Ruling, validity
 from reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 ENVIRONMENT = "environment"

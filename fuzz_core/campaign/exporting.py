@@ -17,9 +17,9 @@ from fuzz_core.store.checks import FIXED
 from fuzz_core.store.findings import signature_digest
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
+from fuzz_core.triage.assess import suspected_death
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
-from fuzz_core.triage.severity import suspected_death
 from reports import results
 from reports.text import clean, title
 

@@ -24,7 +24,6 @@ from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
 from fuzz_core.triage.confirm import Confirmation, confirm, run_script
 from fuzz_core.triage.native import frames
 from fuzz_core.triage.process import DEFAULT_MEMORY, Processes
@@ -38,7 +37,7 @@ from fuzz_core.triage.recheck import (
     by_failure,
     by_verdicts,
 )
-from fuzz_core.triage.script import render
+from fuzz_core.triage.script import CALL, RAISED, render, render_comparison
 from fuzz_core.triage.signature import corrupts_heap, signature
 
 PLAIN = "cpu"

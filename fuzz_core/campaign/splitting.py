@@ -15,8 +15,8 @@ from fuzz_core.store.opening import now, open_store
 from fuzz_core.store.parting import Apart, part, shown_changes
 from fuzz_core.store.records import BugRow, FindingRow
 from fuzz_core.store.store import Store
+from fuzz_core.triage.assess import suspected_death, suspicion, withheld
 from fuzz_core.triage.cost import cost
-from fuzz_core.triage.severity import suspected_death, suspicion, withheld
 
 PENDING = "pending"
 

@@ -17,7 +17,7 @@ from fuzz_core.store.checks import CheckRow
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
-from fuzz_core.triage.severity import Severity
+from fuzz_core.triage.assess import Severity
 
 SHOWN_APIS = 3
 SHORT = 100

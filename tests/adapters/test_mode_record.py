@@ -32,7 +32,7 @@ PROGRAM = """
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.triage.comparison import render_comparison
+from fuzz_core.triage.script import render_comparison
 from fuzz_core.worker.execution import Execution
 
 adapter, dialect = adapter_of("numpy"), dialect_of("numpy")

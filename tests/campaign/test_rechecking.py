@@ -24,9 +24,9 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.triage.comparison import RAISED, render_comparison
 from fuzz_core.triage.process import DEFAULT_MEMORY, Processes
 from fuzz_core.triage.recheck import summed
+from fuzz_core.triage.script import RAISED, render_comparison
 
 OTHER_FAILURE = Outcome("exception", "SystemError", "another one")
 ONCE = RecheckOptions(runs=1, timeout=10.0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from fuzz_core.ir.complaints import complaint_in
 from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
-from fuzz_core.triage.bug import Bug
 from fuzz_core.triage.signature import corrupts_heap, normalised
 from fuzz_core.triage.stack import FAULTS
 
@@ -40,6 +40,42 @@ _MACHINERY = re.compile(
 )
 _DIMENSIONS = re.compile(r"\d+[dD](?=_|[A-Z]|$)|(?:_v|(?<=[a-z])V)\d$")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+class Bug(Protocol):
+    """A class of findings with one signature, shown by its simplest test case."""
+
+    @property
+    def id(self) -> int:
+        """Its number in the store."""
+
+    @property
+    def target(self) -> str:
+        """The key of the installed build that shows it."""
+
+    @property
+    def signature_text(self) -> str:
+        """`API: FAULT`, without what varies from run to run."""
+
+    @property
+    def api(self) -> str:
+        """The canonical public name of what was called."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of verdict: crash, internal-error, hang, wrong-result, …"""
+
+    @property
+    def test(self) -> TestCase:
+        """The simplest test case that shows it."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What that test case did in a fresh process."""
+
+    @property
+    def minimised(self) -> bool:
+        """Whether the test case is simpler than the one that was found."""
 
 
 class Check(NamedTuple):
@@ -83,7 +119,7 @@ def place_of(bug: Bug) -> Place:
     names = frozenset((name, *_qualified(bug.api), *_kernels(outcome.text)))
     vague = corrupts_heap(outcome)
     place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
-    if vague or not _spoke(outcome):
+    if vague or not spoke(outcome):
         return place
     if complaint := complaint_in(outcome.text):
         # What stands behind it is the place that runs all compilers.
@@ -91,8 +127,8 @@ def place_of(bug: Bug) -> Place:
     return place._replace(check=_check(outcome), words=_words(outcome))
 
 
-def _spoke(outcome: Outcome) -> bool:
-    """Other deaths have no last words: what stands in their output is warnings."""
+def spoke(outcome: Outcome) -> bool:
+    """Whether it has last words. Other deaths have none: what stands in their output is warnings."""
     return outcome.kind == "exception" or outcome.name == "SIGABRT"
 
 

@@ -6,7 +6,7 @@ Each `yield` hands over a candidate and learns whether it was accepted; what fol
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Tensor, Then, Value
+from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Tensor, Value, prim
 from fuzz_core.triage.tree import children
 
 Proposals: TypeAlias = Generator[Value, bool, None]
@@ -27,28 +27,29 @@ _WRITTEN = 32
 ZEROS, ONES = Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0)
 
 
-def first_of(candidates: Iterable[Value]) -> Proposals:
-    """Proposes one after the other until one is accepted."""
+def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
+    """Proposes one after the other until one is accepted. Returns whether one was."""
     for candidate in candidates:
         if (yield candidate):
-            return
+            return True
+    return False
 
 
-def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Generator[Value, bool, bool]:
+def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Generator[Value, bool, int]:
     """The smallest number above `floor`, by bisection; half, where the number is not free to move by one.
 
     Large numbers go to the smallest landmark instead: the exact place where a bad index begins to crash differs from
-    process to process, so that a number just above it would not reproduce. Returns whether any candidate was accepted.
+    process to process, so that a number just above it would not reproduce. Returns the last that was accepted.
     """
     if number > EXACT:
-        for landmark in [n for n in LANDMARKS if n < number]:
-            if (yield make(landmark)):
-                return True
-        return False
+        for landmark in LANDMARKS:
+            if landmark < number and (yield make(landmark)):
+                return landmark
+        return number
     if number - 1 <= floor:
-        return False
+        return number
     if not (yield make(number - 1)):
-        return (yield make(number // 2))
+        return number // 2 if (yield make(number // 2)) else number
     high = number - 1
     while high - floor > 1:
         middle = (floor + high) // 2
@@ -56,7 +57,7 @@ def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Genera
             high = middle
         else:
             floor = middle
-    return True
+    return high
 
 
 def drop_then(value: Value) -> Proposals:
@@ -67,26 +68,29 @@ def drop_then(value: Value) -> Proposals:
 
 def drop_keywords(value: Value) -> Proposals:
     """Without any keyword argument, or without one."""
+    yield from _fewer(value, "kwargs", _without)
+
+
+def drop_trailing_arguments(value: Value) -> Proposals:
+    """Without the last positional arguments."""
+    yield from _fewer(value, "args", lambda items: [items[:n] for n in _shorter(len(items))])
+
+
+def _fewer(value: Value, which: str, kept: Callable[[tuple[Any, ...]], list[tuple[Any, ...]]]) -> Proposals:
+    """With fewer arguments of one sort: of the call, then of what is done with the instance."""
+
+    def fewer(call: Any) -> Iterator[Any]:
+        return (call._replace(**{which: items}) for items in kept(getattr(call, which)))
+
     if isinstance(value, Invocation):
-        own = (value._replace(kwargs=kept) for kept in _without(value.kwargs))
-        yield from first_of(own)
-        then = value.then or Then("")
-        yield from first_of(value._replace(then=then._replace(kwargs=kept)) for kept in _without(then.kwargs))
+        yield from first_of(fewer(value))
+        if value.then:
+            yield from first_of(value._replace(then=then) for then in fewer(value.then))
 
 
 def _without(items: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     singles = [items[:i] + items[i + 1 :] for i in reversed(range(len(items)))]
     return [(), *singles] if len(items) > 1 else singles
-
-
-def drop_trailing_arguments(value: Value) -> Proposals:
-    """Without the last positional arguments."""
-    if isinstance(value, Invocation):
-        yield from first_of(value._replace(args=value.args[:n]) for n in _shorter(len(value.args)))
-        then = value.then or Then("")
-        yield from first_of(
-            value._replace(then=then._replace(args=then.args[:n])) for n in _shorter(len(then.args)) if value.then
-        )
 
 
 def _shorter(length: int) -> list[int]:
@@ -131,9 +135,8 @@ def simplify_scalars(value: Value) -> Proposals:
 
 
 def _integers(number: int) -> Proposals:
-    for simple in (0, 1, -1):
-        if (yield Prim("int", simple)):
-            return
+    if (yield from first_of(Prim("int", simple) for simple in (0, 1, -1))):
+        return
     sign = -1 if number < 0 else 1
     # A large number fails for want of memory, one as far below nothing should be refused.
     if -EXACT <= number < 0 and (yield Prim("int", -number)):
@@ -142,16 +145,12 @@ def _integers(number: int) -> Proposals:
 
 
 def _floats(number: float) -> Proposals:
-    whole = [int(number)] if math.isfinite(number) else []
-    simple = [0.0, 1.0]
+    whole, simple = [0, 1, -1], [0.0, 1.0]
     if math.isfinite(number):
+        whole.append(int(number))
         simple += [float(int(number)), abs(number), float(f"{number:.1g}"), float(f"{number:.2g}")]
-    for candidate in (*(Prim("int", n) for n in (0, 1, -1, *whole)), *(Prim("float", x) for x in simple)):
-        if (yield candidate):
-            return
-    if math.isfinite(number) and number.is_integer():
-        sign = math.copysign(1, number)
-        yield from lowered(int(abs(number)), lambda n: Prim("float", sign * n))
+    if not (yield from first_of(map(prim, [*whole, *simple]))) and number.is_integer():
+        yield from lowered(int(abs(number)), lambda n: Prim("float", math.copysign(n, number)))
 
 
 def shrink_tensors(value: Value) -> Proposals:
@@ -160,15 +159,14 @@ def shrink_tensors(value: Value) -> Proposals:
         return
     if (yield resized(value, tuple(min(n, 1) for n in value.shape))):
         return
-    for axis in range(len(value.shape)):
-        for last in (False, True):
-            if (yield without_axis(value, axis, last)):
-                return
+    axes = range(len(value.shape))
+    if (yield from first_of(without_axis(value, axis, last) for axis in axes for last in (False, True))):
+        return
     for axis, size in enumerate(value.shape):
-        for candidate, last in ((1, False), (1, True), (0, False)):
-            if size != candidate and (yield _along(value, axis, candidate, last)):
-                return
-        if (yield from lowered(size, partial(_first, value, axis))):
+        ends = ((1, False), (1, True), (0, False))
+        if (yield from first_of(along(value, axis, n, last) for n, last in ends if n != size)):
+            return
+        if (yield from lowered(size, partial(along, value, axis))) != size:
             return
     if value.strides is None:
         yield resized(value, tuple(sorted(value.shape)))
@@ -186,17 +184,14 @@ def resized(tensor: Tensor, shape: tuple[int, ...], last: bool = False) -> Tenso
     return tensor._replace(shape=shape, fill=tensor.fill._replace(data=pack(inside)))
 
 
-def _along(tensor: Tensor, axis: int, size: int, last: bool) -> Tensor:
+def along(tensor: Tensor, axis: int, size: int, last: bool = False) -> Tensor:
+    """The tensor with another size along one dimension, see `resized`."""
     return resized(tensor, (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :]), last)
-
-
-def _first(tensor: Tensor, axis: int, size: int) -> Tensor:
-    return _along(tensor, axis, size, last=False)
 
 
 def without_axis(tensor: Tensor, axis: int, last: bool = False) -> Tensor:
     """One dimension less: its first (or last) slice."""
-    one = _along(tensor, axis, 1, last)
+    one = along(tensor, axis, 1, last)
     strides = None if one.strides is None else one.strides[:axis] + one.strides[axis + 1 :]
     return one._replace(shape=one.shape[:axis] + one.shape[axis + 1 :], strides=strides)
 
@@ -206,9 +201,8 @@ def simplify_fills(value: Value) -> Proposals:
     if not isinstance(value, Tensor):
         return
     fill = value.fill
-    for simple in (ZEROS, ONES):
-        if (yield value._replace(fill=simple)):
-            return
+    if (yield from first_of(value._replace(fill=simple) for simple in (ZEROS, ONES))):
+        return
     if fill.special is not None:
         yield from first_of(
             value._replace(fill=f) for f in (Fill("constant", fill.special), fill._replace(special=None))
@@ -223,25 +217,21 @@ def simplify_fills(value: Value) -> Proposals:
 
 
 def _constants(tensor: Tensor, number: float) -> Proposals:
-    if not math.isfinite(number):
-        return
-    for simple in (abs(number), float(int(number))):
-        if (yield tensor._replace(fill=Fill("constant", simple, simple))):
-            return
-    sign = math.copysign(1, number)
-    yield from lowered(int(abs(number)), lambda n: tensor._replace(fill=Fill("constant", sign * n, sign * n)))
+    if math.isfinite(number) and not (yield from first_of(_full(tensor, n) for n in (abs(number), float(int(number))))):
+        yield from lowered(int(abs(number)), lambda n: _full(tensor, math.copysign(n, number)))
+
+
+def _full(tensor: Tensor, number: float) -> Tensor:
+    return tensor._replace(fill=Fill("constant", number, number))
 
 
 def _elements(tensor: Tensor) -> Proposals:
     flat = elements(tensor)
     if DTYPES[tensor.dtype].kind != "complex":
-        ends = [float(end) for end in (flat[0], flat[-1], flat.max(), flat.min())]
-        for end in dict.fromkeys(ends):
-            if (yield tensor._replace(fill=Fill("constant", end, end))):
-                return
-    if len(flat) > _ELEMENTWISE:
-        return
-    for index in range(len(flat)):
+        ends = dict.fromkeys(float(end) for end in (flat[0], flat[-1], flat.max(), flat.min()))
+        if (yield from first_of(_full(tensor, end) for end in ends)):
+            return
+    for index in range(len(flat) if len(flat) <= _ELEMENTWISE else 0):
         yield from _element(tensor, flat, index)
 
 
@@ -260,17 +250,7 @@ def _element(tensor: Tensor, flat: Any, index: int) -> Proposals:
             flat[index] = simple
             return
     if kind in ("int", "uint") and number > 1:
-        search = lowered(int(number), make)
-        candidate = next(search, None)
-        while candidate is not None:
-            accepted = yield candidate
-            if accepted:
-                assert isinstance(candidate, Tensor)
-                flat[:] = elements(candidate)
-            try:
-                candidate = search.send(accepted)
-            except StopIteration:
-                return
+        flat[index] = yield from lowered(int(number), make)
 
 
 def simpler_dtypes(name: str) -> tuple[str, ...]:
