@@ -11,7 +11,6 @@ from fuzz_core.adapters.documented import definitions
 from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker import results
 from fuzz_core.worker.channel import Channel, World
-from fuzz_core.worker.costs import costs
 from fuzz_core.worker.loop import Worker
 from fuzz_core.worker.programs import Programs
 from fuzz_core.worker.telling import tell
@@ -68,5 +67,4 @@ JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
     "inventory": inventory,
     "seed": seed,
     "fuzz": fuzz,
-    "costs": costs,
 }
