@@ -100,7 +100,7 @@ class Worker:
             sparing.lease()
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
             growth.before(index)
-            test = self.plan.test(api, index, grown, lease["focus"])
+            test = self.plan.test(api, index, grown)
             key = hash(test.invocation)
             if sparing is not None and sparing.postpones(test):
                 turn.counts["postponed"] += 1
@@ -115,7 +115,7 @@ class Worker:
             index += 1
         if until is not None and not turn.spoilt:
             more, block = growth.end(index)
-            self._weigh(turn, api, more, (self.plan.test(api, each, grown, lease["focus"]) for each in block), block)
+            self._weigh(turn, api, more, (self.plan.test(api, each, grown) for each in block), block)
         times = {"seconds": time.monotonic() - began, "inside": self.execution.inside() - inside}
         counts = {"counts": dict(turn.counts), "longest": turn.longest}
         times |= {"cold": turn.cold, "compiling": turn.compiling}
