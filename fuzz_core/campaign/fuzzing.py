@@ -6,7 +6,7 @@ from fuzz_core.campaign.carryover import stirred
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport, Run
 from fuzz_core.campaign.listener import Feedback, FuzzListener
 from fuzz_core.campaign.planning import chosen, make_plan
-from fuzz_core.campaign.scheduler import ExaminationBacklog, RuleBandit, Scheduler, SimilarApis, Timeouts, slice_for
+from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler, Timeouts, slice_for
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Limits, Pool
 from fuzz_core.execution.scratch import scratch, sweep
@@ -81,11 +81,9 @@ def _run(
         part,
         options.tests,
         options.schedule,
-        rules=RuleBandit(options.disabled) if options.schedule == "bandit" else None,
         first=stirred(session.store, session.target.key),
         # Without a time-box nothing may depend on how long tests took.
         timeouts=Timeouts(options.timeout) if seconds is not None else None,
-        similar=SimilarApis(plan.similarity),
     )
     feedback = Feedback(session, options.grow)
     listener = FuzzListener(session, plan, scheduler, feedback, report, backlog)

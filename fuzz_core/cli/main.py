@@ -126,17 +126,12 @@ def apis(
 
 
 @app.command()
-def oracles(
-    config: options.Config = None,
-    state: options.State = None,
-    target: options.TargetOption = None,
-    as_json: options.Json = False,
-) -> None:
+def oracles(config: options.Config = None, as_json: options.Json = False) -> None:
     """List the oracles with their share and their switch."""
     from fuzz_core.cli import oracles as judging
 
     work: Work = lambda settings, console: judging.oracles(settings, console, as_json)  # noqa: E731
-    perform(work, config, state=state, target=target)
+    perform(work, config)
 
 
 @app.command()

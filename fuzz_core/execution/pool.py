@@ -18,7 +18,6 @@ from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import parse
-from fuzz_core.mutation.focus import EVEN
 from fuzz_core.worker.journal import DEAR
 
 # A pipe holds 65,536 bytes.
@@ -47,8 +46,7 @@ class Lease:
     timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
     far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
     many items the worker knows during this lease.
-    focus: the rule, or kind of rule, that mostly makes its tests. died_in: the mode in which its worker died, if not in
-    the first; not to be trusted.
+    died_in: the mode in which its worker died, if not in the first; not to be trusted.
     """
 
     number: int
@@ -60,7 +58,6 @@ class Lease:
     timeout: float | None = None
     news: Mapping[str, str | None] = field(default_factory=dict)
     shown: int = 0
-    focus: str = EVEN
     died_in: str = ""
 
     def message(self, told: int = 0) -> dict[str, Any]:
@@ -68,7 +65,7 @@ class Lease:
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
         fresh = list(_within(islice(self.news.items(), told, None), MAX_NEWS))
         self.shown = told + len(fresh)
-        return {**fields, "until": self.until, "log": self.log, "news": fresh, "focus": self.focus}
+        return {**fields, "until": self.until, "log": self.log, "news": fresh}
 
 
 def _within(items: Iterable[Any], characters: int) -> Iterator[Any]:

@@ -162,7 +162,7 @@ class Worker:
             sparing.lease()
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
             growth.before(index)
-            test = self.plan.test(api, index, grown, lease["focus"])
+            test = self.plan.test(api, index, grown)
             key = hash(test.invocation)
             if sparing is not None and sparing.postpones(test):
                 turn.counts["postponed"] += 1
@@ -177,7 +177,7 @@ class Worker:
             index += 1
         if until is not None and not turn.spoilt:
             more, block = growth.end(index)
-            self._weigh(turn, api, more, (self.plan.test(api, each, grown, lease["focus"]) for each in block), block)
+            self._weigh(turn, api, more, (self.plan.test(api, each, grown) for each in block), block)
         self.channel.send(
             {
                 "done": turn.lease,

@@ -1,4 +1,4 @@
-"""`nightfuzz oracles`."""
+"""`nightfuzz oracles`: shares and switches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzz_core.oracles.contract import ORACLES
 Cli = Callable[..., Any]
 
 
-def test_there_are_shares_and_switches(cli: Cli) -> None:
+def test_every_oracle_has_a_share_and_a_switch(cli: Cli) -> None:
     done = cli("oracles", "--json")
     assert (done.code, [row["oracle"] for row in done.json]) == (0, list(ORACLES))
     assert all(0 <= row["share"] <= 1 and row["on"] is True for row in done.json)
