@@ -12,6 +12,8 @@ from typing import NamedTuple
 # Columns that hold the number of a row of another table. A test case has the number of the invocation that it was made
 # from inside its JSON text.
 _NUMBERS = {"run": "runs", "bug": "bugs", "invocation": "invocations", "test": "invocations"}
+# What others refer to.
+PARENTS = {"targets", *_NUMBERS.values()}
 _ORIGIN = "json_extract({row}.test, '$[2]')"
 _WITH_ORIGIN = """CASE json_extract(best.test, '$[2]') WHEN COALESCE(of_test.id, 0) THEN best.test
     ELSE json_set(best.test, '$[2]', COALESCE(of_test.id, 0)) END"""
