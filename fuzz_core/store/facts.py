@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.file import plain
-from fuzz_core.store.base import Base, text
+from fuzz_core.store.base import Base
 
 
 class FactTables(Base):
@@ -18,12 +18,12 @@ class FactTables(Base):
         """Replaces what is known of the apis of a target."""
         unfinished = set(knowledge.unfinished)
         rows = [
-            (target, text(name), VERSION, int(name in unfinished), text(knowledge.embedding), body_of(facts))
+            (target, name, VERSION, name in unfinished, knowledge.embedding, body_of(facts))
             for name, facts in sorted(knowledge.apis.items())
         ]
         with self._transaction():
             self._db.execute("DELETE FROM facts WHERE target = ?", (target,))
-            self._db.conn.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._insert_all("facts", rows)
 
     def knowledge(self, target: str) -> Knowledge | None:
         """What is on record of a target, None where nothing is that this program reads.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -36,12 +35,7 @@ class Shown(NamedTuple):
 
 def shown_changes(store: Store) -> list[Shown]:
     """All changes on record, whichever builds they are about."""
-    rows = store._rows("SELECT id, before, after FROM changes ORDER BY id")
-    return [Shown(row["id"], _outcome(row["before"]), _outcome(row["after"])) for row in rows]
-
-
-def _outcome(body: str) -> Outcome:
-    return Outcome.from_json(json.loads(body))
+    return store._records(Shown, "SELECT id, before, after FROM changes ORDER BY id")
 
 
 def part(source: Path, public: Path, private: Path, apart: Apart, clock: Callable[[], datetime] = now) -> bool:
