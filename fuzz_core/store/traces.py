@@ -9,7 +9,8 @@ from typing import Any
 
 from fuzz_core.ir import codec
 from fuzz_core.ir.fuzztype import arguments, fuzz_type
-from fuzz_core.ir.values import Invocation, Map, Seq, Value
+from fuzz_core.ir.parts import objects_of
+from fuzz_core.ir.values import Invocation, Value
 from fuzz_core.mutation.slots import argument_names
 from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.records import Body, InvocationRow, SeedRecord
@@ -185,19 +186,6 @@ def named_values(invocation: Invocation, params: Mapping[str, Sequence[str]]) ->
 
     params: names of the positional parameters by api. The names are those that mutation looks values up by.
     """
-    names = argument_names(invocation, params)
-    for name, (_, _, value) in zip(names, arguments(invocation), strict=True):
-        yield invocation.api, name, value
-        for nested in _nested(value):
-            yield from named_values(nested, params)
-
-
-def _nested(value: Value) -> Iterator[Invocation]:
-    if isinstance(value, Invocation):
-        yield value
-    elif isinstance(value, Seq):
-        for item in value.items:
-            yield from _nested(item)
-    elif isinstance(value, Map):
-        for _, item in value.entries:
-            yield from _nested(item)
+    for call in (invocation, *objects_of(invocation)):
+        for name, (_, _, value) in zip(argument_names(call, params), arguments(call), strict=True):
+            yield call.api, name, value

@@ -21,7 +21,8 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome
-from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
+from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.values import Tensor, TestCase
 from fuzz_core.oracles.kinds import CHANGES, check_kind
 from fuzz_core.store.base import text
 from fuzz_core.store.checks import FIXED
@@ -172,17 +173,9 @@ def _test(body: str) -> TestCase:
     test = codec.decode_test(parsed(body))
     if not (0 <= test.origin <= MAX_COUNT and 0 <= test.seed < 2**64):
         raise Refused("no number of an invocation, or no seed")
-    if not all(map(_is_drawable, _tensors(test.invocation))):
+    if not all(map(_is_drawable, tensors_of(test.invocation))):
         raise Refused("no elements of its tensor")
     return test
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple) and not isinstance(value, Prim | Ref):
-        for part in value:
-            yield from _tensors(part)
 
 
 def _is_drawable(tensor: Tensor) -> bool:
