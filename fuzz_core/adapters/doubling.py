@@ -9,14 +9,10 @@ import numpy as np
 from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.ir.dtypes import DTYPES, widened
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
-
-WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
-# What is a double already is off by its own roundings.
-_NOISY = WIDE | {"float64": "float64", "complex128": "complex128"}
-_EPSILONS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "complex64": 2.0**-23}
 
 
 class Widened:
@@ -28,11 +24,11 @@ class Widened:
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
-        wide = (_NOISY if self.noise else WIDE).get(described.dtype)
-        if wide is None:
+        dtype, wide = DTYPES[described.dtype], widened(described.dtype)
+        # What is a double already is off by its own roundings.
+        if not dtype.floating or (wide == dtype.name and not self.noise):
             return live
-        share = self.noise * _EPSILONS.get(described.dtype, 2.0**-52)
-        array = nudged(self.adapter.arrays.of(described).astype(wide), share)
+        array = nudged(self.adapter.arrays.of(described).astype(wide), self.noise * dtype.epsilon)
         if described.container == "ndarray":
             return array
         return self.adapter.tensor(array, described._replace(dtype=wide), self.adapter.enter("cpu"))
@@ -44,9 +40,9 @@ class Widened:
     def ref(self, ref: Ref) -> Ref:
         """See `Change`."""
         if ref.kind == "dtype":
-            return Ref("dtype", WIDE.get(ref.name, ref.name))
+            return Ref("dtype", widened(ref.name))
         owner, _, plain = ref.name.rpartition(".")
-        return Ref("name", f"{owner}.{WIDE[plain]}") if owner == self.adapter.library and plain in WIDE else ref
+        return Ref("name", f"{owner}.{widened(plain)}") if owner == self.adapter.library else ref
 
 
 def nudged(array: Any, share: float) -> Any:
@@ -79,11 +75,11 @@ class Doubled(Changed):
 
     def applies(self, test: TestCase) -> bool:
         """Where there is a tensor of a narrower floating-point dtype."""
-        return any(tensor.dtype in WIDE for tensor in tensors_of(test.invocation))
+        return any(widened(tensor.dtype) != tensor.dtype for tensor in tensors_of(test.invocation))
 
 
 def _wide_name(value: Prim) -> Prim:
-    return Prim("str", WIDE.get(str(value.value), value.value)) if value.type == "str" else value
+    return Prim("str", widened(str(value.value))) if value.type == "str" else value
 
 
 class Precise(Doubled):
@@ -94,7 +90,8 @@ class Precise(Doubled):
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
         result = super().run(test)
-        if any(leaf is not None and leaf.dtype.name in WIDE for leaf in self.adapter.comparer.arrays(result)):
+        names = [leaf.dtype.name for leaf in self.adapter.comparer.arrays(result) if leaf is not None]
+        if any(widened(name) != name for name in names):
             raise BuildError("the result is no double")
         return result
 

@@ -79,7 +79,7 @@ def _total(fills: list[tuple[int, float]]) -> tuple[int, float]:
 
 
 def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
-    if fill.special is not None and DTYPES[dtype].kind in ("float", "complex"):
+    if fill.special is not None and DTYPES[dtype].floating:
         return _SPECIAL, _size(fill.low) + _size(fill.high)
     if fill.kind == "constant":
         plain = fill.low in (0.0, 1.0) and math.copysign(1, fill.low) > 0

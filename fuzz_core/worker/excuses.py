@@ -36,7 +36,7 @@ from fuzz_core.worker.evidence import (
     Refusal,
 )
 from fuzz_core.worker.nearby import aside, grown, has_ties, nudged, tempered, without_ties
-from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales, tiny_of
+from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales
 
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
@@ -174,7 +174,7 @@ def _is_badly_scaled(found: Difference) -> bool:
     most = min([LARGEST_SCALE, *(largest**0.125 for largest in largest(case))])
     if any(not high < most or 0 < low < least for low, high, _ in scales(case)) or largest_whole(case) > most:
         return True
-    return any(not size < LARGEST_EXPONENT or 0 < size < tiny_of("float32") for size in _sizes(case))
+    return any(not size < LARGEST_EXPONENT or 0 < size < DTYPES["float32"].normal for size in _sizes(case))
 
 
 def _power_overflows(found: Difference) -> bool:

@@ -16,16 +16,16 @@ from fuzz_core.ir.values import TestCase
 def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
     """The least magnitude that is not zero, the largest, and the least normal one, of each floating-point tensor."""
     for tensor in tensors_of(test.invocation):
-        if DTYPES[tensor.dtype].kind not in ("float", "complex") or not tensor.size:
+        if not DTYPES[tensor.dtype].floating or not tensor.size:
             continue
         sizes = np.abs(elements(tensor).astype(np.complex128))
         least = sizes[sizes > 0].min(initial=inf)
-        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), tiny_of(tensor.dtype)
+        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), DTYPES[tensor.dtype].normal
 
 
 def has_nan(test: TestCase) -> bool:
     """Whether an element or a number is NaN."""
-    floating = (t for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in ("float", "complex") and t.size)
+    floating = (t for t in tensors_of(test.invocation) if DTYPES[t.dtype].floating and t.size)
     return any(number != number for number in numbers_of(test.invocation)) or any(
         bool(np.isnan(elements(tensor)).any()) for tensor in floating
     )
@@ -34,16 +34,8 @@ def has_nan(test: TestCase) -> bool:
 def largest(test: TestCase) -> Iterator[float]:
     """The largest number of the dtype of each floating-point tensor that has elements."""
     for tensor in tensors_of(test.invocation):
-        if DTYPES[tensor.dtype].kind in ("float", "complex") and tensor.size:
-            yield _largest_of(tensor.dtype)
-
-
-def _largest_of(dtype: str) -> float:
-    if DTYPES[dtype].bits == 8:
-        return 448.0
-    if dtype in ("float16", "complex32"):
-        return 65504.0
-    return 1.8e308 if dtype in ("float64", "complex128") else 3.4e38
+        if DTYPES[tensor.dtype].floating and tensor.size:
+            yield DTYPES[tensor.dtype].largest
 
 
 def largest_whole(test: TestCase) -> int:
@@ -73,11 +65,3 @@ def is_complex(test: TestCase) -> bool:
     """Whether there is a complex number or tensor."""
     scalars = any(isinstance(number, complex) for number in numbers_of(test.invocation))
     return scalars or any(DTYPES[tensor.dtype].kind == "complex" for tensor in tensors_of(test.invocation))
-
-
-def tiny_of(dtype: str) -> float:
-    """The least normal magnitude, of a dtype that numpy knows; of float32 otherwise."""
-    try:
-        return float(np.finfo(dtype).tiny)
-    except (TypeError, ValueError):
-        return float(np.finfo(np.float32).tiny)

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.testing._comparison import default_tolerances
 
-from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, Tolerance, named
+from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
+from fuzz_core.ir.dtypes import Tolerance
 
 MAX_TEXT = 500
 _ATTRIBUTE = re.compile(r"attribute '(\w+)'")

@@ -15,7 +15,6 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 
 _INFERRED = {"bool": "bool", "int64": "int", "float32": "float", "complex64": "complex"}
-_LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
 # A view that reaches further would make a script of numbers that nobody sees.
 _MOST_TOLD = 1024
 
@@ -61,10 +60,10 @@ class TorchDialect(Eager):
         """
         if tensor.container == "ndarray":
             return spelling.numpy_array(tensor)
-        kind = DTYPES[tensor.dtype].kind
-        if kind == "string":
+        dtype = DTYPES[tensor.dtype]
+        if dtype.kind == "string":
             raise BuildError("no dtype string in torch")
-        differentiable = tensor.requires_grad and kind in ("float", "complex")
+        differentiable = tensor.requires_grad and dtype.floating
         made = _layout(tensor)
         if tensor.container == "parameter":
             return f"torch.nn.Parameter({made}{'' if differentiable else ', requires_grad=False'})"
@@ -102,7 +101,7 @@ def _told(tensor: Tensor) -> Tensor:
 
 
 def _dense(tensor: Tensor) -> str:
-    if tensor.dtype in _LARGEST and tensor.size and _overflows(tensor):
+    if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
     value = spelling.common(tensor)
     made = _filled(tensor, value)
@@ -114,7 +113,7 @@ def _dense(tensor: Tensor) -> str:
 def _overflows(tensor: Tensor) -> bool:
     """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
     flat = np.abs(elements(tensor))
-    return bool((flat[np.isfinite(flat)] > _LARGEST[tensor.dtype]).any())
+    return bool((flat[np.isfinite(flat)] > DTYPES[tensor.dtype].largest).any())
 
 
 def _filled(tensor: Tensor, value: str | None) -> list[str]:
@@ -171,7 +170,7 @@ def _floats(tensor: Tensor) -> str:
 def _integers(tensor: Tensor) -> str:
     low, high = spelling.whole_range(tensor)
     shape = spelling.sizes(tensor.shape)
-    if tensor.dtype in ("uint16", "uint32", "uint64"):
+    if DTYPES[tensor.dtype].kind == "uint" and tensor.dtype != "uint8":
         signed = tensor._replace(dtype="int64")
         return f"{_integers(signed)}.to(torch.{tensor.dtype})"
     first = "" if low == 0 else f"{spelling.literal(low)}, "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from fuzz_core.adapters.dialect import BARE, Way
 from fuzz_core.adapters.watching import last_use, twice
+from fuzz_core.ir.dtypes import DTYPES, widened
 from fuzz_core.ir.values import Invocation, Tensor, prim
 
 
@@ -111,21 +112,18 @@ def _scattered(source: str, tensor: Tensor, seed: int) -> str:
 
 
 def _wide(source: str, tensor: Tensor, seed: int) -> str:
-    wide = {"float16": "double", "bfloat16": "double", "float32": "double", "complex64": "to(torch.complex128)"}
-    way = wide.get(tensor.dtype)
-    return source if way is None else f"{source}.{way if way.endswith(')') else way + '()'}"
+    if widened(tensor.dtype) == tensor.dtype:
+        return source
+    return f"{source}.{'double()' if DTYPES[tensor.dtype].kind == 'float' else 'to(torch.complex128)'}"
 
 
 def _leaf(source: str, tensor: Tensor, seed: int) -> str:
     """A double that gradients are taken of; gradients of integers there are none."""
-    if tensor.dtype not in ("float16", "bfloat16", "float32", "float64"):
-        return source
-    return f"{source}.double().detach().requires_grad_()"
+    return f"{source}.double().detach().requires_grad_()" if DTYPES[tensor.dtype].kind == "float" else source
 
 
 def _trained(source: str, tensor: Tensor, seed: int) -> str:
-    floating = tensor.dtype in ("float16", "bfloat16", "float32", "float64")
-    return f"{source}.detach().requires_grad_().clone()" if floating else source
+    return f"{source}.detach().requires_grad_().clone()" if DTYPES[tensor.dtype].kind == "float" else source
 
 
 def _batched(source: str, tensor: Tensor, seed: int) -> str:

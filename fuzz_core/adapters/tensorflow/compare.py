@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from fuzz_core.adapters.compare import Array, Comparer, Leaf, Parts, Tolerance
+from fuzz_core.adapters.compare import TOLERANCES, Array, Comparer, Leaf, Parts
 from fuzz_core.adapters.tensorflow.keras_versions import VARIABLE
+from fuzz_core.ir.dtypes import DTYPES, Tolerance
 
-# Of `tf.test.TestCase.assertAllCloseAccordingToType`, relative and absolute alike; 8-bit floats, which it does not
-# know, by their own epsilon.
-_TOLERANCES = {"float16": 1e-3, "bfloat16": 1e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26, "float64": 1e-6}
+# Of `tf.test.TestCase.assertAllCloseAccordingToType`, relative and absolute alike; it does not know 8-bit floats.
+_SIZES = {"float16": 1e-3, "bfloat16": 1e-2, "float64": 1e-6}
+_TOLERANCES = {name: Tolerance(size, size) for name, size in _SIZES.items()}
+_TOLERANCES |= {name: tolerance for name, tolerance in TOLERANCES.items() if DTYPES[name].bits == 8}
 
 
 class TensorFlowComparer(Comparer):
@@ -62,4 +64,4 @@ def dtypes(result: Any) -> Iterator[str]:
             yield tf.as_dtype(part.dtype).name
 
 
-COMPARER = TensorFlowComparer(_elements, {name: Tolerance(size, size) for name, size in _TOLERANCES.items()})
+COMPARER = TensorFlowComparer(_elements, _TOLERANCES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.adapters.dialect import BARE, Way
 from fuzz_core.adapters.watching import last_use, twice
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import widened
 from fuzz_core.ir.values import Tensor
 
 # Sparse results are not compared otherwise, and neither are booleans and strings by tolerances.
@@ -44,10 +44,8 @@ BACKWARD = (
 
 
 def _wide(source: str, tensor: Tensor, seed: int) -> str:
-    kind = DTYPES[tensor.dtype].kind
-    if kind not in ("float", "complex") or tensor.dtype in ("float64", "complex128"):
-        return source
-    return f"tf.cast({source}, tf.{'float64' if kind == 'float' else 'complex128'})"
+    wide = widened(tensor.dtype)
+    return source if wide == tensor.dtype else f"tf.cast({source}, tf.{wide})"
 
 
 def _graph(more: str = "") -> Way:

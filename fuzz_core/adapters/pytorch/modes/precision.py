@@ -8,16 +8,12 @@ import torch
 
 from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.pytorch.tensors import TORCH_DTYPES
+from fuzz_core.ir.dtypes import widened
 from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
-_WIDE = {
-    torch.float16: torch.float64,
-    torch.bfloat16: torch.float64,
-    torch.float32: torch.float64,
-    torch.complex32: torch.complex128,
-    torch.complex64: torch.complex128,
-}
+_WIDE = {dtype: TORCH_DTYPES[widened(name)] for name, dtype in TORCH_DTYPES.items() if widened(name) != name}
 _NAMES = {str(narrow).removeprefix("torch."): str(wide).removeprefix("torch.") for narrow, wide in _WIDE.items()}
 
 

@@ -13,15 +13,11 @@ from fuzz_core.adapters.doubling import nudged
 from fuzz_core.adapters.modes import Changed, Clock
 from fuzz_core.adapters.tensorflow.compare import dtypes
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, widened
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, TestCase, Value
 
-_WIDE = {
-    name: "complex128" if dtype.kind == "complex" else "float64"
-    for name, dtype in DTYPES.items()
-    if dtype.kind in ("float", "complex")
-}
+_WIDE = {name: widened(name) for name, dtype in DTYPES.items() if dtype.floating}
 
 
 class Widened:
@@ -35,7 +31,7 @@ class Widened:
         wide = _WIDE.get(described.dtype)
         if wide is None or (wide == described.dtype and not self.noise):
             return live
-        array = nudged(np.asarray(live).astype(wide), self.noise and self.noise * _epsilon(described.dtype))
+        array = nudged(np.asarray(live).astype(wide), self.noise * DTYPES[described.dtype].epsilon)
         if described.container == "ndarray":
             return array
         made = tf.constant(array)
@@ -51,10 +47,6 @@ class Widened:
             return Ref("dtype", _WIDE.get(ref.name, ref.name))
         plain = ref.name.removeprefix("tf.")
         return Ref("name", f"tf.{_WIDE[plain]}") if ref.kind == "name" and plain in _WIDE else ref
-
-
-def _epsilon(name: str) -> float:
-    return float(tf.experimental.numpy.finfo(tf.as_dtype(name).real_dtype.as_numpy_dtype).eps)
 
 
 class Doubled(Changed):
