@@ -11,7 +11,7 @@ from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.modes import Changed, Clock
 from fuzz_core.ir.dtypes import DTYPES, widened
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
 
 

@@ -10,7 +10,7 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.building import Builder, Change
 from fuzz_core.adapters.dialect import load_plugin
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase
 
 Clock = Callable[[], float]

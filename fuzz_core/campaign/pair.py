@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import inf
 
@@ -10,7 +10,8 @@ from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.ir.messages import Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import Map, Prim, Seq, Tensor, TestCase, Value
+from fuzz_core.ir.tree import walk
+from fuzz_core.ir.values import Invocation, Prim, Slice, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
@@ -180,16 +181,5 @@ def _whole(value: Value) -> bool:
     return any(
         (isinstance(each, Tensor) and each.dtype.startswith(("int", "uint", "bool")))
         or (isinstance(each, Prim) and each.type in ("int", "bool"))
-        for each in _leaves(value)
+        for each in walk(value, (Invocation, Slice))
     )
-
-
-def _leaves(value: Value) -> Iterator[Value]:
-    if isinstance(value, Seq):
-        for item in value.items:
-            yield from _leaves(item)
-    elif isinstance(value, Map):
-        for _, item in value.entries:
-            yield from _leaves(item)
-    else:
-        yield value

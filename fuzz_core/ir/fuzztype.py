@@ -1,6 +1,6 @@
 """FuzzType, the fine-grained type system of the FreeFuzz paper (section 3.2, figure 5)."""
 
-from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Value
+from fuzz_core.ir.values import Map, Prim, Ref, Seq, Slice, Tensor, Value
 
 _BRACKETS = {"tuple": ("(", ")"), "list": ("[", "]"), "set": ("{", "}")}
 
@@ -21,14 +21,3 @@ def fuzz_type(value: Value) -> str:
     if isinstance(value, Ref):
         return value.kind
     return f"object<{value.api}>"
-
-
-def arguments(invocation: Invocation) -> list[tuple[str, int | str, Value]]:
-    """Every argument as (part, position or keyword, value); part is `args`, `kwargs`, `then.args`, `then.kwargs`."""
-    found: list[tuple[str, int | str, Value]] = []
-    found += [("args", index, value) for index, value in enumerate(invocation.args)]
-    found += [("kwargs", name, value) for name, value in invocation.kwargs]
-    if invocation.then is not None:
-        found += [("then.args", index, value) for index, value in enumerate(invocation.then.args)]
-        found += [("then.kwargs", name, value) for name, value in invocation.then.kwargs]
-    return found

@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import arguments, fuzz_type
+from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.tree import children, with_children
 from fuzz_core.ir.values import Invocation, Value
 from fuzz_core.mutation.changed import drop_unchanged
 from fuzz_core.mutation.contract import KINDS, Context, Mutator
 from fuzz_core.mutation.rules import calls, layout, paper, values
-from fuzz_core.mutation.slots import Params, argument_names, with_arguments
+from fuzz_core.mutation.slots import Params, argument_names
 
 MAX_TRIES = 3
 MAX_CACHED_TYPES = 4096
@@ -108,7 +109,7 @@ class RuleBook:
 
     def argument(self, invocation: Invocation, ctx: Context) -> Invocation | None:
         """See `contract.Rules`."""
-        values = [value for *_, value in arguments(invocation)]
+        values = list(children(invocation))
         if not values:
             return None
         at = ctx.rng.below(len(values))
@@ -117,4 +118,4 @@ class RuleBook:
         if made is None:
             return None
         values[at] = made
-        return with_arguments(invocation, values)
+        return with_children(invocation, values)

@@ -1,17 +1,17 @@
-"""The arguments of an invocation as one row: their names, and the invocation with other values in the row."""
+"""The names of the arguments of an invocation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fuzz_core.ir.values import Invocation, Then, Value
+from fuzz_core.ir.values import Invocation
 
 Params = Mapping[str, Sequence[str]]
 _CALLED = ("forward", "call", "__call__")
 
 
 def argument_names(invocation: Invocation, params: Params) -> list[str]:
-    """The argument name of every value of `ir.fuzztype.arguments`, in its order: what the value space is keyed by.
+    """The argument name of every value of `ir.tree.children`, in its order: what the value space is keyed by.
 
     params: names of the positional parameters by api. A keyword names itself; a position takes its parameter's name,
     else `arg0`, `arg1`, … What an instance is called with takes the parameters of `api.forward`, `api.call` or
@@ -36,22 +36,3 @@ def _then_params(api: str, method: str, params: Params) -> Sequence[str]:
 
 def _positional(params: Sequence[str], count: int, prefix: str) -> list[str]:
     return [*params[:count], *(f"{prefix}{index}" for index in range(len(params), count))]
-
-
-def with_arguments(invocation: Invocation, values: Sequence[Value]) -> Invocation:
-    """The invocation with `values` in place of its arguments, in the order of `ir.fuzztype.arguments`."""
-    api, args, kwargs, then = invocation
-    if not kwargs and then is None:
-        return Invocation(api, tuple(values))
-    taken = len(args)
-    after = taken + len(kwargs)
-    new_args = tuple(values[:taken])
-    new_kwargs = _paired(kwargs, values[taken:after])
-    if then is not None:
-        split = after + len(then.args)
-        then = Then(then.method, tuple(values[after:split]), _paired(then.kwargs, values[split:]))
-    return Invocation(api, new_args, new_kwargs, then)
-
-
-def _paired(pairs: tuple[tuple[str, Value], ...], values: Sequence[Value]) -> tuple[tuple[str, Value], ...]:
-    return tuple([(pair[0], value) for pair, value in zip(pairs, values, strict=True)])

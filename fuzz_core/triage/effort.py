@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from math import exp, log
 from typing import TypeAlias
 
+from fuzz_core.ir.tree import Path, exchanged, positions
 from fuzz_core.ir.values import Invocation, Prim, TestCase
-from fuzz_core.triage.tree import Path, exchanged, positions
 
 Number: TypeAlias = tuple[Path, int]
 Time: TypeAlias = tuple[int, float]

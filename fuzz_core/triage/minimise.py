@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from fuzz_core.ir.codec import dumps
+from fuzz_core.ir.tree import Path, exchanged, positions, rewritten, tensors_of, walk
 from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
 from fuzz_core.triage import simpler
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.shortening import shortened
 from fuzz_core.triage.simpler import Proposals
-from fuzz_core.triage.tree import Path, children, exchanged, positions, with_children
 
 
 class Search:
@@ -97,11 +97,6 @@ def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], 
     return progress
 
 
-def everywhere(value: Value, change: Callable[[Value], Value]) -> Value:
-    """The tree with every value in it changed, from the inside out."""
-    return change(with_children(value, tuple(everywhere(child, change) for child in children(value))))
-
-
 def shrink_equal_sizes(search: Search) -> None:
     """Dimensions and integers that are equal shrink together: channels of a tensor and of its layer, two operands."""
     done: set[int] = set()
@@ -113,7 +108,7 @@ def shrink_equal_sizes(search: Search) -> None:
 def _sizes(tree: Value) -> list[int]:
     """Positive numbers that occur twice among dimensions and integers, the largest first."""
     found: Counter[int] = Counter()
-    for _, value in positions(tree):
+    for value in walk(tree):
         if isinstance(value, Tensor):
             found.update(value.shape)
         elif isinstance(value, Prim) and type(value.value) is int:
@@ -126,7 +121,7 @@ def _shrink_size(search: Search, size: int, change: Callable[[Value, int, int], 
     start = search.best.invocation
 
     def make(number: int) -> Value:
-        return everywhere(start, lambda value: (change or _with_size)(value, size, number))
+        return rewritten(start, lambda value: (change or _with_size)(value, size, number))
 
     if any(search.attempt_tree(make(simple)) for simple in (1, 0) if simple < size):
         return
@@ -155,14 +150,15 @@ def shrink_equal_axes(search: Search) -> None:
 
 def _axes(tree: Value) -> list[tuple[int, int, int]]:
     """(rank, axis, size) that several tensors share, the largest sizes first."""
-    tensors = [value for _, value in positions(tree) if isinstance(value, Tensor)]
-    found = Counter((len(t.shape), axis, size) for t in tensors for axis, size in enumerate(t.shape) if size > 1)
+    found = Counter(
+        (len(t.shape), axis, size) for t in tensors_of(tree) for axis, size in enumerate(t.shape) if size > 1
+    )
     return sorted((key for key, times in found.items() if times > 1), key=lambda key: (-key[2], key))
 
 
 def drop_equal_dimensions(search: Search) -> None:
     """Tensors of equal shape lose the same dimension together."""
-    shapes = {value.shape for _, value in positions(search.best.invocation) if isinstance(value, Tensor)}
+    shapes = {tensor.shape for tensor in tensors_of(search.best.invocation)}
     for shape in sorted(shapes):
         for axis in range(len(shape)):
 
@@ -170,7 +166,7 @@ def drop_equal_dimensions(search: Search) -> None:
                 equal = isinstance(value, Tensor) and value.shape == shape
                 return simpler.without_axis(value, axis) if equal and isinstance(value, Tensor) else value
 
-            if search.attempt_tree(everywhere(search.best.invocation, drop)):
+            if search.attempt_tree(rewritten(search.best.invocation, drop)):
                 return drop_equal_dimensions(search)
     return None
 
@@ -185,12 +181,12 @@ def cast_equal_dtypes(search: Search) -> None:
                     return simpler.cast(value, new)
                 return Ref("dtype", new) if value == Ref("dtype", old) else value
 
-            if search.attempt_tree(everywhere(search.best.invocation, convert)):
+            if search.attempt_tree(rewritten(search.best.invocation, convert)):
                 break
 
 
 def _dtypes(tree: Value) -> Iterable[str]:
-    return {v.dtype for _, v in positions(tree) if isinstance(v, Tensor)}
+    return {tensor.dtype for tensor in tensors_of(tree)}
 
 
 def zero_seed(search: Search) -> None:

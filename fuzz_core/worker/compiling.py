@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import resource
 
-from fuzz_core.ir.fuzztype import arguments, fuzz_type
+from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.tree import children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
+from fuzz_core.mutation.slots import argument_names
 
 # Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
 WARM_TESTS = 8
@@ -52,7 +54,7 @@ class Compiling:
 
 def kind(call: Invocation) -> tuple[object, ...]:
     """The api and the types of its arguments; an empty tensor is of a kind of its own."""
-    return call.api, *((part, name, _type(value)) for part, name, value in arguments(call))
+    return call.api, *zip(argument_names(call, {}), map(_type, children(call)), strict=True)
 
 
 def _type(value: Value) -> object:

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from fuzz_core.adapters.layout import overlaps
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
-from fuzz_core.ir.values import Fill, Ref, TestCase, Value
+from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_tensors
+from fuzz_core.ir.values import Fill, Invocation, Ref, TestCase, Value
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
     BUILD_VALUES,
@@ -111,7 +111,11 @@ def _need_not_refuse(refusal: Refusal) -> bool:
 
 
 def _has_generator(found: Evidence) -> bool:
-    return any(made.api.endswith(".Generator") for made in objects_of(found.case.invocation))
+    return any(
+        isinstance(made, Invocation) and made.api.endswith(".Generator")
+        for part in children(found.case.invocation)
+        for made in walk(part)
+    )
 
 
 def _is_random(found: Evidence) -> bool:

@@ -15,8 +15,8 @@ from fuzz_core.ir.complaints import with_complaint
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.parts import texts_of, with_tensors
 from fuzz_core.ir.rng import derive
+from fuzz_core.ir.tree import texts_of, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES

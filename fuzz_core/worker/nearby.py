@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
-from fuzz_core.ir.parts import tensors_of, with_tensors
+from fuzz_core.ir.tree import tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Tensor, TestCase
 
 # Far enough from a kink that a difference quotient no longer sees it.

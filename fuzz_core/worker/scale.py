@@ -9,7 +9,7 @@ import numpy as np
 
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
-from fuzz_core.ir.parts import numbers_of, tensors_of
+from fuzz_core.ir.tree import numbers_of, tensors_of
 from fuzz_core.ir.values import TestCase
 
 

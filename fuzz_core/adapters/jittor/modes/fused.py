@@ -13,7 +13,7 @@ from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.jittor.ways import identity
 from fuzz_core.adapters.modes import Changed, Clock
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import numbers_of
+from fuzz_core.ir.tree import numbers_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 

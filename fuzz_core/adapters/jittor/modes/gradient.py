@@ -13,7 +13,7 @@ from fuzz_core.adapters.derivatives import direction, quotient, step_direction
 from fuzz_core.adapters.jittor.modes.precision import Doubled
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase
 
 # What is worse scaled has no quotient that says anything.

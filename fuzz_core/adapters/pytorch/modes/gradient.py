@@ -15,7 +15,7 @@ from fuzz_core.adapters.pytorch.modes.precision import Widened
 from fuzz_core.adapters.pytorch.modes.promised import Promised, hides_from_gradients, restricts_gradients
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase
 
 COARSE = 0.25

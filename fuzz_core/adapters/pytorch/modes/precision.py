@@ -10,7 +10,7 @@ from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.modes import Changed
 from fuzz_core.adapters.pytorch.tensors import TORCH_DTYPES
 from fuzz_core.ir.dtypes import widened
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 _WIDE = {dtype: TORCH_DTYPES[widened(name)] for name, dtype in TORCH_DTYPES.items() if widened(name) != name}

@@ -8,7 +8,7 @@ import torch
 
 from fuzz_core.adapters.pytorch.modes.promised import Promised
 from fuzz_core.adapters.pytorch.ways import THREADS
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase
 
 # What is smaller is not worth a second thread to the library.

@@ -12,7 +12,7 @@ from fuzz_core.adapters.building import Change
 from fuzz_core.adapters.pytorch.modes.promised import Promised, speaks_of_storage
 from fuzz_core.adapters.pytorch.ways import layout
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 

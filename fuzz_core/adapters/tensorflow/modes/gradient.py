@@ -15,7 +15,7 @@ from fuzz_core.adapters.tensorflow.modes.precision import Doubled
 from fuzz_core.adapters.tensorflow.modes.tracing import SEEDS, draws, of_tensors
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase
 
 # So many elements of a tensor are moved alone.
