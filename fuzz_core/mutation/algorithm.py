@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from fuzz_core.ir.fuzztype import Params, argument_names
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.tree import children, tensors_of, with_children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.mutation.contract import Context, Mutator, ValueSource
 from fuzz_core.mutation.focus import EVEN, FAVOURED_SHARE, FOCI
 from fuzz_core.mutation.registry import Choices, RuleBook, try_rules
-from fuzz_core.mutation.slots import Params, argument_names
 from fuzz_core.mutation.space import ArgumentSpace
 
 # Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.

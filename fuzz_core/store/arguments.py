@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fuzz_core.ir.fuzztype import argument_names
 from fuzz_core.ir.tree import children, walk
 from fuzz_core.ir.values import Invocation, Value
-from fuzz_core.mutation.slots import argument_names
 
 
 def named_values(invocation: Invocation, params: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Value]]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import resource
 
-from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.fuzztype import argument_names, fuzz_type
 from fuzz_core.ir.tree import children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
-from fuzz_core.mutation.slots import argument_names
 
 # Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
 WARM_TESTS = 8

@@ -10,13 +10,13 @@ import pytest
 
 from fuzz_core.ir.codec import decode_test, dumps, encode_test
 from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.fuzztype import argument_names
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.tree import children, with_children
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.contract import KINDS
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
-from fuzz_core.mutation.slots import argument_names
 from fuzz_core.mutation.space import ArgumentSpace
 
 MATRIX = Tensor("float32", (2, 3))
