@@ -10,14 +10,12 @@ import numpy as np
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
 from fuzz_core.ir.tree import numbers_of, tensors_of
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Tensor, TestCase
 
 
 def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
     """The least magnitude that is not zero, the largest, and the least normal one, of each floating-point tensor."""
-    for tensor in tensors_of(test.invocation):
-        if not DTYPES[tensor.dtype].floating or not tensor.size:
-            continue
+    for tensor in _floating(test):
         sizes = np.abs(elements(tensor).astype(np.complex128))
         least = sizes[sizes > 0].min(initial=inf)
         yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), DTYPES[tensor.dtype].normal
@@ -25,17 +23,18 @@ def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
 
 def has_nan(test: TestCase) -> bool:
     """Whether an element or a number is NaN."""
-    floating = (t for t in tensors_of(test.invocation) if DTYPES[t.dtype].floating and t.size)
     return any(number != number for number in numbers_of(test.invocation)) or any(
-        bool(np.isnan(elements(tensor)).any()) for tensor in floating
+        bool(np.isnan(elements(tensor)).any()) for tensor in _floating(test)
     )
 
 
 def largest(test: TestCase) -> Iterator[float]:
     """The largest number of the dtype of each floating-point tensor that has elements."""
-    for tensor in tensors_of(test.invocation):
-        if DTYPES[tensor.dtype].floating and tensor.size:
-            yield DTYPES[tensor.dtype].largest
+    return (DTYPES[tensor.dtype].largest for tensor in _floating(test))
+
+
+def _floating(test: TestCase) -> Iterator[Tensor]:
+    return (t for t in tensors_of(test.invocation) if DTYPES[t.dtype].floating and t.size)
 
 
 def largest_whole(test: TestCase) -> int:
