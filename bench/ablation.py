@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.plot import line_plot
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session

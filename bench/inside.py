@@ -19,7 +19,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NoReturn
 
-from fuzz_core.execution.lease import Lease
+from fuzz_core.execution.pool import Lease
 from fuzz_core.worker import limits
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.journal import SIZE, Journal

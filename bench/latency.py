@@ -19,8 +19,7 @@ import typer
 from rich.console import Console
 
 from bench.machine import machine
-from fuzz_core.execution.lease import Lease, Limits
-from fuzz_core.execution.pool import Pool
+from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.outcome import Outcome

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.collect_env import Environment
-from fuzz_core.triage.severity import Severity
+from fuzz_core.triage.assess import Severity
 from reports.text import said
 
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"

@@ -12,18 +12,14 @@ from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
 
 import fuzz_core
+from fuzz_core.adapters.dialect import profile_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
 from reports.case import MEANINGS, Case
 from reports.markdown import environment
 from reports.text import BODY, SPAN, TITLE, bounded, call_of, clipped, fitting, happened, one_line, title
 
-FORMS = {"torch": "torch.md.j2", "tensorflow": "tensorflow.md.j2", "jittor": "jittor.md.j2"}
-OTHER_FORM = "library.md.j2"
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
-SECURITY = {
-    "torch": "https://github.com/pytorch/pytorch/security/policy",
-    "tensorflow": "https://github.com/tensorflow/tensorflow/security/policy",
-}
 
 
 class Issue(NamedTuple):
@@ -38,14 +34,14 @@ class Issue(NamedTuple):
 
 def bug_report(case: Case, private: bool = False) -> Issue:
     """A bug in the form of its library. Raises UserError for a private one, unless it is for a private place."""
-    return _alone(case, FORMS.get(case.target.library, OTHER_FORM), "", private)
+    return _alone(case, _form(case), "", private)
 
 
 def regression_report(case: Case, private: bool = False) -> Issue:
     """A bug that the case's baseline does not show. Raises UserError without one, and for a private bug."""
     if case.baseline is None:
         raise UserError(f"bug {case.bug.id} has no baseline that does not show it", "name one with --baseline")
-    return _alone(case, FORMS.get(case.target.library, OTHER_FORM), "[regression] ", private)
+    return _alone(case, _form(case), "[regression] ", private)
 
 
 def umbrella_report(cases: Sequence[Case]) -> Issue:
@@ -81,6 +77,10 @@ def _alone(case: Case, form: str, prefix: str, private: bool) -> Issue:
     return Issue(name, fitting(lambda share: _render(form, share, case=case)))
 
 
+def _form(case: Case) -> str:
+    return f"{case.target.library if case.target.library in KNOWN_LIBRARIES else 'library'}.md.j2"
+
+
 def _refuse_private(case: Case) -> None:
     if case.severity.private:
         raise UserError(
@@ -91,7 +91,7 @@ def _refuse_private(case: Case) -> None:
 
 def _render(form: str, share: float, **names: Any) -> str:
     limits = {"SCRIPT": SCRIPT, "OUTPUT": OUTPUT, "VERSIONS": VERSIONS, "share": share}
-    told = {"version": fuzz_core.__version__, "security": SECURITY}
+    told = {"version": fuzz_core.__version__, "library_of": library_of}
     text = _templates().get_template(f"issues/{form}").render(**limits, **told, **names)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
@@ -146,21 +146,7 @@ _COMMON: Mapping[str, Part] = {
     "what was not checked": _says(r"[Nn]ot checked:?\**$"),
     "at most 65,536 characters": lambda text: len(text.partition("\n\n")[2]) <= BODY,
 }
-_HEADINGS = {
-    "torch": ("🐛 Describe the bug", "Error logs", "Versions"),
-    "tensorflow": (
-        "Issue type", "Have you reproduced the bug with TensorFlow Nightly?", "Source", "TensorFlow version",
-        "Custom code", "OS platform and distribution", "Mobile device", "Python version", "Bazel version",
-        "GCC/compiler version", "CUDA/cuDNN version", "GPU model and memory", "Current behavior?",
-        "Standalone code to reproduce the issue", "Relevant log output",
-    ),
-    "jittor": (
-        "问题描述 / Describe the bug", "复现步骤 / Steps to reproduce", "完整日志 / Full log",
-        "期望行为 / Expected behavior", "操作系统 / Operating System", "Jittor 版本 / Jittor version",
-        "Python 版本 / Python version", "GPU 环境 / GPU",
-    ),
-}  # fmt: skip
-_FULL_LOG = {"jittor"}
+_FULL_LOG = "完整日志 / Full log"
 
 
 def missing_parts(text: str, library: str) -> list[str]:
@@ -169,8 +155,10 @@ def missing_parts(text: str, library: str) -> list[str]:
     Anchors: the libraries' issue forms, PyTorch's rules for fuzzers, TensorFlow's SECURITY.md.
     """
     missing = [part for part, there in _COMMON.items() if not there(text)]
-    missing += [f"the field {name!r}" for name in _HEADINGS.get(library, ()) if f"\n### {name}\n" not in text]
-    if library in _FULL_LOG and "As recorded when it was confirmed" in text:
+    profile = profile_of(library)
+    fields = profile.form if profile else ()
+    missing += [f"the field {name!r}" for name in fields if f"\n### {name}\n" not in text]
+    if _FULL_LOG in fields and "As recorded when it was confirmed" in text:
         missing.append("the full log (--run gives it)")
     compares = re.search(r"Compared by\b", text) is not None
     judged = re.search(r"wrong (?:result|gradient)|NaN or infinity out of", text.partition("\n")[0])

@@ -13,7 +13,7 @@ from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.severity import withheld
+from fuzz_core.triage.assess import withheld
 from reports.text import clean, fence_for, span
 
 MAX_TEXT = 1500

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
+from fuzz_core.triage.assess import STATUSES
 from fuzz_core.triage.signature import normalised
-from fuzz_core.triage.validity import STATUSES
 from reports.case import SHOWS
 from reports.results import Bug, Build, Change, Dropped, Result, Said, Site
 from reports.text import bounded, call_of, happened

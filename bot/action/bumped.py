@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bot.action.pins import Pin, Worth, pins, reader_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.spec import DISTRIBUTIONS, plugins
+from fuzz_core.targets.spec import distributions, plugins
 
 LARGEST = 16 << 20
 MOST_FILES = 200
@@ -36,7 +36,7 @@ class Bumped(NamedTuple):
 def known_distributions() -> dict[str, str]:
     """The library that each distribution holds, those from outside the project included."""
     more = {name: library for library in reversed(plugins()) for name in dialect_of(library).distributions}
-    return {**more, **DISTRIBUTIONS}
+    return {**more, **distributions()}
 
 
 def bumped(repository: Path, base: str, head: str) -> Bumped:

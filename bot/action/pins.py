@@ -17,7 +17,9 @@ from packaging.version import InvalidVersion, Version
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-CONDA_NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
+
+CONDA_NAMES = {name: known for library in KNOWN_LIBRARIES.values() for name, known in library.conda.items()}
 """Packages of conda that have another name on PyPI."""
 LARGEST_YAML = 1 << 20
 _LISTS = re.compile(r"dependenc|^(constraints|requires)$")

@@ -11,6 +11,7 @@ from rapidfuzz import process as nearest
 
 from bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
 from bot.init.kinds import Workflow
+from fuzz_core.adapters.library import DEFAULT_TARGET
 from fuzz_core.cli.config import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
@@ -61,7 +62,7 @@ class Answers(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     workflows: Annotated[tuple[Workflow, ...], Field(min_length=1)] = ("nightly",)
-    target: Annotated[Word, Field(min_length=1)] = "torch-nightly"
+    target: Annotated[Word, Field(min_length=1)] = DEFAULT_TARGET
     baseline: Word = ""
     runs_on: Annotated[tuple[Label, ...], Field(min_length=1, max_length=20)] = ("ubuntu-latest",)
     tests: tuple[Folder, ...] = ()

@@ -9,19 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import libraries
 
-NIGHTS = {"torch": "torch-nightly", "tensorflow": "tf-nightly-cpu"}
-"""What a library's newest build is called. Of others it is their own name, which means the newest release."""
 MOST_FILES, MOST_FOLDERS, HEAD_BYTES = 5_000, 3, 64 << 10
 _NOT_OURS = re.compile(r"\..*|node_modules|site-packages|__pycache__|build|dist|venv|env|third_party|vendor")
 _IMPORT = re.compile(rb"^\s*(?:import|from)\s+([A-Za-z_]\w*)", re.MULTILINE)
 _TEST = re.compile(r"test_.*\.py|.*_test\.py")
-_ALSO = {
-    "keras": "tensorflow", "torchvision": "torch", "torchaudio": "torch", "lightning": "torch",
-    "jittor_utils": "jittor", "jittor_geometric": "jittor", "jdet": "jittor",
-}  # fmt: skip
+_ALSO = {name: library.name for library in KNOWN_LIBRARIES.values() for name in library.followers}
 
 
 class Found(NamedTuple):
@@ -33,7 +29,7 @@ class Found(NamedTuple):
     @property
     def target(self) -> str | None:
         """The newest build of the library that is used most."""
-        return NIGHTS.get(self.libraries[0], self.libraries[0]) if self.libraries else None
+        return library_of(self.libraries[0]).newest if self.libraries else None
 
 
 def repository_of(folder: Path) -> Path:

@@ -16,6 +16,7 @@ from bot.init.kinds import WORKFLOWS
 from bot.init.pinning import Action
 from bot.init.rendering import file_name, rendered
 from bot.init.telling import HOSTED, tell, tell_key
+from fuzz_core.adapters.library import DEFAULT_TARGET
 from fuzz_core.ir.errors import UserError
 
 FOLDER = Path(".github/workflows")
@@ -57,7 +58,7 @@ def _answered(given: dict[str, Any], found: Found, ask: Ask) -> dict[str, Any]:
     """What flags have not said is asked for, with what the repository shows as the answer that stands."""
     questions = {
         "workflows": (f"Which workflows ({', '.join(WORKFLOWS)})", "nightly"),
-        "target": ("Which build to fuzz", found.target or "torch-nightly"),
+        "target": ("Which build to fuzz", found.target or DEFAULT_TARGET),
         "runs_on": ("Labels of the runner that fuzzes", HOSTED),
         "tests": ("Directories of your own tests, - for none", ", ".join(found.tests) or "-"),
     }

@@ -8,7 +8,7 @@ from bot.commands.handling import answer
 from bot.github.hub import Hub
 from bot.issues.filings import Filings, Request, settled
 from bot.jobs.wanting import numbered
-from fuzz_core.campaign.origins import Came, came_with
+from fuzz_core.campaign.history import Came, came_with
 from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store

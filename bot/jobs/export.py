@@ -12,7 +12,7 @@ from bot.jobs.places import JUNIT, PRIVATE, REPORT, RESULTS, SARIF
 from bot.jobs.work import Begun, Ended, Work
 from bot.state.packing import pack
 from bot.state.private import encrypt
-from fuzz_core.campaign.bumping import Dropped
+from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.exporting import Ran, result_of
 from fuzz_core.campaign.splitting import split
 from fuzz_core.collect.places import Places

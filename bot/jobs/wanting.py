@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from bot.issues.umbrella import marked
 from bot.issues.wanted import Standing, Umbrella, Wanted, newest
-from fuzz_core.campaign.cases import batch, case, guarded, is_valid
-from fuzz_core.campaign.judging import Judged
+from fuzz_core.campaign.cases import Judged, batch, case, guarded, is_valid
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
-from fuzz_core.adapters.dialect import load_half
+from fuzz_core.adapters.dialect import ModeSpec, load_half
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import BuildError
@@ -47,8 +48,8 @@ class Adapter(Protocol):
 
     library: str
     prefixes: tuple[str, ...]
-    # Modes beyond the devices, as `name -> "module:attr"`, see `adapters.modes`.
-    ways: dict[str, str]
+    # Modes beyond the devices, by name.
+    ways: Mapping[str, ModeSpec]
 
     def load(self) -> ModuleType:
         """Imports the library, starting no threads, device or eager context, and returns its root module."""
@@ -98,7 +99,7 @@ class Adapter(Protocol):
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
         """How two results differ; empty where they agree.
 
-        relation: `values` beyond the library's default tolerances, `metadata`, or `finite`, see `adapters.modes`.
+        relation: `values` beyond the library's default tolerances, `metadata`, or `finite`, see `ModeSpec`.
         """
 
     def error(self, reference: Any, other: Any) -> float:
@@ -123,11 +124,7 @@ class Adapter(Protocol):
         """What generic tests try."""
 
 
-ADAPTERS: dict[str, str] = {
-    "torch": "fuzz_core.adapters.pytorch.adapter:TorchAdapter",
-    "tensorflow": "fuzz_core.adapters.tensorflow.adapter:TensorFlowAdapter",
-    "jittor": "fuzz_core.adapters.jittor.adapter:JittorAdapter",
-}
+ADAPTERS: dict[str, str] = {each.name: each.adapter for each in KNOWN_LIBRARIES.values()}
 
 
 def adapter_of(library: str) -> Adapter:

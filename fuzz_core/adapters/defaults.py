@@ -21,7 +21,7 @@ from fuzz_core.adapters import listing, spelling
 from fuzz_core.adapters.arrays import NUMPY_DTYPES, Arrays, describe_array
 from fuzz_core.adapters.base import Describe, Examples, Listed, resolve
 from fuzz_core.adapters.compare import TOLERANCES, Comparer
-from fuzz_core.adapters.dialect import NEVER, Eager, Way
+from fuzz_core.adapters.dialect import NEVER, Eager, ModeSpec
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError
@@ -39,8 +39,6 @@ INTERNAL = (
     r"|\b(?:unordered_)?map::at|_Map_base::at"
 )
 
-WAYS: dict[str, str] = {}
-
 
 class DefaultAdapter:
     """An `Adapter`; a subclass says `library`, what its modules are, and how its tensors become arrays and back.
@@ -52,7 +50,7 @@ class DefaultAdapter:
     library: str
     modules: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
-    ways = WAYS
+    ways: Mapping[str, ModeSpec] = {}
     dtypes: Mapping[str, Any] = NUMPY_DTYPES
     tolerances: Mapping[str, Tolerance] = TOLERANCES
 
@@ -179,7 +177,6 @@ class DefaultDialect(Eager):
     distributions: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     strided = False
-    ways: Mapping[str, Way] = {}
     out_of_memory = re.compile(OUT_OF_MEMORY)
     internal_error = re.compile(rf"(?s)^(?!.*(?:{OUT_OF_MEMORY})).*(?:{INTERNAL})")
     native_modules: re.Pattern[str]

@@ -1,4 +1,4 @@
-"""Derivatives along fixed directions, in every library alike: difference quotients, where a function is smooth."""
+"""Derivatives, computed in different ways, in every library alike: projections on fixed directions, in doubles."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 
 from fuzz_core.adapters.compare import DERIVATIVES
+from fuzz_core.adapters.modes import of_leaves
+from fuzz_core.adapters.widened import Doubled
+from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.values import TestCase
 
 # That of double precision.
 STEP = 1e-6
 # One that only double precision sees, and how many roundings of the result it must be worth to be seen for sure.
 FINE, NOISE = 1e-12, 64
 EPSILON = 2.0**-52
+
+Points = Sequence[Any]
+Scalar = Callable[..., Any]
 
 
 def direction(shape: Sequence[int], turn: float) -> Any:
@@ -56,3 +64,106 @@ def quotient(moved: Callable[[float], float], largest: float = 0.0, coarse: floa
     if still and abs(found) * FINE > NOISE * EPSILON * abs(here):
         raise BuildError("takes steps")
     return found or None
+
+
+class Gradient(Doubled):
+    """The call as a scalar function of its floating-point tensors, by which it is differentiated.
+
+    number: what a derivative is in the mode's result. largest: what is worse scaled has no quotient that says anything;
+    0 for none. coarse: see `quotient`. flat: the derivative of what is flat, None where that tells nothing.
+    """
+
+    number: type = float
+    largest = 0.0
+    coarse = 0.0
+    flat: float | None = None
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a floating-point tensor."""
+        return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`: a number for each tensor, one derivative along a direction; None where there is none."""
+        call, points = of_leaves(*self.builder.parts(test.invocation), self.is_double)
+        points = [self.point(each) for each in points]
+        if not points:
+            raise BuildError("nothing to differentiate by")
+        if self.largest and not all(_size(point) < self.largest for point in points):
+            raise BuildError("badly scaled")
+
+        def scalar(*moved: Any, more: int = 0) -> Any:
+            self.adapter.reset(test.seed + more)
+            return self._projected(self.builder.timed(call, [self.copied(each) for each in moved], {}))
+
+        return [None if each is None else self.number(each) for each in self.derivatives(scalar, points)]
+
+    def _projected(self, result: Any) -> Any:
+        parts = [leaf for leaf in self.parts(result) if self.is_double(leaf)]
+        if not parts:
+            raise BuildError("nothing to differentiate")
+        sums = [self.total(self.live(direction(tuple(part.shape), 0.3)) * part) for part in parts]
+        # Without a number to begin with: with one that is whole, a Var of one double becomes single.
+        return sum(sums[1:], sums[0])
+
+    def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
+        """One for each point: `slopes` or `quotients`, or another way of a library."""
+        raise NotImplementedError
+
+    def quotients(self, scalar: Scalar, points: Points) -> list[float | None]:
+        """Difference quotients, see `quotient`, where the call is a function of the points."""
+        self.check(scalar, points)
+        return [self.quotient(scalar, points, place) for place in range(len(points))]
+
+    def quotient(self, scalar: Scalar, points: Points, place: int) -> float | None:
+        """The difference quotient along `along`, by one of the points."""
+        along = self.along(tuple(points[place].shape))
+        found = quotient(
+            lambda step: self.moved(scalar, points, place, step * along), _size(points[place]), self.coarse
+        )
+        return self.flat if found is None else found
+
+    def moved(self, scalar: Scalar, points: Points, place: int, by: Any) -> float:
+        """The function where one of the points is moved."""
+        there = self.live(np.asarray(points[place].numpy() + by))
+        return float(scalar(*points[:place], there, *points[place + 1 :]))
+
+    def check(self, scalar: Scalar, points: Points) -> None:
+        """Raises BuildError for what is drawn: no function of what it is drawn by, even if it has a derivative."""
+        if float(scalar(*points)) != float(scalar(*points, more=1)):
+            raise BuildError("random")
+
+    def along(self, shape: Sequence[int]) -> Any:
+        """The direction that a tensor moves in."""
+        return step_direction(shape)
+
+    def parts(self, result: Any) -> Sequence[Any]:
+        """The parts of a result."""
+        return list(self.adapter.comparer.leaves(result))
+
+    def point(self, leaf: Any) -> Any:
+        """What a tensor argument is moved from."""
+        return leaf
+
+    def copied(self, point: Any) -> Any:
+        """What the call may write into."""
+        return point.clone()
+
+    def total(self, tensor: Any) -> Any:
+        """The sum of a tensor's elements."""
+        return tensor.sum()
+
+    def is_double(self, leaf: Any) -> bool:
+        """Whether a leaf is a tensor of doubles."""
+        raise NotImplementedError
+
+    def live(self, array: Any) -> Any:
+        """A tensor of an array of doubles."""
+        raise NotImplementedError
+
+    def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
+        """Backward derivatives along `along`, by each point; None where the library has none."""
+        raise NotImplementedError
+
+
+def _size(point: Any) -> float:
+    return float(np.abs(point.numpy()).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""What is known of a library as text alone: how values are spelled, what its errors look like.
+"""What is known of a library as text alone: how values are spelled, its modes, what its errors look like.
 
 A dialect imports nothing of the library, so that the controller can write scripts and judge outcomes with it.
 """
@@ -9,8 +9,9 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, Profile, library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
@@ -43,12 +44,64 @@ class Way(NamedTuple):
     imports: tuple[str, ...] = ()
 
 
+class ModeSpec(NamedTuple):
+    """A mode of a library: all that is said of one way to execute a test case.
+
+    run: `module:attr` of what executes it in the target, see `adapters.modes`; empty for a device. script: the mode as
+    text, where a script can show it. against: the mode that it is compared with, if any. relation: what of its result
+    must agree with that one's: `values`, `behaviour` (values, and to be accepted or refused alike), `shape` (and
+    dtype), `strides` (of dimensions that have any), `metadata` (all three), `gradient` (derivatives, by the tolerances
+    for numerical ones), `finite` (no NaN or infinity where the other has a number), or empty where it is not compared:
+    only whether it is survived counts. share: of the test cases, the dearer the fewer; 0 where other modes or oracles
+    alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
+    so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
+    refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
+    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.widened`.
+    """
+
+    run: str = ""
+    script: Way | None = None
+    against: str = "cpu"
+    relation: str = "values"
+    share: float = 0.25
+    kind: str = "wrong-result"
+    equivalent: bool = False
+    blind: str = ""
+    dear: bool = False
+    keeps_nan: bool = True
+    noise: float = 0.0
+
+
+# A mode that others are compared with, and which is compared with nothing by itself.
+REFERENCE = ModeSpec(against="", relation="", share=0.0)
+DEVICE = ModeSpec()
+
+
+def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
+    """Double precision, also on numbers that differ from the test case's by a few roundings in either direction.
+
+    What a nudge leaves as it was, a tie for one, the opposite one changes.
+    """
+    plain = REFERENCE._replace(run=run, dear=dear)
+    return {
+        "cpu-fp64": plain._replace(script=script, against="cpu", relation="finite"),
+        "cpu-fp64-nudged": plain._replace(noise=4.0),
+        "cpu-fp64-nudged-back": plain._replace(noise=-4.0),
+    }
+
+
+def derivative(run: str, script: Way, share: float = 0.005, against: str = "grad", dear: bool = False) -> ModeSpec:
+    """Derivatives, by another way than backward mode."""
+    return ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear)
+
+
 class Around(NamedTuple):
     """A mode of whole model programs as text: statements in front of a program and behind it, which raise
-    AssertionError where what the mode says does not hold."""
+    AssertionError where what the mode says does not hold. kind: of the verdict then."""
 
     before: str
     after: str = ""
+    kind: str = "wrong-result"
 
 
 # A program that asserts by itself what other libraries make of the same (Gandalf): nothing stands around it.
@@ -60,8 +113,9 @@ NEVER = re.compile(r"(?!)")
 class Dialect(Protocol):
     """The textual half of a library's adapter. `strided`: whether its tensors have strides and requires_grad.
 
-    ways: the modes that a script can show, by name; programs: those of model programs. poisons: errors of a device
-    after which no call of the same process can be judged. lazy: results are computed when they are looked at.
+    modes: of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
+    poisons: errors of a device after which no call of the same process can be judged. lazy: results are computed when
+    they are looked at.
     environment: variables that its processes need.
     verbose: variables that make it say all that its maintainers ask for.
     compiled: the variable that names a folder for what it compiles while it runs; empty where it compiles nothing.
@@ -85,8 +139,12 @@ class Dialect(Protocol):
     caught: re.Pattern[str]
     miscompiled: re.Pattern[str]
     chatter: re.Pattern[str]
-    ways: Mapping[str, Way]
+    modes: Mapping[str, ModeSpec]
     programs: Mapping[str, Around]
+
+    @property
+    def ways(self) -> Mapping[str, Way]:
+        """See above."""
 
     def tensor(self, tensor: Tensor) -> str:
         """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""
@@ -108,26 +166,27 @@ class Eager:
     caught = NEVER
     miscompiled = NEVER
     chatter = NEVER
+    modes: Mapping[str, ModeSpec] = {}
     programs: Mapping[str, Around] = BARE
 
-
-DIALECTS: dict[str, str] = {
-    "torch": "fuzz_core.adapters.pytorch.dialect:TorchDialect",
-    "tensorflow": "fuzz_core.adapters.tensorflow.dialect:TensorFlowDialect",
-    "jittor": "fuzz_core.adapters.jittor.dialect:JittorDialect",
-}
+    @property
+    def ways(self) -> Mapping[str, Way]:
+        """See `Dialect`."""
+        return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
 
 
-def load_plugin(table: dict[str, str], name: str, what: str) -> type:
+DIALECTS: dict[str, str] = {each.name: each.dialect for each in KNOWN_LIBRARIES.values()}
+
+
+def load_plugin(table: dict[str, str], name: str, what: str) -> Any:
     """Resolves `module:attr` from a plug-in table. Raises UserError naming what there is."""
     if name not in table:
         raise UserError(f"unknown {what} {name!r}", f"choose one of: {', '.join(sorted(table))}")
     module, attribute = table[name].split(":")
-    found: type = getattr(importlib.import_module(module), attribute)
-    return found
+    return getattr(importlib.import_module(module), attribute)
 
 
-def load_half(table: dict[str, str], library: str, attribute: str) -> type:
+def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
     """The `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
 
     So a library can be added from outside: such a module on the path (and on NIGHTFUZZ_PATH, for the processes of the
@@ -143,3 +202,68 @@ def dialect_of(library: str) -> Dialect:
     """The dialect of a library by name. Raises UserError for an unknown one."""
     made: Dialect = load_half(DIALECTS, library, "Dialect")()
     return made
+
+
+def profile_of(library: str) -> Profile | None:
+    """What examples of a library take for granted; None where nothing is known of them."""
+    place = library_of(library).profile
+    found: Profile | None = load_plugin({library: place}, library, "library") if place else None
+    return found
+
+
+# Around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is the
+# class of all layers, `{doubles}` a statement that makes the precision `sys.argv[1]` the default, `{noting}` statements
+# that have it print what it trains by, which counts where it prints no losses.
+_LAST_USE = """{imports}
+
+inside, uses, called = [], [], {layer}.__call__
+
+def noting(layer, *args, **kwargs):
+    inside.append(layer)
+    try:
+        return called(layer, *args, **kwargs)
+    finally:
+        if inside[0] is layer:
+            # A layer with others in it is a model.
+            uses[:] = [(layer, args, kwargs)] if len(inside) > 1 else uses
+            inside.clear()
+
+{layer}.__call__ = noting
+"""
+_AGAIN = """
+{layer}.__call__ = called
+[(model, args, kwargs)] = uses
+"""
+_TWICE = """import math, re, subprocess, sys
+{imports}
+
+def losses(precision):
+    said = subprocess.run([sys.executable, __file__, precision], capture_output=True, text=True).stdout
+    printed = re.findall(r"^loss:?[ \\t]+(\\S+)[ \\t]*$", said, re.MULTILINE)
+    return list(map(float, printed or re.findall(r"^trained by (\\S+)$", said, re.MULTILINE)))
+
+if len(sys.argv) < 2:
+    single, double = losses("float32"), losses("float64")
+    lost = not all(map(math.isfinite, single)) and all(map(math.isfinite, double))
+    assert not (lost and double), f"{single}, in double precision {double}"
+    sys.exit()
+{doubles}
+{noting}
+"""
+
+
+def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
+    """A check of the last use of a program's model: `model(*args, **kwargs)`."""
+    names = {"{imports}": imports, "{layer}": layer}
+    return Around(_filled(_LAST_USE, names), _filled(_AGAIN, names) + check, kind)
+
+
+def twice(imports: str, doubles: str, noting: str = "") -> Around:
+    """The program's losses are to be finite in single precision where they are in double."""
+    return Around(_filled(_TWICE, {"{imports}": imports, "{doubles}": doubles, "{noting}": noting}))
+
+
+def _filled(text: str, names: dict[str, str]) -> str:
+    for mark, name in names.items():
+        text = text.replace(mark, name)
+    return text

@@ -7,8 +7,9 @@ from time import perf_counter
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter, Listed
-from fuzz_core.adapters.building import Builder
-from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.adapters.dialect import ModeSpec, load_plugin
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.fuzztype import fuzz_type
@@ -19,10 +20,7 @@ MODE = "documented"
 MAX_SHOWN = 60
 MAX_TRIED = 4
 # Constraints that a library declares as data, by library: `definitions(listed) -> constraints`.
-DEFINITIONS: dict[str, str] = {
-    "torch": "fuzz_core.adapters.pytorch.constraints:definitions",
-    "tensorflow": "fuzz_core.adapters.tensorflow.constraints:definitions",
-}
+DEFINITIONS: dict[str, str] = {each.name: each.definitions for each in KNOWN_LIBRARIES.values() if each.definitions}
 
 
 def definitions(library: str, listed: Sequence[Listed]) -> Iterable[Constraint]:
@@ -44,18 +42,14 @@ class Documented:
     the same whatever it is), and where an object is only made, which may refuse its arguments when it is used.
     """
 
-    against = "cpu"
-    relation = ""
-    blind = ""
-    dear = False
-    keeps_nan = True
+    spec = ModeSpec(relation="")
 
     def __init__(
         self, adapter: Adapter, documentation: Documentation, clock: Callable[[], float] = perf_counter
     ) -> None:
         self.adapter = adapter
         self.documentation = documentation
-        self.builder = Builder(adapter, self.against, clock)
+        self.builder = Builder(adapter, self.spec.against, clock)
 
     def applies(self, test: TestCase) -> bool:
         """Whether documentation rules the call out."""

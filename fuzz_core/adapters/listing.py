@@ -1,16 +1,52 @@
-"""The public apis of a library: what its modules hold, one entry per object whatever the number of its names."""
+"""Public apis: from modules and classes to one entry an object, with its signature."""
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import Listed, shortest
-from fuzz_core.adapters.signatures import definition
 from fuzz_core.ir.catalogue import Api
+
+MAX_DEFINITION = 512
+
+
+def definition(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
+    """`torch.nn.Conv2d(in_channels, …)` and the names of positional parameters, as far as they are known."""
+    try:
+        signature = inspect.signature(found)
+    except (ValueError, TypeError):
+        return _from_docstring(name, found)
+    shown = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    names = tuple(p.name for p in shown if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    text = ", ".join(str(p.replace(annotation=p.empty)) for p in shown)
+    return f"{name}({text})"[:MAX_DEFINITION], names
+
+
+def _from_docstring(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
+    doc = getattr(found, "__doc__", None)
+    text = doc.lstrip() if isinstance(doc, str) else ""
+    match = re.match(r"[\w.]+\(((?:[^()]|\([^()]*\))*)\)", text)
+    if match is None:
+        return name, ()
+    inside = " ".join(match.group(1).split())
+    return f"{name}({inside})"[:MAX_DEFINITION], _parameter_names(inside)
+
+
+def _parameter_names(inside: str) -> tuple[str, ...]:
+    try:
+        function = ast.parse(f"def f({inside}): pass").body[0]
+    except SyntaxError:
+        return tuple(re.findall(r"(?:^|,)\s*(\w+)", inside.split("*")[0]))
+    assert isinstance(function, ast.FunctionDef)
+    return tuple(a.arg for a in function.args.posonlyargs + function.args.args if a.arg != "self")
+
 
 # A public name, its object, and the module that it stands in.
 Named = tuple[str, Any, Any]

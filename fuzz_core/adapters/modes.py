@@ -1,38 +1,150 @@
-"""Modes: ways to execute a test case, and what of their results must agree."""
+"""Modes: ways to execute a test case, from its description to live arguments and calls."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.building import Builder, Change
-from fuzz_core.adapters.dialect import load_plugin
+from fuzz_core.adapters.dialect import DEVICE, REFERENCE, ModeSpec, load_plugin
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
+
+_SEQUENCES: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "set": set}
+_BUILTINS = ("bool", "int", "float", "complex", "str")
+
+
+class Change(Protocol):
+    """What a mode makes of the parts of a call, so that it means the same and is executed otherwise."""
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """A tensor argument."""
+
+    def instance(self, live: Any) -> Any:
+        """An object with state (a module), before it is called."""
+
+    def ref(self, ref: Ref) -> Ref:
+        """Something known by name: a dtype, a device."""
+
+
+def of_leaves(
+    function: Callable[..., Any], args: list[Any], keywords: dict[str, Any], wanted: Callable[[Any], bool]
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A call as a function of some of its arguments, wherever in lists and dictionaries they stand, and those."""
+    found: list[Any] = []
+    _each((args, keywords), lambda leaf: found.append(leaf) if wanted(leaf) else None)
+
+    def call(*others: Any) -> Any:
+        left = iter(others)
+        again, named = _each((args, keywords), lambda leaf: next(left) if wanted(leaf) else leaf)
+        return function(*again, **named)
+
+    return call, found
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Nested arguments with each leaf changed, from left to right."""
+    if type(value) in (list, tuple):
+        return type(value)([_each(item, change) for item in value])
+    return {key: _each(item, change) for key, item in value.items()} if type(value) is dict else change(value)
+
+
+class Builder:
+    """Makes values for one device, as `change` has them; public names are resolved once.
+
+    inside: seconds spent in the library's own calls so far, those that raised and those that made arguments included;
+    `clock` gives seconds.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        device: str = "cpu",
+        clock: Callable[[], float] = perf_counter,
+        change: Change | None = None,
+    ) -> None:
+        self.adapter = adapter
+        self.device = device
+        self.change = change
+        self.clock = clock
+        self.inside = 0.0
+        self.names: dict[str, Any] = {}
+        self.makers: dict[type, Callable[[Any], Any]] = {
+            Prim: lambda value: ... if value.type == "ellipsis" else value.value,
+            Seq: lambda value: _SEQUENCES[value.kind]([self.build(item) for item in value.items]),
+            Map: lambda value: {key: self.build(item) for key, item in value.entries},
+            Slice: lambda value: slice(*map(self.build, value)),
+            Ref: self._ref,
+            Tensor: lambda value: adapter.build(value, self.device),
+            Invocation: self.call,
+        }
+        if change is not None:
+            self.makers[Tensor] = lambda value: change.tensor(adapter.build(value, self.device), value)
+            self.makers[Ref] = lambda value: self._ref(change.ref(value))
+
+    def build(self, value: Value) -> Any:
+        """A live object. Raises BuildError, or whatever the library raises while constructing an object."""
+        return self.makers[type(value)](value)
+
+    def resolve(self, api: str) -> Any:
+        """The callable of a public name. Raises BuildError where this target has none."""
+        found = self.names.get(api)
+        if found is None:
+            found = self.names[api] = self.adapter.ref(Ref("name", api), self.device)
+        return found
+
+    def _ref(self, value: Ref) -> Any:
+        if value.kind != "name":
+            return self.adapter.ref(value, self.device)
+        return getattr(builtins, value.name) if value.name in _BUILTINS else self.resolve(value.name)
+
+    def call(self, invocation: Invocation) -> Any:
+        """Calls the api, then what is to be done with the instance; returns the last result."""
+        function, args, keywords = self.parts(invocation)
+        return self.timed(function, args, keywords)
+
+    def parts(self, invocation: Invocation) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+        """The last call of an invocation: what is called, and its live arguments; an instance is made by now."""
+        then = invocation.then
+        function = self.resolve(invocation.api)
+        if then is None:
+            return function, *self._arguments(invocation)
+        instance = self.timed(function, *self._arguments(invocation))
+        if self.change is not None:
+            instance = self.change.instance(instance)
+        try:
+            method = getattr(instance, then.method)
+        except AttributeError as error:
+            raise BuildError(f"no {invocation.api}.{then.method} in this target") from error
+        return method, *self._arguments(then)
+
+    def _arguments(self, call: Invocation | Then) -> tuple[list[Any], dict[str, Any]]:
+        makers = self.makers
+        args = [makers[type(value)](value) for value in call.args]
+        return args, {name: makers[type(value)](value) for name, value in call.kwargs}
+
+    def timed(self, function: Callable[..., Any], args: list[Any], keywords: dict[str, Any]) -> Any:
+        """A call of the library's, on the clock."""
+        began = self.clock()
+        try:
+            result = function(*args, **keywords)
+            self.adapter.finish(result)
+            return result
+        finally:
+            self.inside += self.clock() - began
+
 
 Clock = Callable[[], float]
 
 
 class Mode(Protocol):
-    """One way to execute a test case.
+    """One way to execute a test case. builder: makes its arguments."""
 
-    relation: what of its result must agree with the result of the mode `against`, one of `values`, `behaviour` (values,
-    and to be accepted or refused alike), `shape` (and dtype), `strides` (of dimensions that have any), `metadata` (all
-    three), `gradient` (derivatives, by the tolerances for numerical ones), `finite` (no NaN or infinity where the other
-    has a number), or empty where it is not compared: only whether it is survived counts. blind: of one that is made
-    without the elements of the arguments, and so cannot refuse what depends on them, the mode that differs from it in
-    knowing them. dear: it takes its time, as compilers do. keeps_nan: false where it is documented to lose NaN.
-    builder: makes its arguments.
-    """
-
-    against: str
-    relation: str
-    blind: str
-    dear: bool
-    keeps_nan: bool
+    spec: ModeSpec
     builder: Builder
 
     def applies(self, test: TestCase) -> bool:
@@ -43,22 +155,29 @@ class Mode(Protocol):
 
 
 class Changed:
-    """The call on the first device with its parts changed, compared with the plain one."""
+    """The call on the first device.
 
-    against = "cpu"
-    relation = "values"
-    blind = ""
-    dear = False
-    keeps_nan = True
+    It is a `Change` of the call's parts: a subclass says what becomes of them, by default nothing.
+    """
+
     device = "cpu"
 
-    def __init__(self, adapter: Adapter, clock: Clock = perf_counter) -> None:
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock = perf_counter) -> None:
         self.adapter = adapter
-        self.builder = Builder(adapter, self.device, clock, self.change())
+        self.spec = spec
+        self.builder = Builder(adapter, self.device, clock, self)
 
-    def change(self) -> Change | None:
-        """What becomes of the parts; None for nothing."""
-        return None
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        return live
+
+    def instance(self, live: Any) -> Any:
+        """See `Change`."""
+        return live
+
+    def ref(self, ref: Ref) -> Ref:
+        """See `Change`."""
+        return ref
 
     def applies(self, test: TestCase) -> bool:
         """See `Mode`: where there are tensors."""
@@ -72,8 +191,6 @@ class Changed:
 class Trained(Changed):
     """The call and its backward pass, in its own precision: a crash is all that this can show."""
 
-    relation = ""
-
     def applies(self, test: TestCase) -> bool:
         """Where there is a floating-point tensor, or an object that may have weights."""
         floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
@@ -83,15 +200,10 @@ class Trained(Changed):
 class Plain:
     """The call as it is, on a device that the adapter enters by the mode's name."""
 
-    relation = "values"
-    blind = ""
-    dear = False
-    keeps_nan = True
-
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:
         self.adapter = adapter
         self.name = name
-        self.against = "" if name == "cpu" else "cpu"
+        self.spec = REFERENCE if name == "cpu" else DEVICE
         self.builder = Builder(adapter, adapter.enter(name), clock)
 
     def applies(self, test: TestCase) -> bool:
@@ -108,7 +220,8 @@ class Plain:
 
 def mode_of(adapter: Adapter, name: str, clock: Clock = perf_counter) -> Mode:
     """A mode by name: one of the adapter's own ways, or a device."""
-    if name in adapter.ways:
-        made: Mode = load_plugin(adapter.ways, name, "mode")(adapter, clock)
-        return made
-    return Plain(adapter, name, clock)
+    spec = adapter.ways.get(name)
+    if spec is None:
+        return Plain(adapter, name, clock)
+    made: Mode = load_plugin({name: spec.run}, name, "mode")(adapter, spec, clock)
+    return made

@@ -12,12 +12,13 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets import wheels
 from fuzz_core.targets.artifact import day_of
 from fuzz_core.targets.build import Build, Flavour, wanted_flavour
-from fuzz_core.targets.environment import NEEDED_BYTES, ensure
+from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.nightly import Access, builds, kept_builds
 from fuzz_core.targets.record import Target, list_targets, lock_of, read_record, remove, targets_root
@@ -54,17 +55,13 @@ def package_of(target: TargetRecord, spec: str | None, index: str | None) -> Tar
     if foreign and text == spec:
         raise UserError(f"{spec!r} is no build of an index", "name one by its version: tensorflow-cpu==2.21.0, say")
     if foreign:
-        text = _default(target.library)
+        text = dialect_of(target.library).distributions[0]
     if index is not None and text == target.spec and text.startswith("index:"):
         # The target's own index gives way to the one that is named now.
         text = text.partition("#")[2]
     package = parse_spec(text, target.library, index)
     bare = package.text.rpartition("==")[0] if package.version else package.text
     return replace(package, text=bare, version=None)
-
-
-def _default(library: str) -> str:
-    return dialect_of(library).distributions[0]
 
 
 def is_version(text: str) -> bool:
@@ -184,7 +181,7 @@ class Environments:
     def is_ours(self, error: UserError, candidate: Candidate) -> bool:
         """Whether an error says nothing of the build itself: the network, or no room on this machine."""
         wanted = wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
-        needed = NEEDED_BYTES.get((self.library, wanted), 0)
+        needed = library_of(self.library).space.get(wanted, 0)
         return isinstance(error, IndexUnreachable) or shutil.disk_usage(self.root).free < needed
 
     def clear(self) -> None:

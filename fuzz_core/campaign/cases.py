@@ -1,21 +1,90 @@
-"""Bugs as reports are made of them: nothing that gives a private one away, one for each cause."""
+"""Bugs with what triage says of them, as reports are made of them and as the registry of known findings has them."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.campaign.judging import Judged, judged
-from fuzz_core.campaign.origins import came_with
+from fuzz_core.campaign.history import Standing, came_with, standings
+from fuzz_core.ir.constraints import Constraint, Documentation, Said
+from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED
-from fuzz_core.store.known import KNOWN
+from fuzz_core.store.known import KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json
+from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
+from fuzz_core.triage.cluster import Cluster, clusters
+from fuzz_core.triage.known import Known, Registry, Sighting
 from reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 ENVIRONMENT = "environment"
+PROSE = ("docstring", "error message")
+
+
+class Judged(NamedTuple):
+    """A bug with what triage says of it, and where it stands. first: the number of the row that it is on record under.
+
+    Rows of one signature on several targets of a library are one bug: that of the first.
+    """
+
+    row: BugRow
+    severity: Severity
+    cluster: Cluster[BugRow]
+    standing: Standing
+    first: int
+
+
+def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
+    """These bugs, the most urgent first; clusters are of one target, or `across` all builds of a library."""
+    library = {target.key: target.library for target in store.targets()}
+    groups: dict[str, list[BugRow]] = defaultdict(list)
+    for row in rows:
+        groups[library[row.target] if across else row.target].append(row)
+    rules = {target: [documented(store, target)] for target in {row.target for row in rows}}
+    turned, later = standings(store), store.later_rows()
+    found = []
+    for same in groups.values():
+        for row, cluster in [(row, each) for each in clusters(same) for row in each.members]:
+            first = later.get(row.id, row.id)
+            standing = turned.get(first, Standing())
+            how = severity(row, validity(row, rules[row.target]), standing.regression)
+            found.append(Judged(row, how, cluster, standing, first))
+    return sorted(found, key=lambda each: order(each.row, each.severity))
+
+
+def documented(store: Store, target: str) -> Rule:
+    """What the documentation on record says of a test case: what it breaks first."""
+    params = {api.name: api.params for api in store.apis(target)}
+    documentation = Documentation(store.constraints(target), params)
+
+    def ruling(test: TestCase) -> Ruling | None:
+        found = list(documentation.said(test.invocation))
+        said = min(found, key=lambda said: said.holds, default=None)
+        if said is None:
+            return None
+        untold = _untold(test.invocation, params.get(test.invocation.api, ()), found)
+        return Ruling(said.holds, said.constraint.text, said.constraint.source, untold)
+
+    return ruling
+
+
+def _untold(invocation: Invocation, params: Sequence[str], found: Sequence[Said]) -> tuple[str, ...]:
+    """The arguments of which prose says no more than a list of dtypes.
+
+    What definitions and types say, the dispatcher has checked before any kernel runs: every crash of one keeps to it.
+    """
+    names = [*params[: len(invocation.args)], *(name for name, _ in invocation.kwargs)]
+    beyond = ["further arguments"] * (len(invocation.args) > len(params))
+    told = {said.constraint.argument for said in found if _tells(said.constraint)}
+    return tuple(name for name in [*names, *beyond] if name not in told)
+
+
+def _tells(constraint: Constraint) -> bool:
+    return constraint.source in PROSE and constraint.kind != "dtypes"
 
 
 def case(store: Store, each: Judged, baseline: Baseline | None = None, output: str = "") -> Case:
@@ -83,3 +152,39 @@ def batch(found: Sequence[Judged]) -> list[Judged]:
 def is_valid(each: Judged) -> bool:
     """Whether the input is known to be one that the library allows."""
     return each.severity.validity.status == "valid"
+
+
+def match(store: Store, registry: Registry, bug: BugRow) -> Known | None:
+    """The entry that a bug is known by."""
+    target = store.target(bug.target)
+    what = (bug.signature_text, bug.api, bug.oracle, bug.kind)
+    return registry.match(Sighting(*what, store.modes_of(bug.id), target.library, target.version))
+
+
+def consult(store: Store, registry: Registry, number: int, findings: int, new: bool) -> bool:
+    """Whether a bug of which findings were just settled is to be reported: a known one is counted instead.
+
+    It is where it is new, and where the entry that it was known by matches no longer.
+    """
+    bug = store.bug(number)
+    entry = match(store, registry, bug)
+    if entry is not None:
+        store.count_known(entry.name, number, findings)
+        return False
+    if bug.status == KNOWN:
+        store.reopen_bug(number)
+        return True
+    return new
+
+
+def review(store: Store, registry: Registry, target: str | None = None) -> list[int]:
+    """Holds all bugs (of one target) against the registry as it is now. Returns those that speak again."""
+    speaking = []
+    for bug in store.bugs(target):
+        entry = match(store, registry, bug) if bug.status in (KNOWN, OPEN) else None
+        if bug.status == OPEN and entry is not None:
+            store.count_known(entry.name, bug.id, bug.findings)
+        elif bug.status == KNOWN and entry is None:
+            store.reopen_bug(bug.id)
+            speaking.append(bug.id)
+    return speaking

@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from fuzz_core.campaign.bumping import Dropped
-from fuzz_core.campaign.cases import case, guarded
-from fuzz_core.campaign.comparing import worst_first
+from fuzz_core.campaign.cases import Judged, case, guarded
+from fuzz_core.campaign.changes import Dropped
+from fuzz_core.campaign.comparison import worst_first
 from fuzz_core.campaign.history import origin_of
-from fuzz_core.campaign.judging import Judged
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.changes import Change
@@ -18,9 +17,9 @@ from fuzz_core.store.checks import FIXED
 from fuzz_core.store.findings import signature_digest
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
+from fuzz_core.triage.assess import suspected_death
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
-from fuzz_core.triage.severity import suspected_death
 from reports import results
 from reports.text import clean, title
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from fuzz_core.campaign.asked import matching
-from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
+from fuzz_core.campaign.carryover import stirred
+from fuzz_core.campaign.figures import FuzzOptions, FuzzReport, Run
 from fuzz_core.campaign.listener import Feedback, FuzzListener
-from fuzz_core.campaign.planning import make_plan
-from fuzz_core.campaign.retracing import stirred
-from fuzz_core.campaign.runs import Run
-from fuzz_core.campaign.scheduler import ExaminationBacklog, RuleBandit, Scheduler, SimilarApis, Timeouts, slice_for
+from fuzz_core.campaign.planning import chosen, make_plan
+from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler, Timeouts, slice_for
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Limits, Pool
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.records import Body
 from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
@@ -65,19 +60,6 @@ def _backlog(session: Session, options: FuzzOptions, start_up: float, began: flo
     return backlog
 
 
-def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
-    """Valid invocations, and the developers' error inputs as starting points, of the apis that match."""
-    rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
-    if not rows:
-        raise UserError(
-            f"nothing to fuzz: no valid invocation of {session.target.key} is on record", "run `nightfuzz trace` first"
-        )
-    if not patterns:
-        return rows
-    names = matching((row.api for row in rows), patterns, "traced api")
-    return [row for row in rows if row.api in names]
-
-
 def _run(
     session: Session,
     options: FuzzOptions,
@@ -99,11 +81,9 @@ def _run(
         part,
         options.tests,
         options.schedule,
-        rules=RuleBandit(options.disabled) if options.schedule == "bandit" else None,
         first=stirred(session.store, session.target.key),
         # Without a time-box nothing may depend on how long tests took.
         timeouts=Timeouts(options.timeout) if seconds is not None else None,
-        similar=SimilarApis(plan.similarity),
     )
     feedback = Feedback(session, options.grow)
     listener = FuzzListener(session, plan, scheduler, feedback, report, backlog)

@@ -1,15 +1,104 @@
-"""The builds that a state has seen, and on which of them bugs turned up, went and came back."""
+"""What becomes of bugs on the builds of their library: open, fixed or back; and what was done with each build."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fuzz_core.campaign.standing import ordered, standings
+from packaging.version import InvalidVersion, Version
+
+from fuzz_core.store.checks import FIXED as FIXED_STATUS
 from fuzz_core.store.checks import BuildRow
+from fuzz_core.store.known import OPEN
+from fuzz_core.store.probes import Probe
+from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.recheck import FIXED, REGRESSED
+from fuzz_core.triage.recheck import CLEAN, FIXED, REGRESSED, Event, Mark, events
+
+BAD, GOOD = "bad", "good"
+
+
+class Standing(NamedTuple):
+    """The turns that a bug has taken; none: it is as it was found.
+
+    clean_before: the last build before the one where it was found, of those it was run on, if it is clean there.
+    """
+
+    past: tuple[Event, ...] = ()
+    clean_before: str = ""
+
+    @property
+    def status(self) -> str:
+        """`fixed` or `open`."""
+        return FIXED_STATUS if self.past and self.past[-1].kind == FIXED else OPEN
+
+    @property
+    def regression(self) -> bool:
+        """Whether it was fixed and is back, or was not there before."""
+        return bool(self.past or self.clean_before) and self.status == OPEN
+
+    @property
+    def build(self) -> str:
+        """The build of the last turn: the first clean one, or the one that shows it again; empty without any."""
+        return self.past[-1].build if self.past else ""
+
+
+def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]:
+    """The builds of a library, the oldest first: by version, then in the order in which they were made.
+
+    Local labels (`+cpu`) tell flavours and checkouts apart, not what came later. A version that is none comes first.
+    """
+    own = (each for each in targets if each.library == library)
+    return sorted(own, key=lambda each: (_release(each.version), each.made_at, each.key))
+
+
+def _release(version: str) -> Version:
+    try:
+        return Version(Version(version).public)
+    except InvalidVersion:
+        return Version("0.dev0")
+
+
+class Lives:
+    """All checks on record, with the order of builds that they are read in."""
+
+    def __init__(self, store: Store) -> None:
+        targets = store.targets()
+        self.library = {target.key: target.library for target in targets}
+        self.order = {name: [each.key for each in ordered(targets, name)] for name in set(self.library.values())}
+        self.marks: dict[int, list[Mark]] = defaultdict(list)
+        self.found: dict[int, str] = {}
+        for check in store.checks():
+            self.marks[check.bug].append(Mark(check.target, check.status))
+            self.found[check.bug] = check.found
+
+    def standing(self, bug: int, found: str, more: Sequence[Mark] = ()) -> Standing:
+        """Where a bug stands that was found on this target, as if it had `more` checks."""
+        marks = [*self.marks.get(bug, ()), *more]
+        order = self.order[self.library[found]]
+        newest = {mark.build: mark.status for mark in marks}
+        earlier = [build for build in order[: order.index(found)] if build in newest]
+        clean = earlier[-1] if earlier and newest[earlier[-1]] == CLEAN else ""
+        return Standing(events(found, order, marks), clean)
+
+
+def standings(store: Store) -> dict[int, Standing]:
+    """Bugs that have checks, by number, with where they stand."""
+    lives = Lives(store)
+    return {number: lives.standing(number, found) for number, found in sorted(lives.found.items())}
+
+
+def review_standings(store: Store) -> list[int]:
+    """Brings the status of every bug up to its checks. Returns those that have come back with this."""
+    back = []
+    for number, standing in standings(store).items():
+        before = store.bug(number).status
+        if before in (OPEN, FIXED_STATUS) and before != standing.status:
+            store.set_standing(number, standing.status)
+            if standing.regression:
+                back.append(number)
+    return back
 
 
 class Build(NamedTuple):
@@ -60,3 +149,32 @@ def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
     origin = info.get("origin")
     told = origin if isinstance(origin, Mapping) else {}
     return str(told.get("day") or ""), str(told.get("commit") or info.get("commit") or "")
+
+
+class Came(NamedTuple):
+    """bad: the oldest build that shows the bug, good: the newest before it that does not; None where none was found.
+
+    tried: on how many builds it was run.
+    """
+
+    bad: Probe | None
+    good: Probe | None
+    tried: int
+
+    @property
+    def version(self) -> str:
+        """The first bad version; empty where it is not known, as no good one stands before it."""
+        return self.bad.build.rpartition("==")[2] if self.bad is not None and self.good is not None else ""
+
+
+def came_with(store: Store, bug: int) -> Came:
+    """What the builds that a bug was tried on say, in the order of their versions."""
+
+    def version(probe: Probe) -> tuple[Version, str]:
+        return _release(probe.build.rpartition("==")[2]), probe.build
+
+    tried = sorted(store.probes(bug).values(), key=version)
+    bad = next((probe for probe in tried if probe.status == BAD), None)
+    before = tried[: tried.index(bad)] if bad is not None else []
+    good = next((probe for probe in reversed(before) if probe.status == GOOD), None)
+    return Came(bad, good, len(tried))

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from fuzz_core.campaign.figures import FuzzReport
-from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler
+from fuzz_core.campaign.scheduler import FINDING_REWARD, ExaminationBacklog, Scheduler
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.codec import decode_test
@@ -21,7 +21,7 @@ from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.store.news import News, Operator
 from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
-from fuzz_core.worker.corpus import Corpus, Grown
+from fuzz_core.worker.novelty import Corpus, Grown
 from fuzz_core.worker.plan import Plan
 
 MAX_CLASSES = 400
@@ -220,11 +220,11 @@ class FuzzListener:
         verdict = self.crash.judge({mode: outcome}, dialect)
         if not verdict.clean:
             known = self.feedback.known_to(lease.api, lease.shown)
-            self.keep(self.plan.test(lease.api, index, known, lease.focus), verdict, outcome)
+            self.keep(self.plan.test(lease.api, index, known), verdict, outcome)
         self.scheduler.died(lease, index, spent)
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        """Puts a finding on record; the first of its signature earns its api, and apis like it, further turns."""
+        """Puts a finding on record; the first of its signature earns its api further turns."""
         recorded = self.recorder.keep(test, verdict, outcome)
         self.report.findings += 1
         self.report.kept += recorded.added
@@ -232,7 +232,7 @@ class FuzzListener:
             return
         if self.backlog is not None:
             self.backlog.add([verdict.kind])
-        self.scheduler.found(test.invocation.api, test.rules)
+        self.scheduler.credit(test.invocation.api, FINDING_REWARD)
 
     def point(self) -> None:
         """Adds a point to the report's growth."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -19,6 +20,7 @@ from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, NU
 from fuzz_core.worker.excuses import find_excuse
 
 PLAIN = "cpu"
+VERSIONS = oracle_of("versions")
 SLOW_FACTOR = 10.0
 # Below it a scheduler's slice is most of what is measured.
 SLOW_SECONDS = 0.02
@@ -28,14 +30,13 @@ HANG_SHARE = 0.1
 NUMBERS = ("other values", "another float", "another complex", "another int", "another bool")
 
 
+@dataclass
 class Pair:
     """Two processes that execute the same test cases; `before` that of the baseline."""
 
-    def __init__(self, before: Replayer, after: Replayer, dialect: Dialect) -> None:
-        self.before = before
-        self.after = after
-        self.dialect = dialect
-        self.oracle = oracle_of("versions")
+    before: Replayer
+    after: Replayer
+    dialect: Dialect
 
     def judge(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome]:
         """The verdict of the oracle, and the target's outcome with what differs in its text."""
@@ -53,7 +54,7 @@ class Pair:
 
     def verdict(self, before: Outcome, after: Outcome) -> Verdict:
         """What the oracle says of two outcomes."""
-        return self.oracle.judge({BASELINE: before, PLAIN: after}, self.dialect)
+        return VERSIONS.judge({BASELINE: before, PLAIN: after}, self.dialect)
 
     def _is_steady(self, test: TestCase, before: Told, after: Told) -> bool:
         """Whether either build does the same again, and no call was slow already that now runs into its time-out."""

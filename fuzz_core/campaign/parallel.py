@@ -31,17 +31,13 @@ def run_parallel(
         deadline: clock time after which no item begins.
         reserve: about the seconds that an item takes: an item that would outlast the deadline does not begin.
     """
-
-    def is_over(seconds: float) -> bool:
-        return session.stopped() or (deadline is not None and session.clock() >= deadline - seconds)
-
     return results_of(
         session.workers,
         threads,
         items,
         work,
-        may_begin=lambda item: not is_over(reserve(item)),
-        may_wait=lambda: not is_over(-GRACE_SECONDS),
+        may_begin=lambda item: not session.is_over(deadline, reserve(item)),
+        may_wait=lambda: not session.is_over(deadline, -GRACE_SECONDS),
     )
 
 

@@ -1,15 +1,24 @@
-"""From the store to a plan file."""
+"""Which invocations a run is about, and the plan file for its workers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import fnmatch
+import heapq
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
+
+from rapidfuzz import process as nearest
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import explained
+from fuzz_core.ir.errors import UserError
 from fuzz_core.mutation.registry import STRIDED_ONLY
+from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.records import Body
+from fuzz_core.store.store import Store
 from fuzz_core.worker.plan import Header, write_plan
 
 
@@ -36,6 +45,11 @@ def make_plan(
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
 
 
+def make_replay_plan(session: Session, path: Path) -> None:
+    """Writes a plan without invocations, for workers that are given test cases and judge them by all oracles."""
+    make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
+
+
 def _space(session: Session) -> dict[str, Any]:
     store, target = session.store, session.target.key
     return {
@@ -43,3 +57,90 @@ def _space(session: Session) -> dict[str, Any]:
         "apis": store.similar_apis(target),
         "tensors": store.tensor_space(target),
     }
+
+
+class Shard(NamedTuple):
+    """One of several runs that share the work: `number` counts from 1."""
+
+    number: int
+    of: int
+
+
+def parse_shard(text: str) -> Shard:
+    """The shard that a text such as `2/4` means. Raises UserError for any other."""
+    number, _, of = text.partition("/")
+    if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 256:
+        return Shard(int(number), int(of))
+    raise UserError(f"{text!r} is no shard", "write 1/4 for the first of four; there may be 256")
+
+
+def portion(
+    session: Session, patterns: Sequence[str], shard: Shard | None, known: Collection[str] | None = None
+) -> list[str]:
+    """The apis to fuzz of those that match. known: digests of seeds that are not new; None where that is not asked.
+
+    All shards of a state get the same division, in which each costs about as much.
+    """
+    rows = chosen(session, patterns)
+    if known is not None:
+        fresh = session.store.traced(session.target.key) - set(known)
+        brought = session.store.brought(session.target.key, fresh)
+        rows = [row for row in rows if row.id in brought]
+    apis = sorted({row.api for row in rows})
+    if shard is None:
+        return apis
+    return divided(apis, costs(session.store, session.target.library), shard.of)[shard.number - 1]
+
+
+def seeds_on_record(store: Store, library: str) -> set[str]:
+    """Digests of all seeds that were traced on any build of the library."""
+    builds = [target.key for target in store.targets() if target.library == library]
+    return {digest for build in builds for digest in store.traced(build)}
+
+
+def costs(store: Store, library: str) -> dict[str, float]:
+    """Microseconds per test of each api, as the latest runs on any build of the library have measured them."""
+    of_library = {target.key for target in store.targets() if target.library == library}
+    found: dict[str, float] = {}
+    for run in store.runs():
+        if run.target in of_library:
+            measured = run.summary.get("costs")
+            found.update(measured if isinstance(measured, dict) else {})
+    return {api: float(cost) for api, cost in found.items() if isinstance(cost, int | float) and 0 < cost < math.inf}
+
+
+def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list[list[str]]:
+    """The dearest first, each to whoever has least (Graham's LPT rule); of unknown cost: the median."""
+    usual = median(costs.values()) if costs else 1.0
+    loads: list[tuple[float, int]] = [(0.0, number) for number in range(count)]
+    shares: list[list[str]] = [[] for _ in range(count)]
+    for api in sorted(apis, key=lambda api: (-costs.get(api, usual), api)):
+        load, number = heapq.heappop(loads)
+        shares[number].append(api)
+        heapq.heappush(loads, (load + costs.get(api, usual), number))
+    return [sorted(share) for share in shares]
+
+
+def matching(names: Iterable[str], patterns: Sequence[str], what: str) -> set[str]:
+    """The names that match a pattern. Raises UserError for a pattern that none does; what: names them there."""
+    known, found = sorted(set(names)), set[str]()
+    for pattern in patterns:
+        these = fnmatch.filter(known, pattern)
+        if not these:
+            close = ", ".join(match[0] for match in nearest.extract(pattern, known, limit=3))
+            raise UserError(f"no {what} matches {pattern!r}", f"nearest: {close}")
+        found.update(these)
+    return found
+
+
+def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
+    """Valid invocations, and the developers' error inputs as starting points, of the apis that match."""
+    rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
+    if not rows:
+        raise UserError(
+            f"nothing to fuzz: no valid invocation of {session.target.key} is on record", "run `nightfuzz trace` first"
+        )
+    if not patterns:
+        return rows
+    names = matching((row.api for row in rows), patterns, "traced api")
+    return [row for row in rows if row.api in names]

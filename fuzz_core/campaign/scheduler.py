@@ -1,79 +1,23 @@
-"""Fuzzing schedule: which api comes next, for how long, with which mutation rules and under which timeout."""
+"""Fuzzing schedule: which api comes next, for how long and under which timeout."""
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from math import log, sqrt
-
-import numpy as np
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from fuzz_core.campaign.ranking import ranking_of
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.rng import Rng
-from fuzz_core.mutation.contract import KINDS
-from fuzz_core.mutation.focus import EVEN, FOCI
-from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
 from fuzz_core.oracles.kinds import kind_of
 
 MAX_SLICE = 0.25
 MIN_SLICE = 0.02
 MAX_TESTS = 2000
 COUNTED_TESTS = 50
-MAX_HINTS = 8
 # A new or changed api gets about four leases on credit before its own results must pay for them.
 HEAD_START = 3.0
-# An api that has shown one fault is five times as likely as others to show another, and so are similar apis.
+# An api that has shown one fault is five times as likely as others to show another.
 FINDING_REWARD = 5.0
-SIMILAR_REWARD = 1.5
-
-
-class RuleBandit:
-    """Chooses which rule of Algorithm 1, or which kind of rule, a lease favours: its focus.
-
-    The choice is UCB1 on rewards per slice, relative to the mean of all; old rewards are discounted.
-    disabled: rules, or kinds of rules, that are off and never chosen.
-    """
-
-    # Every so many leases keep the even mix: a rule that was fruitless for long may be what the next bug needs.
-    EVEN_PERIOD = 2
-    DISCOUNT = 0.999
-    CURIOSITY = 0.3
-
-    def __init__(self, disabled: Collection[str] = ()) -> None:
-        kinds = [name for name in FOCI if name not in KINDS or name not in disabled]
-        self.names = [*kinds, *(rule.name for rule in load_mutators(MUTATORS, disabled))]
-        self.gain = dict.fromkeys(self.names, 0.0)
-        self.slices = dict.fromkeys(self.names, 0.0)
-        self.choices = 0
-
-    def choose(self) -> str:
-        """The focus of the next lease."""
-        self.choices += 1
-        if self.choices % self.EVEN_PERIOD == 0:
-            return EVEN
-        total, gain = sum(self.slices.values()), sum(self.gain.values())
-        mean = gain / total if gain else 1.0
-
-        def score(name: str) -> float:
-            spent = self.slices[name] + 1.0
-            return self.gain[name] / spent / mean + self.CURIOSITY * sqrt(len(self.names) * log(2 + total) / spent)
-
-        return max(self.names, key=score)
-
-    def known(self, rules: Sequence[str]) -> list[str]:
-        """The focuses of these rules; rules for whole calls share one. Unknown and disabled rules are left out."""
-        focuses = ["call" if rule in CALL_MUTATORS else rule for rule in rules]
-        return [focus for focus in focuses if focus in self.gain]
-
-    def learn(self, name: str, slices: float, reward: float) -> None:
-        """Counts a lease with this focus: its cost in slices and the reward that it brought."""
-        for each in self.names:
-            self.gain[each] *= self.DISCOUNT
-            self.slices[each] *= self.DISCOUNT
-        self.gain[name] += reward
-        self.slices[name] += slices
 
 
 class Timeouts:
@@ -104,30 +48,6 @@ class Timeouts:
         known = self.tests.get(api, 0) >= self.KNOWN_AFTER
         least = self.LEAST_SECONDS if known else max(self.LEAST_SECONDS, self.most * self.UNKNOWN_SHARE)
         return min(self.most, max(least, self.FACTOR * self.longest.get(api, 0.0)))
-
-
-class SimilarApis:
-    """Apis with similar definitions: where one api has a bug, similar apis often have one too.
-
-    rows: base64 of the similarities of each api to all apis, in the order of their names (see `worker.plan`).
-    """
-
-    LEAST = 0.6
-    MOST = 6
-    FULL = 65535
-
-    def __init__(self, rows: Mapping[str, str]) -> None:
-        self.rows = rows
-        self.names = sorted(rows)
-
-    def of(self, api: str) -> list[str]:
-        """At most MOST other apis whose similarity is at least LEAST, the nearest first; none for an unknown api."""
-        if api not in self.rows:
-            return []
-        similar = np.frombuffer(b64decode(self.rows[api]), "<u2")
-        nearest = np.argsort(similar, kind="stable")[::-1][: self.MOST + 1]
-        alike = [self.names[at] for at in nearest if similar[at] >= self.LEAST * self.FULL and self.names[at] != api]
-        return alike[: self.MOST]
 
 
 class ExaminationBacklog:
@@ -165,10 +85,8 @@ class Scheduler:
 
     Args:
         counts: traced invocations of each api.
-        rules: chooses the focus of each lease; None mixes all rules evenly.
         first: apis that have their first lease before all others, and a head start of credit in a ranking with credit.
         timeouts: timeouts from the history of each api; None for the pool's own timeout.
-        similar: apis that a finding encourages too.
     """
 
     def __init__(
@@ -179,10 +97,8 @@ class Scheduler:
         slice_seconds: float | None = None,
         budget: int | None = None,
         ranking: str = "bandit",
-        rules: RuleBandit | None = None,
         first: Collection[str] = (),
         timeouts: Timeouts | None = None,
-        similar: SimilarApis | None = None,
     ) -> None:
         rng = Rng(seed)
         drawn = {api: rng.random() for api in sorted(counts)}
@@ -191,16 +107,13 @@ class Scheduler:
             self.ranking.encourage(api, HEAD_START)
         # The first tests of an api are its invocations unmutated: tracing has re-run those already.
         self.position = dict(counts)
-        self.rules = rules
         self.timeouts = timeouts
-        self.similar = SimilarApis({}) if similar is None else similar
         self.clock = clock
         self.slice = slice_seconds
         self.budget = budget
         self.numbers = 0
         self.rewards: defaultdict[str, float] = defaultdict(float)
         self.begun: Counter[str] = Counter()
-        self.hints: defaultdict[str, list[str]] = defaultdict(list)
         self.rest: list[Lease] = []
 
     def next(self) -> Lease | None:
@@ -215,13 +128,7 @@ class Scheduler:
         tests = MAX_TESTS if self.slice is not None else min(COUNTED_TESTS, self.budget or COUNTED_TESTS)
         if self.budget is not None:
             self.budget -= tests
-        focus = self._focus(api)
-        return self._numbered(Lease(0, api, self.position[api], self.position[api] + tests, focus=focus))
-
-    def _focus(self, api: str) -> str:
-        if self.hints.get(api):
-            return self.hints[api].pop(0)
-        return EVEN if self.rules is None else self.rules.choose()
+        return self._numbered(Lease(0, api, self.position[api], self.position[api] + tests))
 
     def _numbered(self, lease: Lease) -> Lease:
         self.numbers += 1
@@ -233,18 +140,6 @@ class Scheduler:
     def credit(self, api: str, reward: float) -> None:
         """A test of the api, which is under way, has shown something new."""
         self.rewards[api] += reward
-
-    def found(self, api: str, rules: Sequence[str]) -> None:
-        """A test of the api made by these rules has shown a new fault: similar apis are encouraged too."""
-        self.credit(api, FINDING_REWARD)
-        self.encourage(self.similar.of(api), SIMILAR_REWARD, rules)
-
-    def encourage(self, apis: Iterable[str], reward: float, rules: Sequence[str]) -> None:
-        """Ranks these apis higher; each of their next leases favours one of the rules."""
-        for api in apis:
-            self.ranking.encourage(api, reward)
-            if self.rules is not None:
-                self.hints[api] = [*self.hints[api], *self.rules.known(rules)][-MAX_HINTS:]
 
     def done(self, lease: Lease, following: int, seconds: float, executed: int = 0, longest: float = 0.0) -> None:
         """A lease came back. One that comes back before its slice is over is exhausted, and pays for all of the slice.
@@ -273,14 +168,11 @@ class Scheduler:
         self.position[api] = following
         if self.slice is None and following < lease.last:
             self.begun[api] += tests
-            self.rest.append(Lease(0, api, following, lease.last, focus=lease.focus))
+            self.rest.append(Lease(0, api, following, lease.last))
             return
         tests += self.begun.pop(api, 0)
         slices = tests / COUNTED_TESTS if self.slice is None else seconds / self.slice
-        reward = self.rewards.pop(api, 0.0)
-        self.ranking.give(api, slices, tests, reward)
-        if self.rules is not None:
-            self.rules.learn(lease.focus, slices, reward)
+        self.ranking.give(api, slices, tests, self.rewards.pop(api, 0.0))
 
 
 def slice_for(seconds: float, workers: int, apis: int) -> float:

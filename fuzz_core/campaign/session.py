@@ -56,6 +56,10 @@ class Session:
     def __post_init__(self) -> None:
         self.clock = steady(self.clock)
 
+    def is_over(self, deadline: float | None, reserve: float = 0.0) -> bool:
+        """Whether the user has stopped the session, or fewer than `reserve` seconds are left until the deadline."""
+        return self.stopped() or (deadline is not None and self.clock() >= deadline - reserve)
+
     @property
     def dialect(self) -> Dialect:
         """The dialect of the target's library."""

@@ -7,17 +7,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.standing import review_standings
+from fuzz_core.campaign.history import review_standings
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.values import TestCase
 from fuzz_core.store.checks import CheckRow
 from fuzz_core.store.merging import Merged, merge
 from fuzz_core.store.opening import now, open_store
 from fuzz_core.store.parting import Apart, part, shown_changes
 from fuzz_core.store.records import BugRow, FindingRow
 from fuzz_core.store.store import Store
+from fuzz_core.triage.assess import suspected_death, suspicion, withheld
 from fuzz_core.triage.cost import cost
-from fuzz_core.triage.severity import suspected_death, suspicion, withheld
 
 PENDING = "pending"
 
@@ -31,19 +30,6 @@ class Split(NamedTuple):
     there: bool
     fingerprints: tuple[str, ...]
     pending: int
-
-
-class Seen(NamedTuple):
-    """A finding as triage looks at a bug."""
-
-    id: int
-    target: str
-    signature_text: str
-    api: str
-    kind: str
-    test: TestCase
-    outcome: Outcome
-    minimised: bool = False
 
 
 def split(source: Path, public: Path, private: Path, clock: Callable[[], datetime] = now) -> Split:
@@ -95,8 +81,7 @@ def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[i
     if finding.status == PENDING or finding.bug in hidden:
         return True
     outcome = finding.outcome if bug is None else _examined(finding.outcome, bug)
-    seen = Seen(finding.id, finding.target, "", finding.api, finding.verdict.kind, finding.test, outcome)
-    return bool(suspicion(seen))
+    return bool(suspicion(finding.verdict.kind, outcome))
 
 
 def _examined(outcome: Outcome, bug: BugRow) -> Outcome:

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from fuzz_core.campaign.asked import naming
-from fuzz_core.campaign.documenting import document, learn_refusals
-from fuzz_core.campaign.retracing import Retraced, recheck, take_over
+from fuzz_core.campaign.carryover import Retraced, recheck, take_over
+from fuzz_core.campaign.planning import matching
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.collect.constraints.docstrings import from_docstring
+from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import SOURCES, collect
 from fuzz_core.execution.single import Job, Result, run_jobs
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation
-from fuzz_core.store.freefuzz_import import read_dump
+from fuzz_core.ir.wire import decode
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.similarity import refresh_similarity
 
 # Of the time for tracing; the rest is for running again what was traced.
 SEEDS_SHARE = 2 / 3
 
-Brought = list[tuple[Invocation, str]]
 INVENTORY_SECONDS = 120.0
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass
@@ -47,7 +50,6 @@ class TraceOptions:
     models_dirs: Sequence[Path] = ()
     seconds: float = 60.0
     deadline: float | None = None
-    freefuzz: Path | None = None
     own: bool = False
     patterns: Sequence[str] = ()
     since: str | None = None
@@ -63,7 +65,6 @@ class TraceReport:
     aside: int = 0
     status: Counter[str] = field(default_factory=Counter)
     new: int = 0
-    imported: int = 0
     checked: int = 0
     valid: int = 0
     waiting: int = 0
@@ -79,6 +80,18 @@ class TraceReport:
         return self.tracing_seconds / self.seconds if self.seconds else 0.0
 
 
+class SeedEnd(NamedTuple):
+    """What a worker says at the end of a seed: its parts and those that failed, and what was not recorded, by api."""
+
+    parts: int = 0
+    failed: int = 0
+    reason: str = ""
+    seconds: float = 0.0
+    tracing_seconds: float = 0.0
+    undescribed: tuple[tuple[str, str, int], ...] = ()
+    dropped: tuple[tuple[str, int], ...] = ()
+
+
 def trace(session: Session, options: TraceOptions) -> TraceReport:
     """Brings the value spaces of the session's target up to date."""
     report = TraceReport()
@@ -88,9 +101,8 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
         request = _inventory(session, zygote, options, report)
         seeds = _new_seeds(session, request, options, report)
         if seeds:
-            _trace_seeds(session, zygote, seeds, options, report, _seeds_until(began, options.deadline))
-    if options.freefuzz is not None:
-        _import_freefuzz(session, options.freefuzz, report)
+            until = None if options.deadline is None else began + (options.deadline - began) * SEEDS_SHARE
+            _trace_seeds(session, zygote, seeds, options, report, until)
     recheck(session, report, report.retraced, options.deadline)
     learn_refusals(session)
     session.watch.phase("comparing definitions")
@@ -104,7 +116,7 @@ def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: 
     if result is None or not result.complete:
         reason = result.outcome.text if result is not None else ""
         raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
-    apis = [Api.from_json(message["api"]) for message in result.messages if "api" in message]
+    apis = [decode(Api, message["api"]) for message in result.messages if "api" in message]
     session.store.save_apis(session.target.key, apis)
     report.apis = len(apis)
     document(session, apis, [message["constraint"] for message in result.messages if "constraint" in message])
@@ -146,19 +158,15 @@ def _trace_seeds(
     jobs = _jobs(session, seeds, options, until)
     for result in run_jobs(zygote, jobs, session.workers, MEMORY_BYTES, session.stopped):
         done += 1
-        record, brought, parts = _read_result(result)
-        report.new += _save(session, result, record, brought, parts)
+        end = _end(result)
+        record, new = _save(session, result, end)
+        report.new += new
         report.status[record.status] += 1
-        end = result.messages[-1] if result.complete else {}
-        report.seconds += _number(end.get("seconds"))
-        report.tracing_seconds += _number(end.get("tracing_seconds"))
+        report.seconds += end.seconds
+        report.tracing_seconds += end.tracing_seconds
         failed = report.status["failed"] + report.status["crashed"] + report.status["timeout"]
         session.watch.advance(done, seed=record.name, invocations=report.new, failed=failed)
     report.left = len(seeds) - done
-
-
-def _seeds_until(began: float, deadline: float | None) -> float | None:
-    return None if deadline is None else began + (deadline - began) * SEEDS_SHARE
 
 
 def _jobs(session: Session, seeds: list[Seed], options: TraceOptions, until: float | None) -> Iterator[Job]:
@@ -169,13 +177,21 @@ def _jobs(session: Session, seeds: list[Seed], options: TraceOptions, until: flo
         yield Job("seed", request, options.seconds, tag=seed)
 
 
-def _read_result(result: Result) -> tuple[SeedRecord, Brought, dict[Invocation, str]]:
-    """The seed's record, the invocations with what is expected of them, and the tests of it that they come from.
+def _end(result: Result) -> SeedEnd:
+    """The last message of a seed; zeros where it did not come to its end, or sent garbage."""
+    try:
+        return decode(SeedEnd, result.messages[-1]) if result.complete else SeedEnd()
+    except CodecError:
+        return SeedEnd()
+
+
+def _save(session: Session, result: Result, end: SeedEnd) -> tuple[SeedRecord, int]:
+    """Puts on record what a seed brought: its record, and how many invocations are new.
 
     Garbage counts as described in `reason`.
     """
     seed: Seed = result.job.tag
-    brought: Brought = []
+    brought: list[tuple[Invocation, str]] = []
     parts: dict[Invocation, str] = {}
     broken = result.garbage
     for message in result.messages:
@@ -185,16 +201,16 @@ def _read_result(result: Result) -> tuple[SeedRecord, Brought, dict[Invocation, 
                 parts.setdefault(brought[-1][0], str(message.get("by", ""))[:200])
             except CodecError:
                 broken += 1
-    end = result.messages[-1] if result.complete else {}
-    count, failed = int(_number(end.get("parts"))), int(_number(end.get("failed")))
-    status, kind, reason = _status(result, count, failed, str(end.get("reason", "")))
+    status, kind, reason = _status(result, end)
     reason += f" ({broken} unreadable lines)" if broken else ""
-    seconds = _number(end.get("seconds"))
-    told = (seed.digest, seed.source, seed.name, status, reason[:500], seconds, count, failed, kind)
-    return SeedRecord(*told), brought, parts
+    told = (seed.digest, seed.source, seed.name, status, reason[:500], end.seconds, end.parts, end.failed, kind)
+    record = SeedRecord(*told)
+    undescribed = {(api, why): count for api, why, count in end.undescribed}
+    dropped = {(api, "more than a seed may bring"): count for api, count in end.dropped}
+    return record, session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
 
 
-def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, str, str]:
+def _status(result: Result, end: SeedEnd) -> tuple[str, str, str]:
     """Status, the kind of the outcome that ended the seed before its end, and the reason."""
     kind, name, said, *_ = result.outcome
     if kind == "timeout":
@@ -202,36 +218,48 @@ def _status(result: Result, parts: int, failed: int, reason: str) -> tuple[str, 
     if not result.complete:
         lines = said.strip().splitlines()
         return "crashed", kind, f"{kind} {name}: {lines[-1] if lines else ''}"
-    if failed == 0:
+    if end.failed == 0:
         return "ok", "", ""
-    return ("failed" if failed >= parts else "partly"), "", reason
+    return ("failed" if end.failed >= end.parts else "partly"), "", end.reason
 
 
-def _save(session: Session, result: Result, record: SeedRecord, brought: Brought, parts: dict[Invocation, str]) -> int:
-    end = result.messages[-1] if result.complete else {}
-    undescribed = {(str(row[0]), str(row[1])): int(row[2]) for row in _rows(end.get("undescribed"), 3)}
-    dropped = {(str(row[0]), "more than a seed may bring"): int(row[1]) for row in _rows(end.get("dropped"), 2)}
-    return session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
+def naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) -> list[Seed]:
+    """The seeds whose code has the last part of a name of an api that is asked for, however it is spelled.
+
+    `AlphaDropout` and `alpha_dropout` are one spelling: a layer calls the function of its name. An operator's method is
+    called without its name, so that all seeds may have it, and what a helper file calls is not known. Raises as
+    `matching` does.
+    """
+    asked = matching((api.name for api in apis), patterns, "api of this build")
+    words = {name.rpartition(".")[2] for api in apis if api.name in asked for name in (api.name, *api.aliases)}
+    if any(word.startswith("__") for word in words):
+        return list(seeds)
+    spelled = _plain(words)
+    return [seed for seed in seeds if seed.needs or not spelled.isdisjoint(_plain(_WORD.findall(seed.code)))]
 
 
-def _rows(data: Any, width: int) -> list[list[Any]]:
-    rows = data if isinstance(data, list) else []
-    return [row for row in rows if isinstance(row, list) and len(row) == width and isinstance(row[-1], int)]
+def _plain(words: Collection[str]) -> set[str]:
+    return {word.replace("_", "").lower() for word in words}
 
 
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+def document(session: Session, apis: Sequence[Api], declared: Iterable[Any]) -> None:
+    """Replaces what is on record of the target; `declared` are constraints as a worker sends them."""
+    told = [constraint for api in apis for constraint in from_docstring(api)]
+    session.store.save_constraints(session.target.key, [*_readable(session, declared), *told])
 
 
-def _import_freefuzz(session: Session, directory: Path, report: TraceReport) -> None:
-    session.watch.phase("importing FreeFuzz's database")
-    unmapped: Counter[tuple[str, str]] = Counter()
-    names = {name: api.name for api in session.store.apis(session.target.key) for name in (api.name, *api.aliases)}
-    brought = []
-    for invocation in read_dump(directory, unmapped):
-        if invocation.api in names:
-            brought.append((invocation._replace(api=names[invocation.api]), "ok"))
-        else:
-            unmapped[invocation.api, "no api of this target"] += 1
-    record = SeedRecord(f"freefuzz:{directory.resolve()}", "import", f"FreeFuzz dump {directory.name}", "ok")
-    report.imported = session.store.save_trace(session.target.key, record, brought, unmapped, {})
+def _readable(session: Session, declared: Iterable[Any]) -> Iterator[Constraint]:
+    for data in declared:
+        try:
+            yield Constraint.from_json(data)
+        except CodecError as error:
+            session.watch.note(f"unreadable constraint from a worker dropped: {error}")
+
+
+def learn_refusals(session: Session) -> None:
+    """Adds what the library's own exceptions about recorded invocations say of all calls."""
+    store, target = session.store, session.target.key
+    params = {api.name: api.params for api in store.apis(target)}
+    refusals = store.refusals(target)
+    found = [c for api, message in refusals for c in from_message(api, params.get(api, ()), message)]
+    store.save_constraints(target, [*store.constraints(target), *found])

@@ -8,8 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.baseline import CLASSES, PRESENT, Classed, cross
-from fuzz_core.campaign.rechecking import RecheckOptions
+from fuzz_core.campaign.recheck import CLASSES, PRESENT, Classed, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.boundary import BUGS
 from fuzz_core.cli.comparing import changes_json, compare_phase, print_changes

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from fuzz_core.campaign.bisecting import Bisection, BisectOptions, as_json, bisect
+from fuzz_core.campaign.bisection import Bisection, BisectOptions, as_json, bisect
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings

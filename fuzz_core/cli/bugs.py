@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.judging import Judged, judged
+from fuzz_core.campaign.cases import Judged, judged
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.state import state_file, target_key
@@ -17,7 +17,7 @@ from fuzz_core.store.checks import CheckRow
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
-from fuzz_core.triage.severity import Severity
+from fuzz_core.triage.assess import Severity
 
 SHOWN_APIS = 3
 SHORT = 100

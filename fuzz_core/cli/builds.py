@@ -142,7 +142,7 @@ def bisect(
     as_json: options.Json = False,
 ) -> None:
     """Find the build with which a bug came, or went, among those of an index."""
-    from fuzz_core.campaign.bisecting import BisectOptions
+    from fuzz_core.campaign.bisection import BisectOptions
     from fuzz_core.cli import bisecting
 
     wanted = BisectOptions(good=good, bad=bad, fixed=first_fixed, runs=runs, keep=keep)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.bumping import Dropped, OwnTests, dropped_apis, own_tests
+from fuzz_core.campaign.changes import Dropped, OwnTests, dropped_apis, own_tests
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.comparing import changes_json, compare_phase, print_changes, shortened

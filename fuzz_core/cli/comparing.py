@@ -8,9 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.changed import changes_between
-from fuzz_core.campaign.comparing import CompareReport, by_cause, compare, worst_first
-from fuzz_core.campaign.differing import CompareOptions
+from fuzz_core.campaign.changes import changes_between
+from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_cause, compare, worst_first
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table

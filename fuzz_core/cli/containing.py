@@ -16,14 +16,14 @@ from fuzz_core.adapters.surroundings import FOLDER, VARIABLE
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
 from fuzz_core.execution.docker import Engine, Sandbox
-from fuzz_core.execution.environment import KEPT_VARIABLES
 from fuzz_core.execution.image import identity
 from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, open_to, outermost, project, version_of
+from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.record import targets_root
 
-LOOK = ("python", "-m", "fuzz_core.execution.inside")
+LOOK = ("python", "-m", "fuzz_core.execution.image")
 # Who works in the container where this user is root, which a container must not be.
 STRANGER = (10001, 10001)
 MEMORY_SHARE = 0.75

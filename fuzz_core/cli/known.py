@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.knowing import match, review
+from fuzz_core.campaign.cases import match, review
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
 from fuzz_core.cli.state import state_file, today

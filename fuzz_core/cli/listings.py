@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from rich.console import Console
 
-from fuzz_core.campaign.changed import ApiChange, changes_between
+from fuzz_core.campaign.changes import ApiChange, changes_between
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
 from fuzz_core.cli.state import state_file, target_key

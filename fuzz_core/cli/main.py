@@ -71,7 +71,6 @@ def trace(
     tests: options.TestsDir = None,
     models: options.Models = None,
     seed_time: options.SeedTime = None,
-    import_freefuzz: options.FreeFuzz = None,
     api: options.ApiPattern = None,
     since: Annotated[
         str | None, typer.Option("--since", help="Key of the build to take over from [default: newest]")
@@ -82,7 +81,7 @@ def trace(
     """Collect seeds and trace the new and changed ones."""
     from fuzz_core.cli import working
 
-    work: Work = lambda settings, console: working.trace_command(settings, console, import_freefuzz, since, as_json)  # noqa: E731
+    work: Work = lambda settings, console: working.trace_command(settings, console, since, as_json)  # noqa: E731
     perform(
         sandboxed(context, work),
         config,
@@ -127,17 +126,12 @@ def apis(
 
 
 @app.command()
-def oracles(
-    config: options.Config = None,
-    state: options.State = None,
-    target: options.TargetOption = None,
-    as_json: options.Json = False,
-) -> None:
-    """List the oracles with their share, their switch, and their cost per test, measured now."""
+def oracles(config: options.Config = None, as_json: options.Json = False) -> None:
+    """List the oracles with their share and their switch."""
     from fuzz_core.cli import oracles as judging
 
     work: Work = lambda settings, console: judging.oracles(settings, console, as_json)  # noqa: E731
-    perform(work, config, state=state, target=target)
+    perform(work, config)
 
 
 @app.command()

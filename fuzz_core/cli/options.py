@@ -35,9 +35,6 @@ Docs = Annotated[list[Path] | None, typer.Option("--docs", help="Directory of HT
 TestsDir = Annotated[list[Path] | None, typer.Option("--tests", help="Directory of pytest or unittest files")]
 Models = Annotated[list[Path] | None, typer.Option("--models", help="Directory of model programs")]
 SeedTime = Annotated[str | None, typer.Option("--seed-time", help="Time limit per seed [default: 60s]")]
-FreeFuzz = Annotated[
-    Path | None, typer.Option("--import-freefuzz", help="Directory of the FreeFuzz authors' BSON dump")
-]
 Engine = Annotated[
     str | None,
     typer.Option(

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.rechecking import Rechecked, RecheckOptions, RecheckReport, newest_targets, recheck
+from fuzz_core.campaign.recheck import Rechecked, RecheckOptions, RecheckReport, newest_targets, recheck
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.surroundings import surroundings
-from fuzz_core.campaign.cases import ENVIRONMENT, batch, case, guarded, keep_environment
-from fuzz_core.campaign.judging import Judged
+from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
 from fuzz_core.cli.state import state_file, target_key

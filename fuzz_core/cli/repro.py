@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.campaign.scripts import asserts
+from fuzz_core.campaign.reproduce import asserts
 from fuzz_core.cli.boundary import BUGS
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.state import state_file

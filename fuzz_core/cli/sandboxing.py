@@ -113,8 +113,8 @@ def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRec
 
 
 def _files(context: typer.Context) -> list[Path]:
-    """Settings, and a dump to import."""
-    return [context.params.get("config") or Path(DEFAULT_FILE), *filter(None, [context.params.get("import_freefuzz")])]
+    """The settings file."""
+    return [context.params.get("config") or Path(DEFAULT_FILE)]
 
 
 def command_line(context: typer.Context, given: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast, get_args
 from rich.console import Console
 
 from fuzz_core.campaign.cases import keep_environment
-from fuzz_core.campaign.examining import TriageReport
+from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.session import Session
@@ -25,7 +25,7 @@ from fuzz_core.cli.targets import save_made, target_of
 from fuzz_core.cli.work import check_names, triage_phase
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
-from fuzz_core.modelgen.gandalf.table import Library, load
+from fuzz_core.modelgen.gandalf.table import COMPARED, Library, load
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
@@ -34,8 +34,6 @@ from fuzz_core.targets.record import list_targets
 from reports.markdown import write_report
 
 LIBRARIES: tuple[Library, ...] = get_args(Library)
-# Those that `--engine gandalf` compares where none are named.
-COMPARED = ("torch", "tensorflow")
 
 
 def compare_command(settings: Settings, console: Console, as_json: bool) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from fuzz_core.campaign.examining import TriageOptions, TriageReport, examine
+from fuzz_core.campaign.examination import TriageOptions, TriageReport, examine
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models

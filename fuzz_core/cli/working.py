@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
+from fuzz_core.campaign.carryover import Retraced
 from fuzz_core.campaign.cases import keep_environment
-from fuzz_core.campaign.examining import TriageReport
-from fuzz_core.campaign.portion import parse_shard, portion, seeds_on_record
-from fuzz_core.campaign.retracing import Retraced
+from fuzz_core.campaign.examination import TriageReport
+from fuzz_core.campaign.planning import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline
@@ -30,10 +30,10 @@ COMPARE_SHARE = 0.6
 SIDES_SHARE = 0.2
 
 
-def trace_command(settings: Settings, console: Console, freefuzz: Path | None, since: str | None, as_json: bool) -> int:
+def trace_command(settings: Settings, console: Console, since: str | None, as_json: bool) -> int:
     """Traces, and prints what came of it."""
     with session_of(settings, console, as_json) as session:
-        report = trace_phase(session, settings, freefuzz=freefuzz, since=since)
+        report = trace_phase(session, settings, since=since)
         stopped = session.stopped()
         covered = _covered(session)
     if as_json:

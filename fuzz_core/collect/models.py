@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.collect.files import Problems, provenance, read_python, walk
 from fuzz_core.collect.helpers import Helpers
 from fuzz_core.collect.packages import package_programs
@@ -34,7 +35,7 @@ class ModelsSource:
 
     def examples(self) -> Sequence[Request]:
         """The shipped sets."""
-        return Request("torch"), Request("tensorflow"), Request("jittor")
+        return tuple(map(Request, KNOWN_LIBRARIES))
 
 
 def shipped_programs(library: str) -> Iterator[Seed]:

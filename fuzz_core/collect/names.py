@@ -6,8 +6,11 @@ import importlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from fuzz_core.collect.imports import ROOTS, STANDARD_MODULES, known_imports
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.collect.imports import STANDARD_MODULES, known_imports
 from fuzz_core.ir.catalogue import Api
+
+_ROOTS = {root: bound for library in KNOWN_LIBRARIES.values() for root, bound in library.roots.items()}
 
 
 class Names:
@@ -108,6 +111,7 @@ def _homes(api: Api | None) -> Sequence[str]:
 def _bind(module: str, name: str) -> str:
     """The statement for a public name. Lazy modules know their members as attributes alone: those are assigned."""
     root = module.partition(".")[0]
-    if root == "tf":
-        return f"{ROOTS[root]}\n{name} = {module}.{name}"
+    plain = f"import {root}"
+    if (bound := _ROOTS.get(root, plain)) != plain:
+        return f"{bound}\n{name} = {module}.{name}"
     return f"from {module} import {name}"

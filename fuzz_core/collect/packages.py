@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.collect.files import read_python
 
 _KERAS = '''"""One prediction and one gradient step of keras.applications.{name} at the smallest input it takes."""
@@ -156,16 +157,9 @@ _SMALL_WORDS = ("nano", "tiny", "small", "mobile")
 
 def package_programs(library: str, packages: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
     """Name and code of a program for every family of models in the packages that a target has."""
-    if library == "tensorflow" and "keras" in packages:
-        for name in keras_applications(packages["keras"]):
-            yield f"keras.applications.{name}", _KERAS.format(name=name)
-    if library == "jittor" and "jittor" in packages:
-        for module, name in jittor_models(packages["jittor"]):
-            yield f"jittor.models.{module}.{name}", _JITTOR.format(module=module, name=name)
-    if library == "torch" and "timm" in packages:
-        yield from ((f"timm {name}", _TIMM.format(name=name)) for name in _TIMM_MODELS)
-    if library == "torch" and "transformers" in packages:
-        yield from ((f"transformers {name}", _TRANSFORMERS.format(name=name)) for name in _TRANSFORMERS_MODELS)
+    for package in library_of(library).model_packages:
+        if package in packages:
+            yield from _PROGRAMS[package](packages[package])
 
 
 def keras_applications(package: Path) -> list[str]:
@@ -207,3 +201,16 @@ def _size(name: str) -> tuple[int, bool, list[float], str]:
     word = next((rank for rank, word in enumerate(_SMALL_WORDS) if word in lower), len(_SMALL_WORDS))
     numbers = [float(number.replace("_", ".")) for number in re.findall(r"\d+(?:_\d+)?(?=V2$|$)", name)]
     return word, not numbers, numbers, name
+
+
+_PROGRAMS: dict[str, Callable[[Path], Iterable[tuple[str, str]]]] = {
+    "keras": lambda at: ((f"keras.applications.{name}", _KERAS.format(name=name)) for name in keras_applications(at)),
+    "jittor": lambda at: (
+        (f"jittor.models.{module}.{name}", _JITTOR.format(module=module, name=name))
+        for module, name in jittor_models(at)
+    ),
+    "timm": lambda _: ((f"timm {name}", _TIMM.format(name=name)) for name in _TIMM_MODELS),
+    "transformers": lambda _: (
+        (f"transformers {name}", _TRANSFORMERS.format(name=name)) for name in _TRANSFORMERS_MODELS
+    ),
+}

@@ -6,13 +6,12 @@ import fnmatch
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.collect.files import provenance, read_python, walk
 from fuzz_core.collect.helpers import Helpers
 from fuzz_core.collect.seed import Request, Seed
 
 _PATTERNS = ("test_*.py", "*_test.py")
-_WHEEL_TESTS = {"tensorflow": ("keras",), "jittor": ("jittor",)}
-"""Packages whose wheels ship runnable tests; others ship only helpers that are named like tests."""
 
 
 def is_test_file(name: str) -> bool:
@@ -32,7 +31,7 @@ class TestsSource:
         Raises UserError for a missing directory.
         """
         yield from (Seed("tests", name, code, "database") for name, code in request.database)
-        for package in _WHEEL_TESTS.get(request.library, ()):
+        for package in library_of(request.library).tested_packages:
             if package in request.packages:
                 yield from _files(request.packages[package], request, f"{package} package")
         for root in request.tests_dirs:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import ast
 import re
 
+from fuzz_core.adapters.dialect import profile_of
+from fuzz_core.adapters.library import Profile
+
 _RESULT = re.compile(r"(?P<comment>#\s*)?(?:={1,3}|(?<!-)-{2})>|→|⇒")
 _NAME = r"[`'\"]?(?P<name>[A-Za-z_]\w*)[`'\"]?"
 _KIND = r"(?:(?:a|an|the)\s+)?(?:[\w.]+\s+)?(?:tensor|matrix|vector|scalar|array)?\s*"
@@ -18,11 +21,6 @@ _IS = re.compile(
 _SHAPE = re.compile(r"(?:(?:of|has|with)\s+)?shape:?\s*(?:=|is)?\s*(?P<shape>[\[(][\d,\s]*[\])])", re.IGNORECASE)
 _ELIDED = re.compile(rf"^(?P<indent>\s*){_NAME}\s*=\s*(?:\.\.\.|<[^>]*>)\s*(?P<rest>.*)$")
 _OPEN, _CLOSE = "([{", ")]}"
-MAKERS = {
-    "torch": ("torch.tensor", "torch.ones"),
-    "tensorflow": ("tf.constant", "tf.ones"),
-    "jittor": ("jt.array", "jt.ones"),
-}
 
 
 def without_results(code: str) -> str:
@@ -58,14 +56,15 @@ def with_told_values(code: str, library: str) -> str:
 
     Only names that the code uses are assigned. Unknown libraries have no tensor constructor: nothing is added.
     """
-    if library not in MAKERS:
+    profile = profile_of(library)
+    if profile is None:
         return code
     lines = code.splitlines()
     for at, line in enumerate(lines):
         found = _IS.match(line) or _ELIDED.match(line)
         if found is None or not _used(found["name"], lines, at):
             continue
-        value = _value(found["rest"], lines[at + 1 :], library)
+        value = _value(found["rest"], lines[at + 1 :], profile)
         if value:
             lines[at] = f"{found['indent']}{found['name']} = {value}"
     return "\n".join(lines)
@@ -76,17 +75,16 @@ def _used(name: str, lines: list[str], at: int) -> bool:
     return any(word.search(line.partition("#")[0]) for line in lines[at + 1 :])
 
 
-def _value(rest: str, following: list[str], library: str) -> str:
+def _value(rest: str, following: list[str], profile: Profile) -> str:
     """An expression for what the words say: a literal, which may go on in the next comments, or a shape."""
-    constant, ones = MAKERS[library]
     if shape := _SHAPE.search(rest):
-        return f"{ones}({shape['shape']})"
+        return f"{profile.ones}({shape['shape']})"
     text = rest.strip()
     for line in ["", *following]:
         text += " " + line.strip().lstrip("#").strip() if line else ""
         literal = _literal(text)
         if literal:
-            return f"{constant}({literal})"
+            return f"{profile.constant}({literal})"
         if _balance(text) <= 0 or (line and not line.lstrip().startswith("#")):
             break
     return ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import math
 import os
 import queue
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,6 @@ import docker.errors  # type: ignore[import-untyped]
 import requests.exceptions
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit  # type: ignore[import-untyped]
 
-from fuzz_core.execution.relay import Write, relay
 from fuzz_core.ir.errors import UserError
 
 LABEL = "nightfuzz.owner"
@@ -28,11 +28,14 @@ LOCAL = "unix://"
 SHARED_MEMORY_BYTES = 1 << 30
 TEMPORARY_SHARE = 0.25
 HIDDEN_BYTES = 4096
+GPU = ["gpu", "compute", "utility"]
 # A request to the engine; a build says nothing for minutes.
 ENGINE_SECONDS = 600
 RELAY_SECONDS = 30.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 2
+LINE = 64 << 10
+ALL = 256 << 20
 
 
 class NoEngine(UserError):  # noqa: N818 - named for what is wrong
@@ -98,18 +101,9 @@ class Engine:
         self.info = info
 
     @property
-    def version(self) -> str:
-        """`20.10.24`."""
-        return str(self.info.get("ServerVersion", ""))
-
-    @property
     def memory(self) -> int:
         """All memory of the machine, in bytes."""
         return int(self.info.get("MemTotal", 0))
-
-    def has(self, limit: str) -> bool:
-        """Whether the kernel can do what the engine calls `MemoryLimit`, `SwapLimit`, `PidsLimit`."""
-        return bool(self.info.get(limit))
 
     @property
     def rootless(self) -> bool:
@@ -145,7 +139,7 @@ class Engine:
         with explained():
             container = self.client.api.create_container(**_creation(self.client.api, sandbox, command))["Id"]
             try:
-                code = _Running(self.client.api, container).through(write)
+                code = _run(self.client.api, container, write)
                 state = self.client.api.inspect_container(container)["State"]
             finally:
                 with contextlib.suppress(docker.errors.NotFound):
@@ -158,43 +152,32 @@ class Engine:
         return code
 
 
-class _Running:
-    """A container from its start to its end."""
+def _run(api: Any, container: str, write: Write) -> int:
+    """Starts a container and passes on what it prints; its exit code once it has ended."""
+    # Signal handlers may put into this kind of queue.
+    events = queue.SimpleQueue[tuple[str, int]]()
 
-    def __init__(self, api: Any, container: str) -> None:
-        self.api = api
-        self.container = container
-        # Signal handlers may put into this kind of queue.
-        self.events: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
-
-    def through(self, write: Write) -> int:
-        with _heard(self.events):
-            stream = self.api.attach(self.container, stdout=True, stderr=True, stream=True, demux=True)
-            relaying = threading.Thread(target=relay, args=(stream, write), daemon=True)
-            relaying.start()
-            self.api.start(self.container)
-            threading.Thread(target=self._wait, daemon=True).start()
-            code = self._until_over()
-            relaying.join(RELAY_SECONDS)
-        return code
-
-    def _wait(self) -> None:
+    def wait() -> None:
         try:
-            self.events.put(("over", int(self.api.wait(self.container, timeout=None)["StatusCode"])))
+            events.put(("over", int(api.wait(container, timeout=None)["StatusCode"])))
         except (docker.errors.DockerException, requests.exceptions.RequestException):
             # The engine is gone, and the next question to it says so.
-            self.events.put(("over", 128 + signal.SIGKILL))
+            events.put(("over", 128 + signal.SIGKILL))
 
-    def _until_over(self) -> int:
+    with _heard(events):
+        stream = api.attach(container, stdout=True, stderr=True, stream=True, demux=True)
+        relaying = threading.Thread(target=relay, args=(stream, write), daemon=True)
+        relaying.start()
+        api.start(container)
+        threading.Thread(target=wait, daemon=True).start()
         heard = 0
-        while True:
-            what, number = self.events.get()
-            if what == "over":
-                return number
+        while (event := events.get())[0] != "over":
             heard += 1
             # It may be over just now.
             with contextlib.suppress(docker.errors.APIError):
-                self.api.kill(self.container, number if heard <= _PATIENCE else signal.SIGKILL)
+                api.kill(container, event[1] if heard <= _PATIENCE else signal.SIGKILL)
+        relaying.join(RELAY_SECONDS)
+    return event[1]
 
 
 @contextmanager
@@ -216,6 +199,30 @@ def _heard(events: queue.SimpleQueue[tuple[str, int]]) -> Iterator[None]:
 
 
 def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, Any]:
+    """What a container is made of. Seccomp and AppArmor are on by default, and stay so by not being named."""
+    # What libraries compile at run time is loaded from there.
+    temporary = f"rw,exec,nosuid,nodev,mode=1777,size={math.ceil(sandbox.memory * TEMPORARY_SHARE)}"
+    gpus: dict[str, Any] = {"device_ids": list(sandbox.gpus)} if sandbox.gpus else {"count": -1}
+    confined = api.create_host_config(
+        mem_limit=sandbox.memory,
+        memswap_limit=sandbox.memory,
+        pids_limit=sandbox.processes,
+        nano_cpus=None if sandbox.cpus is None else round(sandbox.cpus * 1e9),
+        shm_size=SHARED_MEMORY_BYTES,
+        ulimits=[Ulimit(name="core", soft=0, hard=0)],
+        log_config=LogConfig(type=LogConfig.types.NONE),
+        network_mode="none",
+        ipc_mode="private",
+        read_only=True,
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges:true"],
+        init=True,
+        tmpfs={"/tmp": temporary},
+        mounts=_mounts(sandbox),
+        device_requests=None
+        if sandbox.gpus is None
+        else [DeviceRequest(capabilities=[["gpu", "compute", "utility"]], **gpus)],
+    )
     return {
         "image": sandbox.image,
         "command": list(command),
@@ -225,36 +232,7 @@ def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, A
         "hostname": "sandbox",
         "environment": dict(sandbox.environment),
         "labels": {LABEL: owner(os.getpid())},
-        "host_config": api.create_host_config(**_limits(sandbox), **_confinement(sandbox)),
-    }
-
-
-def _limits(sandbox: Sandbox) -> dict[str, Any]:
-    return {
-        "mem_limit": sandbox.memory,
-        "memswap_limit": sandbox.memory,
-        "pids_limit": sandbox.processes,
-        "nano_cpus": None if sandbox.cpus is None else round(sandbox.cpus * 1e9),
-        "shm_size": SHARED_MEMORY_BYTES,
-        "ulimits": [Ulimit(name="core", soft=0, hard=0)],
-        "log_config": LogConfig(type=LogConfig.types.NONE),
-    }
-
-
-def _confinement(sandbox: Sandbox) -> dict[str, Any]:
-    """Seccomp and AppArmor are on by default, and stay so by not being named."""
-    # What libraries compile at run time is loaded from there.
-    temporary = f"rw,exec,nosuid,nodev,mode=1777,size={math.ceil(sandbox.memory * TEMPORARY_SHARE)}"
-    return {
-        "network_mode": "none",
-        "ipc_mode": "private",
-        "read_only": True,
-        "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges:true"],
-        "init": True,
-        "tmpfs": {"/tmp": temporary},
-        "mounts": _mounts(sandbox),
-        "device_requests": _devices(sandbox.gpus),
+        "host_config": confined,
     }
 
 
@@ -268,13 +246,6 @@ def _mounts(sandbox: Sandbox) -> list[Mount]:
         else:
             mounts.append(Mount(str(path), os.devnull, type="bind", read_only=True))
     return [*mounts, Mount(str(sandbox.kept), str(sandbox.kept), type="bind")]
-
-
-def _devices(gpus: tuple[str, ...] | None) -> list[DeviceRequest] | None:
-    if gpus is None:
-        return None
-    which: dict[str, Any] = {"device_ids": list(gpus)} if gpus else {"count": -1}
-    return [DeviceRequest(capabilities=[["gpu", "compute", "utility"]], **which)]
 
 
 def owner(pid: int) -> str:
@@ -300,3 +271,47 @@ def _started(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""
+
+
+Write = Callable[[str, bool], object]
+"""Takes a line without its end, and whether it came over standard error."""
+
+
+class _Lines:
+    """One stream: whole lines, and pieces of those that are too long."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self.write = write
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.rest = ""
+
+    def feed(self, data: bytes, final: bool = False) -> None:
+        *lines, self.rest = (self.rest + self.decoder.decode(data, final)).split("\n")
+        for line in lines:
+            self.write(line)
+        while len(self.rest) > LINE or (final and self.rest):
+            piece, self.rest = self.rest[:LINE], self.rest[LINE:]
+            self.write(piece)
+
+
+def relay(stream: Iterable[tuple[bytes | None, bytes | None]], write: Write, most: int = ALL) -> None:
+    """Passes on what comes, (standard output, standard error) at a time.
+
+    Beyond `most` bytes, and where nobody takes it any more, it is only read: else who prints it would wait.
+    """
+    both = (_Lines(lambda line: write(line, False)), _Lines(lambda line: write(line, True)))
+    left = most
+    for parts in stream:
+        for lines, data in zip(both, parts, strict=True):
+            if data and left > 0:
+                try:
+                    lines.feed(data[:left])
+                except OSError:
+                    left = 0
+                left -= len(data)
+    if left > 0:
+        for lines in both:
+            lines.feed(b"", final=True)
+    elif most > 0:
+        with contextlib.suppress(OSError):
+            write("… further output is left out", True)

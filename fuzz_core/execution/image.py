@@ -1,11 +1,17 @@
-"""The sandbox's image: it must hold the very code that starts it, so its name says which that is."""
+"""The sandbox's image: it must hold the very code that starts it, so its name says which that is.
+
+`python -m fuzz_core.execution.image STATE MARK PYTHON...` says what a container finds, before it works.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
-from collections.abc import Callable, Mapping
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +28,9 @@ REPOSITORY = "nightfuzz-sandbox"
 STAGE = "sandbox"
 ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
 SHOWN_LINES = 5
+START_SECONDS = 60.0
+# What a worker imports first, as far as it needs libraries of the system.
+NEEDED = "import ctypes, json, socket, zlib"
 
 
 @functools.cache
@@ -60,11 +69,7 @@ def find_image(client: Any, name: str | None, base: str | None, say: Callable[[s
             f"in a checkout of the same version: docker build --target {STAGE} --tag {wanted} .",
         )
     say(f"building the image {wanted}: some minutes the first time")
-    return _built(client, wanted, {} if base is None else {"BASE": base})
-
-
-def _built(client: Any, wanted: str, arguments: Mapping[str, str]) -> str:
-    given = {**addresses(os.environ), **arguments}
+    given = {**addresses(os.environ), **({} if base is None else {"BASE": base})}
     try:
         client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=given, rm=True)
     except (docker.errors.BuildError, docker.errors.APIError) as error:
@@ -86,3 +91,30 @@ def _why(error: Exception) -> str:
     ]
     said = "".join(lines).strip().splitlines()[-SHOWN_LINES:]
     return "\n".join([*said, str(error)])
+
+
+def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
+    """Which code and Python are here, whether the state is that of the caller, and why interpreters do not start."""
+    return {
+        "identity": identity(),
+        "version": "{}.{}".format(*sys.version_info),
+        "prefix": sys.base_prefix,
+        "state": os.access(state / mark, os.F_OK) and os.access(state, os.W_OK),
+        "interpreters": {python: problem for python in pythons if (problem := _problem(python))},
+    }
+
+
+def _problem(python: str) -> str:
+    """The last line that it says where it fails, else nothing."""
+    try:
+        ran = subprocess.run(
+            [python, "-c", NEEDED], stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = ran.stderr.decode(errors="replace").strip().splitlines()
+    return (said[-1] if said else f"exit code {ran.returncode}") if ran.returncode else ""
+
+
+if __name__ == "__main__":
+    print(json.dumps(found(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])))

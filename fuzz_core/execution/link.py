@@ -1,28 +1,120 @@
-"""The controller's end of a process that a zygote has forked: what it sends, how it is ended and how it ended."""
+"""The controller's end of a forked process: what it sends, prints and compiles, how it is ended and how it ended."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import select
 import selectors
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from fuzz_core.execution.compiling import Compiling, Excused
-from fuzz_core.execution.output import Output
 from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.journal import Entry, Journal
+from fuzz_core.worker.limits import children
 
+# Beyond it nobody can say what a process has done between two looks.
+GLANCE_SECONDS = 0.25
+# A compiler that takes longer for one operator hangs.
+MOST_SECONDS = 300.0
+_LOCKS = Path("/proc/locks")
+_WAITING = re.compile(r"^\d+: -> \w+ +\w+ +\w+ +(\d+) ", re.MULTILINE)
+KEPT_BYTES = 1 << 20
+TAIL_BYTES = 4000
 CHUNK_BYTES = 1 << 20
 MAX_LINE = 8 << 20
 T = TypeVar("T")
+
+
+class Compiling:
+    """A process compiles while it has a child (the compiler), or waits for a lock on a file (of the cache).
+
+    Looked at from outside, now and then: what lies between two looks counts as the later one says, and as compiling
+    where they lie far apart. counted: whether the library compiles at all. seconds: by process, over its life so far;
+    before: at the last look but one.
+    """
+
+    def __init__(self, counted: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self.counted = counted
+        self.clock = clock
+        self.looked = clock()
+        self.seconds: defaultdict[int, float] = defaultdict(float)
+        self.before: defaultdict[int, float] = defaultdict(float)
+
+    def look(self, pids: Iterable[int]) -> None:
+        """Counts the time since the last look for those that compile now."""
+        if not self.counted:
+            return
+        now = self.clock()
+        passed, self.looked = now - self.looked, now
+        blocked = waiting()
+        for pid in pids:
+            self.before[pid] = self.seconds[pid]
+            compiles = pid in blocked or bool(children(pid))
+            self.seconds[pid] += passed if compiles else max(passed - GLANCE_SECONDS, 0.0)
+
+
+class Excused:
+    """How much later one deadline of a process is for its compiling."""
+
+    def __init__(self, compiling: Compiling, pid: int) -> None:
+        self.compiling = compiling
+        self.pid = pid
+        # Since the look before: what it did then is likely to be what it does now.
+        self.before = compiling.before[pid]
+
+    @property
+    def seconds(self) -> float:
+        """What it has spent on that since this was made."""
+        return min(self.compiling.seconds[self.pid] - self.before, MOST_SECONDS)
+
+
+def waiting() -> set[int]:
+    """The processes that wait for a lock on a file; none where the kernel does not tell."""
+    with contextlib.suppress(OSError):
+        return {int(pid) for pid in _WAITING.findall(_LOCKS.read_text(encoding="ascii", errors="replace"))}
+    return set()
+
+
+class Output:
+    """Standard output and error of one process, written at the end of the file.
+
+    A process may print for gigabytes. Its supervisor calls `trim` every few hundredths of a second, which keeps the
+    last words and gives the disk back; in between, the process's limit on file sizes is the bound. Nobody ever reads
+    more than the tail.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # Appending, so that writers go on at the new end of a file that was cut.
+        self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_EXCL)
+        path.unlink()
+        self.said = b""
+
+    def trim(self) -> None:
+        """Empties the file where it has grown beyond a megabyte; its last words are remembered."""
+        if os.fstat(self.descriptor).st_size > KEPT_BYTES:
+            self.said = self._tail()
+            os.ftruncate(self.descriptor, 0)
+
+    def text(self) -> str:
+        """The last 4,000 bytes, readable whatever they are."""
+        return (self.said + self._tail())[-TAIL_BYTES:].decode("utf-8", "replace")
+
+    def _tail(self) -> bytes:
+        size = os.fstat(self.descriptor).st_size
+        return os.pread(self.descriptor, TAIL_BYTES, max(0, size - TAIL_BYTES))
+
+    def close(self) -> None:
+        """Gives the file up; what still holds it, dies with the worker."""
+        os.close(self.descriptor)
 
 
 class Ending(NamedTuple):
@@ -40,11 +132,6 @@ class Ending(NamedTuple):
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
             return Outcome("signal", name, self.text)
         return Outcome("exit", str(os.WEXITSTATUS(self.status)), self.text)
-
-    @property
-    def is_kill(self) -> bool:
-        """Whether the process was killed from outside: no library sends SIGKILL by itself, and no crash is one."""
-        return os.WIFSIGNALED(self.status) and os.WTERMSIG(self.status) == signal.SIGKILL
 
 
 @dataclass(eq=False)

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import select
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Protocol
 
-from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.health import health
-from fuzz_core.execution.lease import Lease, Limits, Listener
-from fuzz_core.execution.link import Ending, Link, Links
-from fuzz_core.execution.recruits import Recruits
+from fuzz_core.execution.health import Recruits, health
+from fuzz_core.execution.link import Compiling, Ending, Excused, Link, Links
 from fuzz_core.execution.scratch import NoSpace, usage
-from fuzz_core.execution.slot import Slot
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import parse
+from fuzz_core.worker.journal import DEAR
 
-__all__ = ["Lease", "Limits", "Listener", "Pool"]
-
+# A pipe holds 65,536 bytes.
+MAX_NEWS = 48_000
+# How much longer than a test a worker may take between two tests.
+SILENT_FACTOR = 4
+# How much longer a test may take in a way that takes its time, in its full time-out.
+DEAR_FACTOR = 5
+# A test may have begun since the clock was read.
+AHEAD_SECONDS = 1.0
 TICK = 0.05
 FUTILE_STARTS = 5
+# No library sends that signal by itself, and no crash is one.
+KILLED = "SIGKILL"
 KILLED_WEIGHT = 0.05
 LOOK_SECONDS = 1.0
 # How long a worker may live on after its pipe was closed.
@@ -29,11 +39,124 @@ CLOSED_SECONDS = 1.0
 TRIES = 2
 
 
+@dataclass
+class Lease:
+    """A range of an api's tests for one worker; `log` asks for every outcome (validation).
+
+    timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
+    far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
+    many items the worker knows during this lease.
+    died_in: the mode in which its worker died, if not in the first; not to be trusted.
+    """
+
+    number: int
+    api: str
+    first: int
+    last: int
+    until: float | None = None
+    log: bool = False
+    timeout: float | None = None
+    news: Mapping[str, str | None] = field(default_factory=dict)
+    shown: int = 0
+    died_in: str = ""
+
+    def message(self, told: int = 0) -> dict[str, Any]:
+        """What a worker is told that knows the first `told` items of the news; sets `shown`."""
+        fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
+        fresh = list(_within(islice(self.news.items(), told, None), MAX_NEWS))
+        self.shown = told + len(fresh)
+        return {**fields, "until": self.until, "log": self.log, "news": fresh}
+
+
+def _within(items: Iterable[Any], characters: int) -> Iterator[Any]:
+    """The first items, as many as fit: a worker that does not read must not block the controller."""
+    for item in items:
+        characters -= len(json.dumps(item)) + 2
+        if characters < 0:
+            return
+        yield item
+
+
+class Listener(Protocol):
+    """What the campaign does with the pool's news. Called on the controller's only thread."""
+
+    def next_lease(self) -> Lease | None:
+        """More work, or None when there is none (now: asked again after other workers are done)."""
+
+    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        """A worker's line: untrusted data."""
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        """A worker died in this test of the lease."""
+
+
+@dataclass
+class Limits:
+    """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process.
+
+    A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
+    results fail soon: with three, time-outs took two thirds of a TensorFlow run.
+    disk: bytes that a worker may have in its directory at any time; beyond `litter`, or where its memory has grown by
+    `growth` bytes, it is replaced after the lease. processes: how many it may have started.
+    """
+
+    timeout: float = 3.0
+    memory: int = 1 << 30
+    recycle: int = 200_000
+    disk: int = 256 << 20
+    litter: int = 1 << 20
+    growth: int = 512 << 20
+    processes: int = 64
+
+
+@dataclass
+class Slot:
+    """One worker's place: its process and the lease it works on.
+
+    spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
+    tries: how often it was killed from outside in which test. excused: what of the test that began at `started` does
+    not count.
+    """
+
+    child: Link | None = None
+    lease: Lease | None = None
+    tests: int = 0
+    spent: bool = False
+    since: float = 0.0
+    resident: int = 0
+    tries: Counter[tuple[int, int]] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)
+    excused: Excused | None = None
+    started: float = 0.0
+
+    def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
+        """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
+
+        limit: seconds for tests of leases that have no limit of their own. What it compiles does not count.
+        """
+        if self.child is None or self.lease is None:
+            return None
+        entry = self.child.journal.read()
+        inside = bool(entry.running) and entry.lease == self.lease.number
+        # A library may have written on the journal: a time far ahead would never be over.
+        began = entry.clock if self.since < entry.clock <= now + AHEAD_SECONDS else self.since
+        timeout = limit if self.lease.timeout is None else self.lease.timeout
+        if entry.running == DEAR:
+            timeout = limit * DEAR_FACTOR
+        if self.excused is None or self.started != began or self.excused.pid != self.child.pid:
+            self.excused, self.started = Excused(compiling, self.child.pid), began
+        taken = now - began - self.excused.seconds
+        if taken > (timeout if inside else limit * SILENT_FACTOR):
+            return Outcome("timeout", f"{timeout:g} s", seconds=taken)
+        return None
+
+
 class Pool:
     """Runs leases on `workers` processes forked from one zygote, with one more ready to take a dead one's place."""
 
     def __init__(self, zygote: Zygote, workers: int, limits: Limits) -> None:
         self.zygote = zygote
+        self.listener: Listener
         self.limits = limits
         self.slots = [Slot() for _ in range(workers)]
         self.recruits = Recruits(zygote, limits.memory)
@@ -48,35 +171,41 @@ class Pool:
 
         Raises ZygoteError where workers cannot be had, UserError where the disk is full.
         """
+        self.listener = listener
         try:
             while not stop():
-                working = [self._feed(slot, listener) for slot in self.slots]
-                if not any(working):
+                for slot in self.slots:
+                    if slot.lease is None and (lease := self.listener.next_lease()) is not None:
+                        self._hand(slot, lease, lease)
+                if all(slot.lease is None for slot in self.slots):
                     return
                 self.recruits.keep()
                 for slot, lines, ended in self.links.wait(TICK):
-                    self._hear(slot, lines, ended, listener)
-                self._watch(listener)
+                    assert slot.child is not None
+                    for line in lines:
+                        self._take(slot, line)
+                    if ended:
+                        self._bury(slot, None)
+                    elif slot.child.is_flooded:
+                        slot.child.kill()
+                self._watch()
                 tick()
         finally:
             self.close()
 
-    def _feed(self, slot: Slot, listener: Listener) -> bool:
-        if slot.lease is None:
-            lease = listener.next_lease()
-            if lease is None:
-                return False
-            self._hand(slot, lease, lease, listener)
-        return True
-
-    def _hand(self, slot: Slot, lease: Lease, rest: Lease, listener: Listener) -> None:
+    def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
         """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
             self._retire(slot)
         if slot.child is None:
-            self._enlist(slot, self._fresh(slot, listener))
-        assert slot.child is not None
+            slot.child = child = self._fresh(slot)
+            slot.tests, slot.spent = 0, False
+            slot.told.clear()
+            seen = health(child.pid, child.directory)
+            slot.resident = seen.resident if seen else 0
+            self.restarts += 1
+            self.links.add(child, slot)
         slot.since = time.monotonic()
         message = rest.message(slot.told[lease.api])
         lease.shown = slot.told[lease.api] = rest.shown
@@ -84,16 +213,7 @@ class Pool:
         with contextlib.suppress(OSError):
             slot.child.send(message, self.limits.timeout)
 
-    def _enlist(self, slot: Slot, child: Link) -> None:
-        slot.child = child
-        slot.tests, slot.spent = 0, False
-        slot.told.clear()
-        seen = health(child.pid, child.directory)
-        slot.resident = seen.resident if seen else 0
-        self.restarts += 1
-        self.links.add(child, slot)
-
-    def _fresh(self, slot: Slot, listener: Listener) -> Link:
+    def _fresh(self, slot: Slot) -> Link:
         """A new process; where the disk is full, workers that have filled it make room."""
         try:
             return self.recruits.take()
@@ -102,47 +222,37 @@ class Pool:
             if not guilty:
                 raise
             for each in guilty:
-                self._bury(each, listener, Outcome("oom", "disk", "no space left"))
+                self._bury(each, Outcome("oom", "disk", "no space left"))
             return self.recruits.take()
 
     def _litters(self, slot: Slot) -> bool:
         return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
 
-    def _hear(self, slot: Slot, lines: list[bytes], ended: bool, listener: Listener) -> None:
-        assert slot.child is not None
-        for line in lines:
-            self._take(slot, line, listener)
-        if ended:
-            self._bury(slot, listener, None)
-        elif slot.child.is_flooded:
-            slot.child.kill()
-
-    def _take(self, slot: Slot, line: bytes, listener: Listener) -> None:
+    def _take(self, slot: Slot, line: bytes) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
         message = parse(line)
         if slot.lease is None or message is None:
             return
-        done = message.get("done") == slot.lease.number
-        changed = done and self._has_changed(slot)
-        listener.message(slot.lease, message)
+        lease, done = slot.lease, message.get("done") == slot.lease.number
+        changed = done and self._has_changed(slot, lease.api)
+        self.listener.message(lease, message)
         if done:
-            slot.tests += _whole(message.get("next"), slot.lease.last) - slot.lease.first
+            following = message.get("next")
+            slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
             slot.lease = None
             slot.tries.clear()
             # A test changed the library's global state: what came after it in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
 
-    def _has_changed(self, slot: Slot) -> bool:
+    def _has_changed(self, slot: Slot, api: str) -> bool:
         """Whether a lease has left something behind that the next would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
-        if seen is None:
+        if seen is None or seen.resident - slot.resident > self.limits.growth or self._litters(slot):
             return True
-        if seen.resident - slot.resident > self.limits.growth or self._litters(slot):
-            return True
-        return slot.lease is not None and self.recruits.changed(seen, slot.lease.api)
+        return self.recruits.changed(seen, api)
 
-    def _watch(self, listener: Listener) -> None:
+    def _watch(self) -> None:
         """Ends workers that are in one test for longer than the time-out, silent without being in any, or too big."""
         now = time.monotonic()
         look = now - self.looked > LOOK_SECONDS
@@ -151,23 +261,24 @@ class Pool:
             if slot.child is None:
                 continue
             overtime = slot.overtime(now, self.limits.timeout, self.links.compiling)
-            outcome = overtime or (self._overuse(slot) if look else None)
+            outcome = overtime or (self._overuse(slot.child) if look else None)
             if outcome is not None:
-                self._bury(slot, listener, outcome)
+                self._bury(slot, outcome)
             elif slot.child.closed is not None and now - slot.child.closed > CLOSED_SECONDS:
-                self._bury(slot, listener, Outcome("exit", "closed its pipe"))
+                # While this process was busy elsewhere, it may have ended.
+                ended = select.select([slot.child.pidfd], [], [], 0)[0]
+                self._bury(slot, None if ended else Outcome("exit", "closed its pipe"))
 
-    def _overuse(self, slot: Slot) -> Outcome | None:
+    def _overuse(self, child: Link) -> Outcome | None:
         """Like memory that runs out: no fault of the library's."""
-        assert slot.child is not None
-        seen = health(slot.child.pid, slot.child.directory)
+        seen = health(child.pid, child.directory)
         if seen is not None and seen.children > self.limits.processes:
             return Outcome("oom", "processes", f"more than {self.limits.processes} processes")
-        if usage(slot.child.directory, self.limits.disk) >= self.limits.disk:
+        if usage(child.directory, self.limits.disk) >= self.limits.disk:
             return Outcome("oom", "disk", f"more than {self.limits.disk} bytes of files")
         return None
 
-    def _bury(self, slot: Slot, listener: Listener, outcome: Outcome | None) -> None:
+    def _bury(self, slot: Slot, outcome: Outcome | None) -> None:
         """Takes a dead or hanging worker out, and tells in which test of the lease it was."""
         child = slot.child
         assert child is not None
@@ -175,7 +286,7 @@ class Pool:
             child.kill()
         # What a killed worker had already sent may be a finding.
         for line in child.receive():
-            self._take(slot, line, listener)
+            self._take(slot, line)
         lease, ending = slot.lease, self._release(slot)
         if lease is None:
             return
@@ -183,35 +294,23 @@ class Pool:
         began = entry.lease == lease.number and lease.first <= entry.test < lease.last
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
-        self._check_start(began, seen)
-        if outcome is None and (ending.is_kill or not began) and self._again(slot, lease, index, listener):
-            return
+        killed = seen.name == KILLED
+        # Workers that die one after the other before their first test will never work: that is no finding. Those that
+        # were killed from outside may, once whoever does it lets them.
+        self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if killed else 1.0)
+        if self.futile > FUTILE_STARTS:
+            raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}")
+        if outcome is None and (killed or not began):
+            # It says nothing about its test, which is run once more.
+            slot.tries[lease.number, index] += 1
+            if slot.tries[lease.number, index] < TRIES:
+                self._hand(slot, lease, replace(lease, first=index))
+                return
         self.deaths += 1
         slot.lease = None
         slot.tries.clear()
         lease.died_in = entry.mode if began else ""
-        listener.death(lease, index, seen)
-
-    def _again(self, slot: Slot, lease: Lease, index: int, listener: Listener) -> bool:
-        """A worker that was killed from outside says nothing about its test, which is run once more.
-
-        Nor does one that died before it came to any.
-        """
-        slot.tries[lease.number, index] += 1
-        if slot.tries[lease.number, index] >= TRIES:
-            return False
-        self._hand(slot, lease, replace(lease, first=index), listener)
-        return True
-
-    def _check_start(self, began: bool, outcome: Outcome) -> None:
-        """Workers that die one after the other before their first test will never work: that is no finding.
-
-        Those that were killed from outside may, once whoever does it lets them.
-        """
-        from_outside = outcome.name == "SIGKILL"
-        self.futile = 0.0 if began else self.futile + (KILLED_WEIGHT if from_outside else 1.0)
-        if self.futile > FUTILE_STARTS:
-            raise ZygoteError(f"workers end before their first test: {outcome.kind} {outcome.name}\n{outcome.text}")
+        self.listener.death(lease, index, seen)
 
     def _release(self, slot: Slot) -> Ending:
         child, slot.child = slot.child, None
@@ -234,7 +333,3 @@ class Pool:
                 self._retire(slot)
             slot.lease = None
         self.links.close()
-
-
-def _whole(value: object, bound: int) -> int:
-    return min(value, bound) if type(value) is int else bound

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fuzz_core.execution.docker import Engine, Sandbox
+from fuzz_core.execution.image import ROOT
 from fuzz_core.execution.scratch import remove
 
 FILE = "protection.txt"
@@ -22,7 +24,7 @@ _NETWORKS = {
 
 def process_protection(reason: str = "") -> tuple[str, ...]:
     """The lines for workers that are plain processes. reason: why they are not in a container."""
-    ran = subprocess.run([sys.executable, "-c", _ASKED], capture_output=True, text=True, check=False, cwd=_project())
+    ran = subprocess.run([sys.executable, "-c", _ASKED], capture_output=True, text=True, check=False, cwd=ROOT)
     why = f" ({reason})" if reason else ""
     return (
         f"no container{why}: workers are processes of this user, who can read and write what the user can",
@@ -31,30 +33,27 @@ def process_protection(reason: str = "") -> tuple[str, ...]:
     )
 
 
-def _project() -> Path:
-    return Path(__file__).parents[2]
-
-
 def container_protection(engine: Engine, sandbox: Sandbox) -> tuple[str, ...]:
     """The lines for a container."""
     gpus = "no GPU" if sandbox.gpus is None else f"GPUs: {', '.join(sandbox.gpus) or 'all'}"
     seccomp = f"seccomp profile `{engine.seccomp}`" if engine.seccomp else "no seccomp filter: this engine has none on"
+    version = engine.info.get("ServerVersion", "")
     return (
-        f"Docker {engine.version}: one container without network, read-only but for the state directory and /tmp",
+        f"Docker {version}: one container without network, read-only but for the state directory and /tmp",
         f"user {sandbox.user}, no capabilities, no new privileges, {seccomp}",
-        f"{', '.join(_limits(engine, sandbox))}, {gpus}",
+        f"{', '.join(_limits(engine.info, sandbox))}, {gpus}",
         f"read-only inside: {len(sandbox.shown)} folders or files of the machine; {len(sandbox.hidden)} hidden in them",
     )
 
 
-def _limits(engine: Engine, sandbox: Sandbox) -> Iterator[str]:
+def _limits(info: Mapping[str, Any], sandbox: Sandbox) -> Iterator[str]:
     """Those that are set; an engine ignores what its kernel cannot do."""
     memory = f"at most {sandbox.memory / 2**30:.1f} GiB of memory"
-    if not engine.has("MemoryLimit"):
+    if not info.get("MemoryLimit"):
         yield "no limit on memory: this kernel has none"
     else:
-        yield f"{memory} without swap" if engine.has("SwapLimit") else f"{memory} and as much swap"
-    yield f"{sandbox.processes} processes" if engine.has("PidsLimit") else "no limit on processes: this kernel has none"
+        yield f"{memory} without swap" if info.get("SwapLimit") else f"{memory} and as much swap"
+    yield f"{sandbox.processes} processes" if info.get("PidsLimit") else "no limit on processes: this kernel has none"
     if sandbox.cpus is not None:
         yield f"{sandbox.cpus:g} CPUs"
 

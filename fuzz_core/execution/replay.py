@@ -1,29 +1,49 @@
-"""One given test case at a time, for minimising: a worker that is kept until a test kills it."""
+"""One given test case or program at a time: a worker that is kept until one kills it, and what that leaves behind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+import base64
+import contextlib
+import os
+import re
+import select
+import signal
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.link import Deadline, Link, Links
+from fuzz_core.execution.link import Compiling, Deadline, Link, Links
 from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
-from fuzz_core.execution.results import Results, read_results
-from fuzz_core.execution.stacks import Stack, asked, stack_of
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import encode_test
-from fuzz_core.ir.messages import Executions, Replayed, Telling, Told
+from fuzz_core.ir.messages import Executions, PackedArray, ProgramResults, Replayed, Telling, Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import answer, decode
 from fuzz_core.worker.journal import Entry
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, USE, Asked, Ran
+from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
+from fuzz_core.worker.programs_raised import PROGRAM
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, USE, Asked, Ran
 
 TRIM_SECONDS = 0.05
 # Results of a program come in one line.
 MAX_ANSWER = 1 << 30
 T = TypeVar("T")
+Array: TypeAlias = NDArray[Any]
+Results: TypeAlias = Mapping[int, Array]
+MOST_NODES, MOST_BYTES = 1000, 1 << 26
+# A process that runs native code answers at once as well: its signal handler does.
+ASKED_SECONDS = 0.2
+POLL_SECONDS = 0.005
+MOST_STACK_BYTES = 1 << 16
+_FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$', re.MULTILINE)
 
 
 class Replayer:
@@ -45,7 +65,7 @@ class Replayer:
         """
         if test.program:
             return self._whole(test, fresh, mode)
-        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, _replayed, fresh)
+        replayed = self._asked({"test": encode_test(test), "weigh": weigh}, partial(decode, Replayed), fresh)
         if isinstance(replayed, Outcome):
             return Replayed(replayed)
         if replayed.spoilt:
@@ -67,8 +87,9 @@ class Replayer:
 
         A mode that does not apply has no entries; where the process dies, its death is what the first mode came to.
         """
-        told = self._asked({"test": encode_test(test), "tell": list(modes), "repeats": repeats}, _telling, fresh)
-        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told
+        request = {"test": encode_test(test), "tell": list(modes), "repeats": repeats}
+        told = self._asked(request, partial(decode, Executions), fresh)
+        return {modes[0]: [Told(told)]} if isinstance(told, Outcome) else told.told
 
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
@@ -96,19 +117,16 @@ class Replayer:
         if isinstance(ran, Ran) and ran.disturbed:
             ran = self._asked(request, _ran, True)
         if isinstance(ran, Outcome):
-            ran = self._cut_short(ran)
+            assert self.left is not None
+            entry, stack = self.left
+            phase, _, number = entry.mode.partition(" ")
+            known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
+            inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
+            ran = Ran(ran, stack.line, inside, phase, "", stack.frames, spoilt=True)
         if ran.spoilt:
             self.close()
         # What ends too early may end in the line behind the last.
         return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
-
-    def _cut_short(self, outcome: Outcome) -> Ran:
-        assert self.left is not None
-        entry, stack = self.left
-        phase, _, number = entry.mode.partition(" ")
-        known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
-        inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
-        return Ran(outcome, stack.line, inside, phase, "", stack.frames, spoilt=True)
 
     def _asked(self, request: dict[str, Any], read: Callable[[dict[str, Any]], T], fresh: bool) -> T | Outcome:
         """The answer to a request, or how the process ended instead."""
@@ -122,9 +140,7 @@ class Replayer:
             self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
-        return self._await(self.child, read)
-
-    def _await(self, child: Link, read: Callable[[dict[str, Any]], T]) -> T | Outcome:
+        child = self.child
         with Links[None](Compiling(self.zygote.compiles)) as links:
             links.add(child, None)
             deadline, over = Deadline(self.timeout, links.compiling, child), False
@@ -156,13 +172,66 @@ class Replayer:
             child.discard()
 
 
-def _replayed(message: dict[str, Any]) -> Replayed:
-    return decode(Replayed, message)
-
-
-def _telling(message: dict[str, Any]) -> Telling:
-    return decode(Executions, message).told
-
-
 def _ran(message: dict[str, Any]) -> Ran:
     return Ran.from_json(message.get("ran"))
+
+
+class Answer(NamedTuple):
+    """Arrays by node, or how the program ended instead. spoilt: the process is not to be used again."""
+
+    came: Results | Outcome
+    spoilt: bool = False
+
+
+def read_results(message: dict[str, Any]) -> Answer:
+    """Reads a worker's answer. Raises CodecError or ValueError where it is none."""
+    told = decode(ProgramResults, message)
+    came = {node: _unpacked(packed) for node, packed in list(told.results.items())[:MOST_NODES]}
+    return Answer(came if told.came.kind == "ok" else told.came, told.spoilt)
+
+
+def _unpacked(packed: PackedArray) -> Array:
+    data = base64.b85decode(packed.text)
+    if len(data) > MOST_BYTES or len(data) != prod(packed.shape) * np.dtype(packed.dtype).itemsize:
+        raise ValueError("not as many elements as the shape says")
+    return np.frombuffer(data, packed.dtype).reshape(packed.shape)
+
+
+class Stack(NamedTuple):
+    """The deepest line of the program, 0 where none is known, and the library's frames below it, innermost first."""
+
+    line: int = 0
+    frames: tuple[str, ...] = ()
+
+
+def asked(child: Link) -> None:
+    """Has a process that runs programs write its stack; any other one dies of the signal, and is about to anyway."""
+    before = len(_written(child))
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(child.pidfd, STACK_SIGNAL)
+    deadline = time.monotonic() + ASKED_SECONDS
+    while time.monotonic() < deadline and len(_written(child)) == before:
+        if select.select([child.pidfd], [], [], POLL_SECONDS)[0]:
+            return
+
+
+def stack_of(child: Link) -> Stack:
+    """The stack that a process has left in its folder. Raises nothing: the file is untrusted code's."""
+    frames: list[str] = []
+    for file, line, name in _FRAME.findall(_written(child).decode("utf-8", "replace")):
+        if file == PROGRAM:
+            return Stack(int(line), tuple(frames))
+        frames = [*frames, f"{name} ({file}:{line})"][:MOST_FRAMES]
+    return Stack()
+
+
+def _written(child: Link) -> bytes:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(child.directory / STACK_FILE, flags)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, MOST_STACK_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    finally:
+        os.close(descriptor)

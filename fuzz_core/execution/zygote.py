@@ -1,4 +1,4 @@
-"""The controller's end of a zygote: start it, have it fork, learn how its children died."""
+"""A zygote from the controller's side: its environment, its start, the processes that it forks, how they died."""
 
 from __future__ import annotations
 
@@ -11,25 +11,64 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.execution.environment import compiles, environment, surroundings_of
-from fuzz_core.execution.link import Link
-from fuzz_core.execution.output import Output
+from platformdirs import user_cache_path
+
+import fuzz_core
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.execution.link import Link, Output
 from fuzz_core.execution.scratch import Scratch, explained
-from fuzz_core.ir.errors import Interrupted, NightfuzzError
+from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.wire import parse
 from fuzz_core.worker import journal
-from fuzz_core.worker.guard import ORDERLY
 from fuzz_core.worker.journal import Journal
+from fuzz_core.worker.limits import ORDERLY
 
+KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "TZ", "KERAS_BACKEND")
 START_SECONDS = 180.0
 ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
 # The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
 MESSAGE_BYTES = 100_000
+
+
+def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What foreign code gets to see: no tokens, no user's home, one thread, a fixed hash seed."""
+    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    outside = os.environ.get("NIGHTFUZZ_PATH", "")
+    fixed = {
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(_code()), outside])),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    }
+    return {**kept, **fixed, **(extra or {})}
+
+
+def _code() -> Path:
+    """A folder with this project and without the controller's numpy, which lies beside it where it is a wheel's.
+
+    The same one each time: what a worker says of its own frames is part of a finding.
+    """
+    project = Path(fuzz_core.__file__).parent
+    if not (project.parent / "numpy").exists():
+        return project.parent
+    cache = Path(os.environ.get("NIGHTFUZZ_CACHE") or user_cache_path("nightfuzz"))
+    folder = cache / "code" / blake2b(str(project).encode(), digest_size=8).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (folder / project.name).symlink_to(project)
+    return folder
 
 
 class ZygoteError(NightfuzzError):
@@ -52,9 +91,15 @@ class Zygote:
         self.scratch = Scratch()
         self.root = self.scratch.path
         self.command = [python, "-m", "fuzz_core.worker", str(self.root), library, role]
-        self.environment = environment(self.root, surroundings_of(library, python))
+        wanted: Mapping[str, str] = {}
         # Whether its children compile while they run.
-        self.compiles = compiles(library)
+        self.compiles = False
+        # An unknown library has neither, which the process itself will say.
+        with contextlib.suppress(UserError):
+            dialect = dialect_of(library)
+            self.compiles = bool(dialect.compiled)
+            wanted = surroundings(dialect, python)
+        self.environment = environment(self.root, wanted)
         self.plan = plan
         self.children = 0
         self.generation = 0
@@ -125,29 +170,17 @@ class Zygote:
     def fork(self, job: str, memory: int, **request: Any) -> Link:
         """A new child in an empty directory. Raises ZygoteError, NoSpace; a dead zygote is started again once."""
         try:
-            return self._fork(job, memory, request)
+            child = self.order(job, memory, **request)
+            self.deliver()
         except (ZygoteError, OSError):
             if self.closed:
                 raise
             self._stop()
             self.generation += 1
             self._start()
-            return self._fork(job, memory, request)
-
-    def _fork(self, job: str, memory: int, request: dict[str, Any]) -> Link:
-        child = self.order(job, memory, **request)
-        self.deliver()
+            child = self.order(job, memory, **request)
+            self.deliver()
         return child
-
-    def _carried(self, request: dict[str, Any]) -> dict[str, Any]:
-        """What a request says, or the file that says it: a message of the kernel's holds no long seed."""
-        text = json.dumps(request).encode()
-        if len(text) <= MESSAGE_BYTES:
-            return request
-        path = self.root / f"request-{self.children}.json"
-        with explained(self.root):
-            path.write_bytes(text)
-        return {"whole": str(path)}
 
     def order(self, job: str, memory: int, **request: Any) -> Link:
         """Asks for a child without waiting for it: it can be written to, but has no pid before `deliver`."""
@@ -156,10 +189,15 @@ class Zygote:
         with explained(self.root):
             directory.mkdir(parents=True)
             output = Output(self.root / f"output-{self.children}")
+            # A message of the kernel's holds no long seed.
+            if len(text := json.dumps(request)) > MESSAGE_BYTES:
+                path = self.root / f"request-{self.children}.json"
+                path.write_text(text)
+                request = {"whole": str(path)}
         child_reads, we_write = os.pipe()
         we_read, child_writes = os.pipe()
         journal_fd = journal.make()
-        message = {"fork": job, "memory": memory, "directory": str(directory), **self._carried(request)}
+        message = {"fork": job, "memory": memory, "directory": str(directory), **request}
         theirs = [child_reads, child_writes, output.descriptor, journal_fd]
         for ours in (we_read, we_write):
             os.set_blocking(ours, False)

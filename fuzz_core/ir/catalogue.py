@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from fuzz_core.ir.errors import CodecError
+from typing import NamedTuple
 
 
 class Api(NamedTuple):
@@ -21,15 +19,3 @@ class Api(NamedTuple):
     definition: str = ""
     doc: str = ""
     aliases: tuple[str, ...] = ()
-
-    def to_json(self) -> list[Any]:
-        """The record as plain JSON data."""
-        return [self.name, self.kind, list(self.params), self.definition, self.doc, list(self.aliases)]
-
-    @classmethod
-    def from_json(cls, data: Any) -> Api:
-        """Reads `to_json`'s form back. Raises CodecError: the data comes from untrusted code."""
-        match data:
-            case [str(name), str(kind), list(params), str(definition), str(doc), list(aliases)]:
-                return cls(name, kind, tuple(map(str, params)), definition, doc, tuple(map(str, aliases)))
-        raise CodecError(f"not an api: {str(data)[:200]}")

@@ -67,7 +67,7 @@ _ROWS: tuple[Any, ...] = (
 DTYPES: dict[str, DType] = {row[0]: DType(*row) for row in _ROWS}
 
 
-def widened(name: str) -> str:
+def double_of(name: str) -> str:
     """The dtype of doubles for one of floating-point numbers; any other name as it is."""
     kind = DTYPES[name].kind if name in DTYPES else ""
     return {"float": "float64", "complex": "complex128"}.get(kind, name)

@@ -9,8 +9,7 @@ from fuzz_core.ir.fuzztype import Params, argument_names
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.tree import children, tensors_of, with_children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
-from fuzz_core.mutation.contract import Context, Mutator, ValueSource
-from fuzz_core.mutation.focus import EVEN, FAVOURED_SHARE, FOCI
+from fuzz_core.mutation.contract import Context, ValueSource
 from fuzz_core.mutation.registry import Choices, RuleBook, try_rules
 from fuzz_core.mutation.space import ArgumentSpace
 
@@ -26,6 +25,11 @@ REDRAWN_SHARE = 0.8
 # A call without tensors can only lose an argument as a whole.
 SHARE_WITHOUT_TENSORS = 0.3
 MAX_PLANS = 1 << 15
+# How often a choice that the paper leaves open falls on each side.
+TYPE_SHARE = 0.25  # doTypeMutation of line 11
+RANDOM_SHARE = 0.5  # random against database values, selectRandOverDB of line 13
+BEYOND_SHARE = 0.4  # mutations by a rule beyond the paper
+CALL_SHARE = 0.2  # cases that end with a rule for the whole call
 REDRAW = "Redrawn Contents"
 
 
@@ -62,23 +66,19 @@ class Algorithm1:
         self._params = params
         self._space = ArgumentSpace({}, (), {}, {}) if "database" in off else space
         self._book = RuleBook(params, off)
-        self._shares = FOCI[EVEN]
-        self._favourite: Mutator | None = None
         self._plans: dict[int, Plan] = {}
 
-    def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0, focus: str = EVEN) -> TestCase:
+    def case(self, invocation: Invocation, origin: int, seed: int, earlier: int = 0) -> TestCase:
         """A mutant of the invocation whose id is `origin`; the invocation itself where every rule is off.
 
-        earlier: how many mutants of it were made before; the more, the more mutations. focus: see `mutation.focus`.
+        earlier: how many mutants of it were made before; the more, the more mutations.
         """
-        self._shares = FOCI.get(focus, FOCI[EVEN])
-        self._favourite = self._book.rules.get(focus)
         plan = self._plan(invocation, origin)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
         rng = Rng(seed)
         applied: list[str] = []
-        share = self._shares.call * (1 if plan.tensors else SHARE_WITHOUT_TENSORS)
+        share = CALL_SHARE * (1 if plan.tensors else SHARE_WITHOUT_TENSORS)
         whole = bool(self._book.calls) and rng.random() < share
         age = earlier / (earlier + EARLY_PER_SLOT * (len(plan.slots) + 1))
         made = self._mutate_arguments(plan, rng, applied, int(whole), age)
@@ -153,21 +153,16 @@ class Algorithm1:
         """Lines 8 to 17 for one argument: its new value, or None where no rule changed it."""
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
-        favourite = self._favourite
-        if favourite is not None and rng.random() < FAVOURED_SHARE and favourite.domain.applies(value):
-            changed = try_rules((favourite,), value, ctx, applied)
-            if changed is not None:
-                return changed
         of_type, of_random, of_database, of_beyond = choices
-        if of_beyond and (rng.random() < self._shares.beyond or not (of_type or of_random or of_database)):
+        if of_beyond and (rng.random() < BEYOND_SHARE or not (of_type or of_random or of_database)):
             return try_rules(of_beyond, value, ctx, applied)
         changed = None
-        if of_type and (rng.random() < self._shares.type or not (of_random or of_database)):
+        if of_type and (rng.random() < TYPE_SHARE or not (of_random or of_database)):
             changed = try_rules(of_type, value, ctx, applied)
             if changed is not None:
                 value = changed
                 _, of_random, of_database, _ = self._book.choices(value)
-        randomly = rng.random() < self._shares.random
+        randomly = rng.random() < RANDOM_SHARE
         for rules in (of_random, of_database) if randomly else (of_database, of_random):
             made = try_rules(rules, value, ctx, applied)
             if made is not None:

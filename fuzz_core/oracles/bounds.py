@@ -19,7 +19,7 @@ class Bounds:
     name = "bounds"
     share = 1.0
 
-    def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The first mode and the documentation, where there is any."""
         return [modes[0], MODE] if MODE in modes else ()
 

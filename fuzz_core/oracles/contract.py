@@ -25,7 +25,7 @@ class Oracle(Protocol):
     name: str
     share: float
 
-    def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The modes whose outcomes it needs, out of what the machine offers; none where it has nothing to say."""
 
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:

@@ -58,7 +58,7 @@ class Crash:
     name = "crash"
     share = 1.0
 
-    def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The first mode alone; a death in another mode is seen all the same."""
         return modes[:1]
 

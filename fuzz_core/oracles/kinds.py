@@ -35,9 +35,11 @@ class Kind:
     it better. grade: one of `GRADES`. validity: why the input is valid where such a verdict is passed on it; empty
     where the verdict says nothing of that. search: the word that trackers are searched for, and a pattern of those that
     reporters use. fault: what identifies it; a comparison or the whole detail of the verdict, the kind alone, or the
-    outcome. about: what the call came to, what it cost, or what is documented. expense: of an examination, in that of
-    an exception: a death may need a debugger, and a hang takes five times the limit, each time. fails: whether the call
-    gives no result. numeric: whether it is about numbers, to which the libraries' rules for comparing apply.
+    outcome. reproduction: what shows it again; a script that fails, a script that compares two modes, a script whose
+    memory grows, or workers alone. about: what the call came to, what it cost, or what is documented. expense: of an
+    examination, in that of an exception: a death may need a debugger, and a hang takes five times the limit, each time.
+    fails: whether the call gives no result. numeric: whether it is about numbers, to which the libraries' rules for
+    comparing apply.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Kind:
     validity: str = ""
     search: tuple[str, str] = ("", "")
     fault: Literal["comparison", "detail", "kind", "outcome"] = "outcome"
+    reproduction: Literal["script", "comparison", "growth", "replay"] = "comparison"
     about: Literal["result", "cost", "documentation"] = "result"
     expense: int = 1
     fails: bool = False
@@ -62,6 +65,7 @@ _KINDS = (
     Kind(
         name="crash",
         oracle="crash",
+        reproduction="script",
         rule=Rule(
             "ProcessDies",
             "A call ends the process.",
@@ -77,6 +81,7 @@ _KINDS = (
     Kind(
         name="hang",
         oracle="crash",
+        reproduction="script",
         rule=Rule(
             "CallHangs",
             "A call does not return.",
@@ -93,6 +98,7 @@ _KINDS = (
     Kind(
         name="internal-error",
         oracle="crash",
+        reproduction="script",
         rule=Rule(
             "InternalError",
             "A call fails with an exception that says that it is a bug.",
@@ -168,6 +174,7 @@ _KINDS = (
     Kind(
         name="slow",
         oracle="performance",
+        reproduction="replay",
         rule=Rule(
             "Slow",
             "A call takes many times as long as one that means the same.",
@@ -184,6 +191,7 @@ _KINDS = (
     Kind(
         name="bounds",
         oracle="bounds",
+        reproduction="replay",
         rule=Rule(
             "UndocumentedValue",
             "A value that the documentation rules out is taken without a word.",
@@ -197,6 +205,7 @@ _KINDS = (
     Kind(
         name="leak",
         oracle="leak",
+        reproduction="growth",
         rule=Rule(
             "Leak",
             "Every repetition of a call leaves memory behind.",

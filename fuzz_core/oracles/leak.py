@@ -20,7 +20,7 @@ class Leak:
     name = "leak"
     share = 0.0
 
-    def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The first mode, repeated."""
         return [f"{mode}*" for mode in modes[:1]]
 

@@ -18,7 +18,7 @@ class Nonfinite:
     name = "nonfinite"
     share = 0.05
 
-    def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The reference mode, where there is one."""
         return [REFERENCE] if REFERENCE in modes else ()
 

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.dialect import DEVICE, Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import tensors_of
@@ -18,7 +18,6 @@ from fuzz_core.oracles.contract import Example, Outcomes
 PRECISIONS = ("float16", "float32", "float64")
 RATIO = 3.0
 # Modes that do the same work by other code: either way round a factor of ten is more than layouts and copies cost.
-EQUIVALENT = ("strided", "out", "inplace", "onednn-off")
 EQUIVALENT_RATIO = 10.0
 NOISE_SECONDS = 1e-3
 LEAST_SAMPLES = 5
@@ -37,11 +36,11 @@ class Performance:
     name = "performance"
     share = 0.005
 
-    def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """One equivalent mode beside the first, and the GPU in three precisions where floating-point tensors are."""
         if not has_float_tensor(test.invocation):
             return ()
-        equivalent = [mode for mode in modes if mode in EQUIVALENT]
+        equivalent = [mode for mode in modes if dialect.modes.get(mode, DEVICE).equivalent]
         drawn = derive(test.seed, "equivalent") % max(len(equivalent), 1)
         pair = [f"{modes[0]}@", f"{equivalent[drawn]}@"] if equivalent else []
         return pair + ([f"cuda@{precision}" for precision in PRECISIONS] if "cuda" in modes else [])

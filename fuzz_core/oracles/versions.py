@@ -29,7 +29,7 @@ class Versions:
     name = "versions"
     share = 1.0
 
-    def plan(self, test: TestCase, modes: Sequence[str]) -> Sequence[str]:
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The first mode and the baseline, where there is one."""
         return (BASELINE, modes[0]) if BASELINE in modes else ()
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
+from typing import Any
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.notices import deprecated
-from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.base import Base, stored, text
 from fuzz_core.store.faults import user_errors
 from fuzz_core.store.records import Coverage, TargetRecord
 
@@ -19,6 +19,10 @@ INSERT INTO targets VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET spec = excluded.spec, library = excluded.library, version = excluded.version,
     python = excluded.python, info = CASE WHEN json_extract(targets.info, '$.since') IS NULL THEN excluded.info
         ELSE json_set(excluded.info, '$.since', json_extract(targets.info, '$.since')) END
+"""
+_APIS = """
+SELECT name, kind, params, definition, substr(doc, 1, instr(doc || ':', ':') - 1) AS doc, aliases FROM apis
+WHERE target = ? ORDER BY name
 """
 _INVOCATIONS_BY_API = """
 SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
@@ -36,9 +40,9 @@ class ApiTables(Base):
 
     def save_target(self, target: TargetRecord) -> None:
         """Adds a target or updates what is known of it; the time of making stays, and whom it has taken over from."""
-        row = (target.key, target.spec, target.library, target.version, target.python)
+        cells = [stored(cell) for cell in target._replace(made_at=target.made_at or self._now())]
         with self._transaction():
-            self._db.execute(_SAVE_TARGET, (*map(text, row), to_json(dict(target.info)), target.made_at or self._now()))
+            self._db.execute(_SAVE_TARGET, cells)
 
     def target(self, key: str) -> TargetRecord:
         """The target with this key. Raises UserError that names those there are."""
@@ -50,8 +54,7 @@ class ApiTables(Base):
 
     def targets(self) -> list[TargetRecord]:
         """All targets, the oldest first."""
-        rows = self._rows("SELECT * FROM targets ORDER BY made_at, key")
-        return [TargetRecord(**{**row, "info": json.loads(row["info"])}) for row in rows]
+        return self._records(TargetRecord, "SELECT * FROM targets ORDER BY made_at, key")
 
     def save_apis(self, target: str, apis: Iterable[Api]) -> None:
         """Replaces the target's apis. Of docstrings, digests are kept and what they say to be deprecated."""
@@ -59,22 +62,11 @@ class ApiTables(Base):
         self._known_params.pop(target, None)
         with self._transaction():
             self._db.execute("DELETE FROM apis WHERE target = ?", (target,))
-            self._db.conn.executemany("INSERT OR REPLACE INTO apis VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._insert_all("apis", rows, "INSERT OR REPLACE")
 
     def apis(self, target: str) -> list[Api]:
         """The target's apis by name; `doc` holds the digest of the docstring (empty where there is none)."""
-        rows = self._rows("SELECT * FROM apis WHERE target = ? ORDER BY name", target)
-        return [
-            Api(
-                row["name"],
-                row["kind"],
-                tuple(json.loads(row["params"])),
-                row["definition"],
-                row["doc"].partition(":")[0],
-                tuple(json.loads(row["aliases"])),
-            )
-            for row in rows
-        ]
+        return self._records(Api, _APIS, target)
 
     def deprecated(self, target: str) -> dict[str, frozenset[str]]:
         """By api, what its docstring says to be deprecated (see `ir.notices`); not those saved before that was kept."""
@@ -106,9 +98,8 @@ class ApiTables(Base):
         """Replaces the target's similarity; `definitions` is the digest of what it was computed from."""
         with self._transaction():
             self._db.execute("DELETE FROM similarity WHERE target = ?", (target,))
-            named = ((target, text(api), row) for api, row in rows.items())
-            self._db.conn.executemany("INSERT INTO similarity VALUES (?, ?, ?)", named)
-            self._db.execute("INSERT OR REPLACE INTO similarity_of VALUES (?, ?)", (target, definitions))
+            self._insert_all("similarity", ((target, *named) for named in rows.items()), "INSERT")
+            self._insert_all("similarity_of", [(target, definitions)], "INSERT OR REPLACE")
 
     def similarity(self, target: str) -> Iterator[tuple[str, bytes]]:
         """Rows of `similarity_rows` by api, in the order of sorted names; none before they were saved.
@@ -129,8 +120,7 @@ class ApiTables(Base):
         return str(rows[0]["definitions"]) if rows else ""
 
 
-def _api_row(target: str, api: Api) -> tuple[str, ...]:
+def _api_row(target: str, api: Api) -> tuple[Any, ...]:
     doc = blake2b(text(api.doc).encode(), digest_size=16).hexdigest() if api.doc else ""
-    names = (to_json(list(api.params)), to_json(list(api.aliases)))
     told = f"{doc}:{' '.join(deprecated(api))}"
-    return (target, text(api.name), text(api.kind), text(api.definition), *names, text(told))
+    return (target, api.name, api.kind, api.definition, api.params, api.aliases, told)

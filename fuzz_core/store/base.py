@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from sqlite_utils import Database
 
-from fuzz_core.store.faults import user_errors
-from fuzz_core.store.rescue import gone, place_of, rescue
+from fuzz_core.ir import codec
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.store.faults import gone, place_of, rescue, user_errors
+
+Record = TypeVar("Record", bound=NamedTuple)
 
 
 class Base:
@@ -69,6 +74,37 @@ class Base:
         with user_errors(self.path):
             return list(self._db.query(sql, parameters))
 
+    def _records(self, kind: type[Record], sql: str, *parameters: Any) -> list[Record]:
+        """Rows as records: a field is read from the column of its name (see `_READERS`)."""
+        readers = [(name, _READERS.get(name, _as_it_is)) for name in kind._fields]
+        return [
+            kind._make(None if row[name] is None else read(row[name]) for name, read in readers)
+            for row in self._rows(sql, *parameters)
+        ]
+
+    def _numbered(self, kind: type[Record], what: str, number: int, sql: str) -> Record:
+        """The record of this number. Raises UserError where there is none."""
+        for record in self._records(kind, sql, number):
+            return record
+        raise UserError(f"no {what} {number} in {self.path}")
+
+    def _insert(self, table: str, *, verb: str = "INSERT", **cells: Any) -> int | None:
+        """Adds a row inside a transaction. Returns its number, or None where `verb` ignores the row."""
+        sql = f"{verb} INTO {table} ({', '.join(cells)}) VALUES ({', '.join('?' * len(cells))})"
+        cursor = self._db.conn.execute(sql, tuple(map(stored, cells.values())))
+        return cursor.lastrowid if cursor.rowcount else None
+
+    def _insert_all(self, table: str, rows: Iterable[Sequence[Any]], verb: str = "INSERT OR IGNORE") -> None:
+        """Adds whole rows inside a transaction, cells in the order of the table's columns."""
+        for row in rows:
+            sql = f"{verb} INTO {table} VALUES ({', '.join('?' * len(row))})"
+            self._db.conn.execute(sql, tuple(map(stored, row)))
+
+    def _update(self, table: str, number: int, **cells: Any) -> None:
+        """Changes the row of this number inside a transaction."""
+        sql = f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in cells)} WHERE id = ?"
+        self._db.execute(sql, (*map(stored, cells.values()), number))
+
 
 def text(value: str) -> str:
     """Text that SQLite can store: lone surrogates (a worker may send them) become escapes."""
@@ -78,3 +114,44 @@ def text(value: str) -> str:
 def to_json(value: Any) -> str:
     """Compact JSON with sorted keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def stored(value: Any) -> Any:
+    """A value as a cell holds it: text and numbers as they are, everything else as JSON."""
+    match value:
+        case str():
+            return text(value)
+        case TestCase():
+            return to_json(codec.encode_test(value))
+        case Outcome():
+            return to_json(value.to_json())
+        case Mapping():
+            return to_json(dict(value))
+        case tuple() | list():
+            return to_json(value)
+    return value
+
+
+def _as_it_is(cell: Any) -> Any:
+    return cell
+
+
+def _sequence(cell: str) -> tuple[Any, ...]:
+    return tuple(json.loads(cell))
+
+
+def _outcome(cell: str) -> Outcome:
+    return Outcome.from_json(json.loads(cell))
+
+
+# How a cell is read, by the name of its column. The counterpart of `stored`.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("outcome", "before", "after"), _outcome),
+    **dict.fromkeys(("info", "options", "summary"), json.loads),
+    **dict.fromkeys(("params", "aliases", "bounds"), _sequence),
+    **dict.fromkeys(("valid", "minimised"), bool),
+    "test": lambda cell: codec.decode_test(json.loads(cell)),
+    "invocation": lambda cell: codec.decode_invocation(json.loads(cell)),
+    "verdict": lambda cell: Verdict(*json.loads(cell)),
+    "seed": int,
+}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from fuzz_core.ir.codec import decode_invocation
-from fuzz_core.store.base import text
+from fuzz_core.store.base import to_json
 from fuzz_core.store.traces import TraceTables
 
 # Names of apis stand in a body as JSON strings: those of the call, of calls among its arguments, and references.
@@ -21,10 +23,10 @@ SELECT :target, digest, source, named.name, status, reason, seconds, statements,
     outcome_kind
 FROM seeds JOIN temp.named USING (digest) WHERE target = :since
 """
+_NAMED = "IN (SELECT digest FROM temp.named)"
 _TAKEN = """
-INSERT INTO temp.taken
-SELECT id, mentions_gone(body), mentions_changed(body) FROM invocations WHERE target = :since AND EXISTS (
-    SELECT 1 FROM provenance JOIN temp.named ON digest = seed WHERE invocation = id)
+INSERT INTO temp.taken SELECT id, mentions_gone(body), mentions_changed(body) FROM invocations
+WHERE target = :since AND EXISTS (SELECT 1 FROM provenance JOIN temp.named ON digest = seed WHERE invocation = id)
 """
 _INVOCATIONS = """
 INSERT INTO invocations (target, api, digest, body, expected, valid, reason, outcome_kind)
@@ -35,21 +37,42 @@ ON CONFLICT (target, digest) DO UPDATE SET expected = 'ok', body = excluded.body
     reason = excluded.reason, outcome_kind = excluded.outcome_kind
     WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
-_PROVENANCE = """
+_PROVENANCE = f"""
 INSERT OR IGNORE INTO provenance (invocation, seed, part)
 SELECT new.id, seed, part FROM invocations AS old JOIN temp.taken ON taken.id = old.id
 JOIN invocations AS new ON new.target = :target AND new.digest = old.digest
-JOIN provenance ON provenance.invocation = old.id JOIN temp.named ON named.digest = seed WHERE NOT gone
+JOIN provenance ON provenance.invocation = old.id WHERE NOT gone AND seed {_NAMED}
 """
-_COUNTS = """
-INSERT OR IGNORE INTO {table}
-SELECT :target, seed, api, {column}, count FROM {table} JOIN temp.named ON digest = seed
-WHERE target = :since AND api NOT IN (SELECT api FROM temp.gone)
+_COUNTS = f"""
+INSERT OR IGNORE INTO {{table}}
+SELECT :target, seed, api, {{column}}, count FROM {{table}}
+WHERE target = :since AND seed {_NAMED} AND api NOT IN (SELECT value FROM json_each(:gone))
 """
 _ARGUMENTS = """
 INSERT OR IGNORE INTO argument_values SELECT :target, argument, type, api, digest, value FROM argument_values
-WHERE target = :since AND api NOT IN (SELECT api FROM temp.gone) AND api NOT IN (SELECT api FROM temp.touched)
+WHERE target = :since AND api NOT IN (SELECT value FROM json_each(:gone))
+    AND api NOT IN (SELECT value FROM json_each(:touched))
 """
+_LEFT = """
+SELECT body FROM invocations LEFT JOIN temp.taken USING (id)
+WHERE target = :since AND expected = 'ok' AND (gone IS NULL OR gone)
+"""
+_KEPT = """
+SELECT body FROM invocations JOIN temp.taken USING (id)
+WHERE NOT gone AND expected = 'ok' AND mentions_touched(body) ORDER BY id
+"""
+_VALID = """
+SELECT new.id, new.api FROM invocations AS old JOIN temp.taken ON taken.id = old.id
+JOIN invocations AS new ON new.target = :target AND new.digest = old.digest
+WHERE old.target = :since AND new.valid = 1 AND new.expected = 'ok' AND NOT gone ORDER BY new.id
+"""
+_MENTIONING = """
+SELECT DISTINCT seed FROM invocations JOIN provenance ON invocation = id WHERE target = ? AND mentions_api(body)
+"""
+_TEMPORARY = {
+    "named": "digest TEXT PRIMARY KEY, name TEXT",
+    "taken": "id INTEGER PRIMARY KEY, gone INTEGER, changed INTEGER",
+}
 _BOTH = """
 SELECT new.id, new.api, new.valid, old.valid AS before FROM invocations AS new
 JOIN invocations AS old ON old.target = ? AND old.digest = new.digest
@@ -100,15 +123,8 @@ class CarryTables(TraceTables):
 
     def seeds_mentioning(self, target: str, apis: Collection[str]) -> set[str]:
         """Digests of the seeds that brought invocations which mention one of these apis."""
-        mentions = _mentions(apis)
-        rows = self._each("SELECT id, body FROM invocations WHERE target = ?", target) if apis else ()
-        found = [row["id"] for row in rows if mentions(row["body"])]
-        brought: set[str] = set()
-        for number in found:
-            brought.update(
-                row["seed"] for row in self._rows("SELECT seed FROM provenance WHERE invocation = ?", number)
-            )
-        return brought
+        self._define("api", apis)
+        return {row["seed"] for row in self._rows(_MENTIONING, target)}
 
     def carry(
         self,
@@ -125,71 +141,54 @@ class CarryTables(TraceTables):
         what mentions one counts as not re-run yet. choose: of the valid invocations carried over, as ids by api, those
         that count as not re-run yet too.
         """
-        names = {"target": target, "since": since}
+        names = {"target": target, "since": since, "gone": to_json(sorted(gone))}
+        self._define("gone", gone)
+        self._define("changed", changed)
         with self._transaction():
-            self._prepare(seeds, gone, changed)
-            count = self._db.conn.execute
-            copied = count(_SEEDS, names).rowcount
-            count(_TAKEN, names)
-            (retired,) = count("SELECT COUNT(*) FROM temp.taken WHERE gone").fetchone()
-            (anew,) = count("SELECT COUNT(*) FROM temp.taken WHERE changed AND NOT gone").fetchone()
-            taken = count(_INVOCATIONS, names).rowcount
-            count(_PROVENANCE, names)
+            execute = self._db.conn.execute
+            for name, columns in _TEMPORARY.items():
+                execute(f"DROP TABLE IF EXISTS temp.{name}")
+                execute(f"CREATE TEMP TABLE {name} ({columns})")
+            self._insert_all("temp.named", seeds.items(), "INSERT")
+            execute(_TAKEN, names)
+            counts = "SELECT COUNT(*) FILTER (WHERE gone), COUNT(*) FILTER (WHERE changed AND NOT gone) FROM temp.taken"
+            retired, anew = execute(counts).fetchone()
+            copied, taken = (execute(sql, names).rowcount for sql in (_SEEDS, _INVOCATIONS))
+            execute(_PROVENANCE, names)
             for table, column in (("undescribed", "type"), ("dropped", "reason")):
-                count(_COUNTS.format(table=table, column=column), names)
+                execute(_COUNTS.format(table=table, column=column), names)
             self._carry_arguments(names, changed)
-            self._doubt(choose(self._valid(target, since)))
-            count("UPDATE targets SET info = json_set(info, '$.since', ?) WHERE key = ?", (since, target))
+            valid = defaultdict(list)
+            for number, api in execute(_VALID, names):
+                valid[api].append(number)
+            self._doubt(choose(valid))
+            execute("UPDATE targets SET info = json_set(info, '$.since', :since) WHERE key = :target", names)
         return Carried(copied, taken, retired, anew)
 
-    def _prepare(self, seeds: Mapping[str, str], gone: Collection[str], changed: Collection[str]) -> None:
-        conn = self._db.conn
-        for name, columns in _TEMPORARY.items():
-            conn.execute(f"DROP TABLE IF EXISTS temp.{name}")
-            conn.execute(f"CREATE TEMP TABLE {name} ({columns})")
-        conn.executemany(
-            "INSERT INTO temp.named VALUES (?, ?)", ((digest, text(name)) for digest, name in seeds.items())
-        )
-        conn.executemany("INSERT INTO temp.gone VALUES (?)", ((api,) for api in gone))
-        for function, apis in (("mentions_gone", gone), ("mentions_changed", changed)):
-            conn.create_function(function, 1, _mentions(apis), deterministic=True)
+    def _define(self, name: str, apis: Collection[str]) -> None:
+        """Makes the SQL function `mentions_NAME`: whether the body of an invocation has one of these apis in it."""
+        wanted = frozenset(apis)
+
+        def mentions(body: str) -> bool:
+            return bool(wanted) and not wanted.isdisjoint(_QUOTED.findall(body))
+
+        self._db.conn.create_function(f"mentions_{name}", 1, mentions, deterministic=True)
 
     def _carry_arguments(self, names: Mapping[str, str], changed: Collection[str]) -> None:
         """Values have no seed on record: those of apis that lose an invocation are found anew in what they keep."""
-        conn = self._db.conn
-        sql = """SELECT body FROM invocations LEFT JOIN temp.taken USING (id)
-            WHERE target = ? AND expected = 'ok' AND (gone IS NULL OR gone)"""
-        listed = {
-            row[0]
-            for row in conn.execute("SELECT DISTINCT api FROM argument_values WHERE target = ?", (names["since"],))
-        }
-        touched = {*changed}
-        for (body,) in conn.execute(sql, (names["since"],)):
-            touched |= listed.intersection(_QUOTED.findall(body))
-        conn.executemany("INSERT OR IGNORE INTO temp.touched VALUES (?)", ((api,) for api in touched))
-        conn.execute(_ARGUMENTS, names)
-        self._save_arguments(names["target"], [decode_invocation(json.loads(body)) for body in self._kept(touched)])
-
-    def _kept(self, apis: Collection[str]) -> Iterator[str]:
-        mentions = _mentions(apis)
-        sql = "SELECT body FROM invocations JOIN temp.taken USING (id) WHERE NOT gone AND expected = 'ok' ORDER BY id"
-        return (body for (body,) in self._db.conn.execute(sql) if mentions(body))
-
-    def _valid(self, target: str, since: str) -> dict[str, list[int]]:
-        sql = """SELECT new.id, new.api FROM invocations AS old JOIN temp.taken ON taken.id = old.id
-            JOIN invocations AS new ON new.target = ? AND new.digest = old.digest
-            WHERE old.target = ? AND new.valid = 1 AND new.expected = 'ok' AND NOT gone ORDER BY new.id"""
-        found: dict[str, list[int]] = {}
-        for number, api in self._db.conn.execute(sql, (target, since)):
-            found.setdefault(api, []).append(number)
-        return found
+        execute = self._db.conn.execute
+        listed = {api for (api,) in execute("SELECT DISTINCT api FROM argument_values WHERE target = :since", names)}
+        left = (_QUOTED.findall(body) for (body,) in execute(_LEFT, names))
+        touched = listed.intersection(chain.from_iterable(left)).union(changed)
+        execute(_ARGUMENTS, {**names, "touched": to_json(sorted(touched))})
+        self._define("touched", touched)
+        kept = [decode_invocation(json.loads(body)) for (body,) in execute(_KEPT)]
+        self._save_arguments(names["target"], kept)
 
     def twins(self, target: str, since: str) -> list[Twin]:
         """The invocations that are in the value spaces of both, error inputs left out."""
-        return [
-            Twin(row["id"], row["api"], _truth(row["valid"]), _truth(row["before"]))
-            for row in self._rows(_BOTH, since, target)
-        ]
+        rows = self._rows(_BOTH, since, target)
+        return [Twin(row["id"], row["api"], _truth(row["valid"]), _truth(row["before"])) for row in rows]
 
     def doubt(self, invocations: Iterable[int]) -> None:
         """These count as not re-run yet."""
@@ -199,22 +198,6 @@ class CarryTables(TraceTables):
     def _doubt(self, invocations: Iterable[int]) -> None:
         sql = "UPDATE invocations SET valid = NULL, reason = '', outcome_kind = '' WHERE id = ?"
         self._db.conn.executemany(sql, ((number,) for number in invocations))
-
-
-_TEMPORARY = {
-    "named": "digest TEXT PRIMARY KEY, name TEXT",
-    "gone": "api TEXT PRIMARY KEY",
-    "touched": "api TEXT PRIMARY KEY",
-    "taken": "id INTEGER PRIMARY KEY, gone INTEGER, changed INTEGER",
-}
-
-
-def _mentions(apis: Collection[str]) -> Callable[[str], bool]:
-    """Whether a body has one of these apis in it."""
-    wanted = frozenset(apis)
-    if not wanted:
-        return lambda body: False
-    return lambda body: not wanted.isdisjoint(_QUOTED.findall(body))
 
 
 def _truth(stored: int | None) -> bool | None:

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import CHANGES
-from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.base import Base
 
 
 class Change(NamedTuple):
@@ -36,45 +35,16 @@ class ChangeTables(Base):
 
     def save_change(self, target: str, baseline: str, change: Change) -> None:
         """Keeps a change; one with the same signature is replaced."""
-        row = (
-            target,
-            baseline,
-            text(change.api),
-            change.kind,
-            text(change.signature),
-            to_json(encode_test(change.test)),
-            text(change.script),
-            to_json(change.before.to_json()),
-            to_json(change.after.to_json()),
-            change.hits,
-            change.runs,
-            self._now(),
-        )
+        cells = change._asdict()
         with self._transaction():
-            self._db.execute(
-                "INSERT OR REPLACE INTO changes (target, baseline, api, kind, signature, test, script, before, after,"
-                f" hits, runs, found_at) VALUES ({', '.join('?' * len(row))})",
-                row,
+            self._insert(
+                "changes", verb="INSERT OR REPLACE", target=target, baseline=baseline, **cells, found_at=self._now()
             )
 
     def changes(self, target: str, baseline: str) -> list[Change]:
         """What a target does otherwise than a baseline, worst first, then by api."""
         sql = "SELECT * FROM changes WHERE target = ? AND baseline = ? ORDER BY api, signature"
-        found = [
-            Change(
-                row["api"],
-                row["kind"],
-                row["signature"],
-                decode_test(json.loads(row["test"])),
-                row["script"],
-                Outcome.from_json(json.loads(row["before"])),
-                Outcome.from_json(json.loads(row["after"])),
-                row["hits"],
-                row["runs"],
-            )
-            for row in self._rows(sql, target, baseline)
-        ]
-        return sorted(found, key=lambda change: CHANGES.index(change.kind))
+        return sorted(self._records(Change, sql, target, baseline), key=lambda change: CHANGES.index(change.kind))
 
     def compared(self) -> list[tuple[str, str]]:
         """(target, baseline) of every comparison that found something, the latest last."""

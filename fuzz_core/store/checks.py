@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.base import Base, to_json
+from fuzz_core.store.base import Base
 from fuzz_core.store.known import OPEN
 
 FIXED = "fixed"
-_ADD = """
-INSERT INTO checks (bug, target, status, hits, runs, outcome, checked_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
 _CHECKS = """
 SELECT checks.*, bugs.target AS found FROM checks JOIN bugs ON bugs.id = checks.bug
 WHERE ?1 IS NULL OR bug = ?1 ORDER BY checks.id
@@ -89,13 +85,11 @@ class CheckTables(Base):
         """Records what a bug did on some targets, in one transaction, in this order."""
         with self._transaction():
             for check in checks:
-                row = (check.target, check.status, check.hits, check.runs, to_json(check.outcome.to_json()))
-                self._db.execute(_ADD, (bug, *row, self._now()))
+                self._insert("checks", bug=bug, **check._asdict(), checked_at=self._now())
 
     def checks(self, bug: int | None = None) -> list[CheckRow]:
         """All checks (of one bug), the oldest first."""
-        rows = self._rows(_CHECKS, bug)
-        return [CheckRow(**{**row, "outcome": Outcome.from_json(json.loads(row["outcome"]))}) for row in rows]
+        return self._records(CheckRow, _CHECKS, bug)
 
     def set_standing(self, bug: int, status: str) -> None:
         """Makes an open bug fixed, or a fixed one open, with all its rows; a known one stays known."""
@@ -111,4 +105,4 @@ class CheckTables(Base):
 
     def builds(self) -> list[BuildRow]:
         """All targets with their figures, in the order in which they were made."""
-        return [BuildRow(**row) for row in self._rows(_BUILDS)]
+        return self._records(BuildRow, _BUILDS)

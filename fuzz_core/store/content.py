@@ -1,201 +1,248 @@
-"""What the rows of a state file say without their numbers, which differ from file to file.
+"""One description of the tables: what two state files have in common, which of two rows stays, and what is private.
 
-Numbers of invocations, runs and bugs become what identifies them, so rows of two files can be compared.
+Numbers of invocations, runs and bugs differ from file to file. So rows of two files are compared with the key of a row
+in the place of its number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-_ORIGIN = "LEFT JOIN {db}.invocations AS origin ON origin.id = json_extract({row}.test, '$[2]')"
-_ORIGINS = "origin.target AS origin_target, origin.digest AS origin_digest"
-_BUG = "bug.target AS bug_target, bug.signature AS bug_signature"
-_INTO_ORIGIN = """
-LEFT JOIN main.invocations AS origin ON origin.target = best.origin_target AND origin.digest = best.origin_digest
-"""
-_INTO_BUG = "JOIN main.bugs AS bug ON bug.target = best.bug_target AND bug.signature = best.bug_signature"
-# A test case carries the number of the invocation that it was made from; its text changes with that number alone.
-_TEST = """CASE json_extract(best.test, '$[2]') WHEN COALESCE(origin.id, 0) THEN best.test
-    ELSE json_set(best.test, '$[2]', COALESCE(origin.id, 0)) END"""
+# Columns that hold the number of a row of another table. A test case has the number of the invocation that it was made
+# from inside its JSON text.
+_NUMBERS = {"run": "runs", "bug": "bugs", "invocation": "invocations", "test": "invocations"}
+# What others refer to.
+PARENTS = {"targets", *_NUMBERS.values()}
+_ORIGIN = "json_extract({row}.test, '$[2]')"
+_WITH_ORIGIN = """CASE json_extract(best.test, '$[2]') WHEN COALESCE(of_test.id, 0) THEN best.test
+    ELSE json_set(best.test, '$[2]', COALESCE(of_test.id, 0)) END"""
 
 # Of two rows, what died is private in the one that stays.
-_DIED = "outcome_kind = 'signal' DESC"
+_DIED = "outcome_kind = 'signal'"
+_DIED_FIRST = f"{_DIED} DESC"
+_OF_BUG = "bug IN temp.apart_bugs"
+_FINDING = f"id IN temp.apart_findings OR {_OF_BUG}"
+_CHANGE = "id IN temp.apart_changes"
+# A test case that died without a bug, and what looks like a private one.
+_NEWS = f"""{_DIED} OR json_extract(test, '$[0]') IN (
+    SELECT json_extract(test, '$[0]') FROM other.bugs WHERE id IN temp.apart_bugs
+    UNION SELECT json_extract(test, '$[0]') FROM other.findings WHERE {_FINDING}
+    UNION SELECT json_extract(test, '$[0]') FROM other.changes WHERE {_CHANGE})"""
+
+
+class Reference(NamedTuple):
+    """A column that holds the number of a row of another table. key: what identifies that row."""
+
+    column: str
+    parent: str
+    key: tuple[str, ...]
+    join: str
 
 
 class Table(NamedTuple):
-    """A table in which a row is found by what it says.
+    """A table whose rows are found by what they say.
 
-    key: the columns that identify a row. rest: its other columns. prefer: which of two rows with one key stays, as
-    terms of ORDER BY; where these are equal, `rest` decides. fold: what is put together out of all rows with one key,
-    by column. view: the rows of database {db} in these columns, where the table does not hold them itself. write: by
-    column of the table that the view lacks or changes, where its value comes from. joins: what `write` needs. numbered:
-    rows have an `id`.
+    key: the columns that identify a row, `rest`: its other columns, both divided by spaces.
+    prefer: which of two rows with one key stays, as terms of ORDER BY; where these are equal, `rest` decides.
+    fold: what is put together out of all rows with one key, by column.
+    shown: what a row says in a column, where that is not what the column holds.
+    counted: columns that only count rows of this file, with the SQL for a row that is merged.
+    optional: references that may be missing. numbered: rows have an `id`.
+    private: the condition, on rows of the database `other`, for rows that not everybody may see.
+    masked: what everybody sees in a private row, by column; without it the row is left out.
     """
 
     name: str
-    key: tuple[str, ...]
-    rest: tuple[str, ...] = ()
+    key: str
+    rest: str = ""
     prefer: tuple[str, ...] = ()
     fold: Mapping[str, str] = {}
-    view: str = ""
-    write: Mapping[str, str] = {}
-    joins: str = ""
+    shown: Mapping[str, str] = {}
+    counted: Mapping[str, str] = {}
+    optional: tuple[str, ...] = ("test",)
     numbered: bool = False
+    private: str = "false"
+    masked: Mapping[str, str] = {}
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns of the view but the number."""
-        return (*self.key, *self.rest)
+    def stored(self) -> tuple[str, ...]:
+        """All columns of the table but those that `counted` names, and the number."""
+        return (*self.key.split(), *self.rest.split())
+
+    @property
+    def references(self) -> list[Reference]:
+        """The columns that hold numbers of other rows."""
+        return [
+            Reference(name, parent, tuple(by_name(parent).key.split()), "LEFT JOIN" * (name in self.optional) or "JOIN")
+            for name in self.stored
+            if (parent := _NUMBERS.get(name))
+        ]
+
+    @property
+    def identity(self) -> list[str]:
+        """What identifies a row in any file."""
+        return list(self._said(self.key))
+
+    @property
+    def columns(self) -> list[str]:
+        """What a row says: its columns, with keys in the place of numbers."""
+        return [*self.identity, *self._said(self.rest)]
+
+    def _said(self, columns: str) -> Iterator[str]:
+        keys = {reference.column: reference.key for reference in self.references}
+        for name in columns.split():
+            if name not in keys or name == "test":
+                yield name
+            yield from (f"{name}_{part}" for part in keys.get(name, ()))
 
     @property
     def order(self) -> str:
         """A total order on what rows with one key say, the one that stays first."""
-        rest = ("json_set(test, '$[2]', 0)" if column == "test" else column for column in self.rest)
+        rest = ("json_set(test, '$[2]', 0)" if name == "test" else name for name in self._said(self.rest))
         return ", ".join([*self.prefer, *rest]) or "1"
 
     @property
     def select(self) -> str:
         """The rows of {db}, with their number where they have one."""
-        number = "id, " if self.numbered else ""
-        return self.view or f"SELECT {number}{', '.join(self.columns)} FROM {{db}}.{self.name}"
+        parts = {f"{each.column}_{part}": f"of_{each.column}.{part}" for each in self.references for part in each.key}
+        said = [f"{self.shown.get(name, parts.get(name, f'its.{name}'))} AS {name}" for name in self.columns]
+        joins = [
+            f"{each.join} {{db}}.{each.parent} AS of_{each.column} ON of_{each.column}.id = {number(each.column)}"
+            for each in self.references
+        ]
+        own = "its.id" if self.numbered else "NULL"
+        return f"SELECT {own} AS id, {', '.join(said)} FROM {{db}}.{self.name} AS its {' '.join(joins)}"
+
+    @property
+    def written(self) -> dict[str, str]:
+        """By column, the value that the row `best` gives it."""
+        values = {name: f"best.{name}" for name in self.stored}
+        for each in self.references:
+            values[each.column] = _WITH_ORIGIN if each.column == "test" else f"of_{each.column}.id"
+        return {**({"id": "best.own"} if self.numbered else {}), **values, **self.counted}
+
+    @property
+    def joins(self) -> str:
+        """What `written` needs: the rows of the store that keys in `best` stand for."""
+        return " ".join(
+            f"{each.join} main.{each.parent} AS of_{each.column} ON "
+            + " AND ".join(f"of_{each.column}.{part} = best.{each.column}_{part}" for part in each.key)
+            for each in self.references
+        )
 
 
-_TESTED = ("test", "origin_target", "origin_digest")
-_NAMED = ("signature_text", "api", "oracle", "kind")
-_RUN = ("run_target", "run_started", "run_seed", "run_options")
-_SETTLED = ("status", "reason", "hits", "runs")
-# In the order in which they refer to each other. Targets and similarity are not row by row: see `merging`.
+def number(column: str, row: str = "its") -> str:
+    """The number that a column holds."""
+    return _ORIGIN.format(row=row) if column == "test" else f"{row}.{column}"
+
+
+def by_name(name: str) -> Table:
+    """The table of this name."""
+    return next(table for table in TABLES if table.name == name)
+
+
+# In the order in which they refer to each other.
 TABLES = (
-    Table("apis", ("target", "name"), ("doc", "definition", "params", "kind", "aliases"), ("length(doc) DESC",)),
+    Table(
+        "targets",
+        "key",
+        "spec library version python info made_at",
+        ("mine DESC",),
+        {"info": "longer_texts(info) {over}", "made_at": "MIN(made_at) {over}"},
+    ),
+    Table("apis", "target name", "doc definition params kind aliases", ("length(doc) DESC",)),
+    Table("similarity_of", "target", "definitions", ("definitions DESC",)),
+    # Rows belong to one set of definitions and are merged as a whole: see `merging`.
+    Table("similarity", "target api", "row"),
     Table(
         "seeds",
-        ("target", "digest"),
-        (
-            *("source", "name", "status", "reason", "seconds", "statements", "statements_failed", "traced_at"),
-            "outcome_kind",
-        ),
-        ("traced_at DESC", _DIED, "reason DESC"),
+        "target digest",
+        "source name status reason seconds statements statements_failed traced_at outcome_kind",
+        ("traced_at DESC", _DIED_FIRST, "reason DESC"),
+        private=_DIED,
+        masked={"status": "'failed'", "reason": "''", "outcome_kind": "''"},
     ),
     Table(
         "invocations",
-        ("target", "digest"),
-        ("api", "body", "expected", "valid", "reason", "outcome_kind"),
-        ("expected = 'ok' DESC", "valid DESC", _DIED, "reason DESC"),
+        "target digest",
+        "api body expected valid reason outcome_kind",
+        ("expected = 'ok' DESC", "valid DESC", _DIED_FIRST, "reason DESC"),
         numbered=True,
+        private=_DIED,
+        masked={"reason": "''", "outcome_kind": "''"},
     ),
-    Table(
-        "provenance",
-        ("target", "digest", "seed"),
-        ("part",),
-        ("part DESC",),
-        view="""SELECT target, digest, seed, part FROM {db}.provenance JOIN {db}.invocations ON id = invocation""",
-        write={"invocation": "origin.id", "seed": "best.seed", "part": "best.part"},
-        joins="JOIN main.invocations AS origin USING (target, digest)",
-    ),
-    Table("undescribed", ("target", "seed", "api", "type"), ("count",), ("count DESC",)),
-    Table("dropped", ("target", "seed", "api", "reason"), ("count",), ("count DESC",)),
-    Table("argument_values", ("target", "argument", "type", "api", "digest"), ("value",), ("length(value)",)),
-    Table("constraints", ("target", "api", "argument", "kind"), ("bounds", "text", "source")),
+    Table("provenance", "invocation seed", "part", ("part DESC",)),
+    Table("undescribed", "target seed api type", "count", ("count DESC",)),
+    Table("dropped", "target seed api reason", "count", ("count DESC",)),
+    Table("argument_values", "target argument type api digest", "value", ("length(value)",)),
+    Table("constraints", "target api argument kind", "bounds text source"),
     Table(
         "facts",
-        ("target", "api"),
-        ("version", "unfinished", "embedding", "body"),
+        "target api",
+        "version unfinished embedding body",
         ("version DESC", "unfinished", "length(body) DESC"),
     ),
-    Table("operators", ("target", "name", "dtype"), ("api",)),
+    Table("operators", "target name dtype", "api"),
     Table(
         "runs",
-        ("target", "started", "seed", "options"),
-        ("finished", "tests", "seconds", "status", "summary"),
+        "target started seed options",
+        "finished tests seconds status summary",
         ("finished IS NULL", "tests DESC", "seconds DESC"),
-        view="""SELECT id, target, started, seed, options, finished, tests, seconds,
-            CASE status WHEN 'running' THEN 'killed' ELSE status END AS status, summary FROM {db}.runs""",
+        shown={"status": "CASE its.status WHEN 'running' THEN 'killed' ELSE its.status END"},
         numbered=True,
     ),
     Table(
         "bugs",
-        ("target", "signature"),
-        (*_NAMED, *_TESTED, "script", "outcome", "hits", "runs", "first_found", "minimised", "status", "origin"),
+        "target signature",
+        "signature_text api oracle kind test script outcome hits runs first_found minimised status origin",
         ("minimised DESC", "place_of(test)"),
         {
             "first_found": "MIN(first_found) {over}",
             "status": "rtrim(substr('open fixed known', MAX(instr('open fixed known', status)) {over}, 5))",
             "origin": "MAX(origin) {over}",
         },
-        view=f"""SELECT bugs.id, bugs.target, signature, signature_text, bugs.api, oracle, kind, test, {_ORIGINS},
-            script, outcome, hits, runs, first_found, minimised, status, bugs.origin
-            FROM {{db}}.bugs {_ORIGIN.format(db="{db}", row="bugs")}""",
-        write={
-            "test": _TEST,
-            "findings": "COALESCE((SELECT findings FROM main.bugs WHERE id = best.own), 0)",
-        },
-        joins=_INTO_ORIGIN,
+        counted={"findings": "COALESCE((SELECT findings FROM main.bugs WHERE id = best.own), 0)"},
         numbered=True,
+        private="id IN temp.apart_bugs",
     ),
     Table(
         "findings",
-        ("target", "key"),
-        (*_RUN, "api", *_TESTED, "verdict", "outcome", *_SETTLED, "bug_target", "bug_signature", "found_at", "origin"),
+        "target key",
+        "run api test verdict outcome status reason hits runs bug found_at origin",
         ("instr('pending rejected flaky duplicate confirmed', status) DESC", "found_at"),
-        view=f"""SELECT f.id, f.target, key, run.target AS run_target, run.started AS run_started, run.seed AS run_seed,
-            run.options AS run_options, f.api, f.test, {_ORIGINS}, verdict, f.outcome, f.status, f.reason, f.hits,
-            f.runs, {_BUG}, found_at, f.origin FROM {{db}}.findings AS f JOIN {{db}}.runs AS run ON run.id = f.run
-            LEFT JOIN {{db}}.bugs AS bug ON bug.id = f.bug {_ORIGIN.format(db="{db}", row="f")}""",
-        write={"run": "run.id", "test": _TEST, "bug": "bug.id"},
-        joins=f"""JOIN main.runs AS run ON run.target = best.run_target AND run.started = best.run_started
-            AND run.seed = best.run_seed AND run.options = best.run_options LEFT {_INTO_BUG} {_INTO_ORIGIN}""",
+        optional=("test", "bug"),
         numbered=True,
+        private=_FINDING,
     ),
     Table(
         "known_matches",
-        ("entry", "bug_target", "bug_signature"),
-        ("findings", "last_seen"),
+        "entry bug",
+        "findings last_seen",
         ("findings DESC", "last_seen DESC"),
-        view=f"SELECT entry, {_BUG}, k.findings, last_seen FROM {{db}}.known_matches AS k JOIN {{db}}.bugs AS bug"
-        " ON bug.id = k.bug",
-        write={"bug": "bug.id"},
-        joins=_INTO_BUG,
+        private=_OF_BUG,
     ),
     Table(
         "checks",
-        ("bug_target", "bug_signature", "target", "status", "hits", "runs", "outcome", "checked_at"),
-        view=f"""SELECT c.id, {_BUG}, c.target, c.status, c.hits, c.runs, c.outcome, checked_at
-            FROM {{db}}.checks AS c JOIN {{db}}.bugs AS bug ON bug.id = c.bug""",
-        write={"bug": "bug.id"},
-        joins=_INTO_BUG,
+        "bug target status hits runs outcome checked_at",
         numbered=True,
+        private=f"id IN temp.apart_checks OR {_OF_BUG}",
     ),
-    Table(
-        "probes",
-        ("bug_target", "bug_signature", "build"),
-        ("status", "hits", "runs", "info", "probed_at"),
-        ("probed_at DESC",),
-        view=f"""SELECT {_BUG}, build, p.status, p.hits, p.runs, info, probed_at
-            FROM {{db}}.probes AS p JOIN {{db}}.bugs AS bug ON bug.id = p.bug""",
-        write={"bug": "bug.id"},
-        joins=_INTO_BUG,
-    ),
+    Table("probes", "bug build", "status hits runs info probed_at", ("probed_at DESC",), private=_OF_BUG),
     Table(
         "changes",
-        ("target", "baseline", "signature"),
-        ("api", "kind", *_TESTED, "script", "before", "after", "hits", "runs", "found_at"),
+        "target baseline signature",
+        "api kind test script before after hits runs found_at",
         ("found_at DESC",),
-        view=f"""SELECT c.id, c.target, baseline, signature, c.api, kind, test, {_ORIGINS}, script, before, after, hits,
-            runs, found_at FROM {{db}}.changes AS c {_ORIGIN.format(db="{db}", row="c")}""",
-        write={"test": _TEST},
-        joins=_INTO_ORIGIN,
         numbered=True,
+        private=_CHANGE,
     ),
     Table(
         "news",
-        ("target", "api", "class"),
-        ("outcome_kind", *_TESTED),
-        (_DIED, "test IS NULL", "length(json_set(test, '$[2]', 0))"),
-        view=f"""SELECT n.id, n.target, n.api, class, n.outcome_kind, test, {_ORIGINS}
-            FROM {{db}}.news AS n {_ORIGIN.format(db="{db}", row="n")}""",
-        write={"test": _TEST},
-        joins=_INTO_ORIGIN,
+        "target api class",
+        "outcome_kind test",
+        (_DIED_FIRST, "test IS NULL", "length(json_set(test, '$[2]', 0))"),
         numbered=True,
+        private=_NEWS,
     ),
 )

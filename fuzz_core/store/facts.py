@@ -1,29 +1,50 @@
-"""What is known of the apis of builds, one row for each: it travels with the state, as the file beside it does not."""
+"""What is known of the apis of builds. It travels with the state, as the file beside the state does not."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from pydantic import ValidationError
 
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.file import plain
-from fuzz_core.store.base import Base, text
+from fuzz_core.store.base import Base
+
+_REFUSALS = """
+SELECT DISTINCT api, reason FROM invocations WHERE target = ? AND outcome_kind = 'exception' ORDER BY api, reason
+"""
 
 
 class FactTables(Base):
-    """The table `facts`."""
+    """The tables `constraints`, what documentation says of arguments, and `facts`, what MoCo knows."""
+
+    def save_constraints(self, target: str, constraints: Iterable[Constraint]) -> None:
+        """Replaces the target's constraints; where several sources bound the same, the first one stays."""
+        with self._transaction():
+            self._db.execute("DELETE FROM constraints WHERE target = ?", (target,))
+            self._insert_all("constraints", ((target, *each) for each in constraints))
+
+    def constraints(self, target: str) -> list[Constraint]:
+        """The target's constraints, by api, argument and kind."""
+        sql = "SELECT * FROM constraints WHERE target = ? ORDER BY api, argument, kind"
+        return self._records(Constraint, sql, target)
+
+    def refusals(self, target: str) -> list[tuple[str, str]]:
+        """(api, message) of the exceptions that recorded invocations ended with when they were re-run."""
+        return [(row["api"], row["reason"].partition(": ")[2]) for row in self._rows(_REFUSALS, target)]
 
     def save_knowledge(self, target: str, knowledge: Knowledge) -> None:
         """Replaces what is known of the apis of a target."""
         unfinished = set(knowledge.unfinished)
         rows = [
-            (target, text(name), VERSION, int(name in unfinished), text(knowledge.embedding), body_of(facts))
+            (target, name, VERSION, name in unfinished, knowledge.embedding, body_of(facts))
             for name, facts in sorted(knowledge.apis.items())
         ]
         with self._transaction():
             self._db.execute("DELETE FROM facts WHERE target = ?", (target,))
-            self._db.conn.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?)", rows)
+            self._insert_all("facts", rows)
 
     def knowledge(self, target: str) -> Knowledge | None:
         """What is on record of a target, None where nothing is that this program reads.

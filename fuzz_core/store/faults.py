@@ -1,11 +1,15 @@
-"""SQLite's errors in the user's words."""
+"""SQLite's errors in the user's words, and what is saved of a file that was deleted under way."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
 
@@ -62,3 +66,36 @@ def not_writable(path: Path, error: BaseException) -> UserError:
         f"the state file {path} cannot be written ({error})",
         f"make {path.parent} and the file writable, or choose another state directory",
     )
+
+
+def place_of(path: Path) -> tuple[int, int] | None:
+    """What tells one file from another of the same name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def rescue(path: Path, db: Database) -> Path | None:
+    """Copies an open database to the nearest directory that is there, else to the temporary one.
+
+    None where no disk takes it.
+    """
+    standing = next((parent for parent in path.parents if parent.is_dir()), Path("/"))
+    for folder in (standing, Path(tempfile.gettempdir())):
+        kept = folder / f"{path.stem}-rescued-{os.getpid()}{path.suffix}"
+        try:
+            db.execute("VACUUM INTO ?", [str(kept)])
+        except sqlite3.Error:
+            continue
+        return kept
+    return None
+
+
+def gone(path: Path, kept: Path | None) -> UserError:
+    """The error for a state file that is not where it was, and where its contents are."""
+    problem = f"the state file {path} is gone: it was removed or replaced while nightfuzz worked with it"
+    if kept is None:
+        return UserError(f"{problem}, and no other disk takes its contents", "leave the state directory of a run alone")
+    return UserError(f"{problem}; everything found so far is in {kept}", f"move that file to {path} and run again")

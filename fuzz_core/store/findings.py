@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
@@ -11,21 +10,9 @@ from fuzz_core.ir import codec
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.base import Base, stored, text
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 
-_ADD = """
-INSERT OR IGNORE INTO findings (target, run, api, test, verdict, outcome, key, found_at, origin)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_ADD_BUG = """
-INSERT INTO bugs (target, signature, signature_text, api, oracle, kind, test, script, outcome, hits, runs, minimised,
-    findings, first_found)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
-"""
-_IMPROVE = """
-UPDATE bugs SET test = ?, script = ?, outcome = ?, hits = ?, runs = ?, minimised = ? WHERE id = ?
-"""
 # The row that was there first stays the bug; a later build that shows it is a check of that one.
 _SHOWN_AGAIN = """
 INSERT INTO checks (bug, target, status, hits, runs, outcome, checked_at)
@@ -38,7 +25,6 @@ UPDATE bugs SET findings = findings + 1,
     origin = CASE origin WHEN '' THEN (SELECT origin FROM findings WHERE id = ?2) ELSE origin END
 WHERE id = ?1
 """
-_SETTLE = "UPDATE findings SET status = ?, reason = ?, hits = ?, runs = ?, bug = ? WHERE id = ?"
 
 
 class FindingTables(Base):
@@ -60,11 +46,11 @@ class FindingTables(Base):
         ids: list[int | None] = []
         with self._transaction():
             for test, verdict, outcome in found:
-                body = (_test_out(test), to_json(list(verdict)), to_json(outcome.to_json()))
-                key = finding_key(test, verdict.oracle)
-                row = (target, run, text(test.invocation.api), *body, key, self._now(), text(origin))
-                cursor = self._db.conn.execute(_ADD, row)
-                ids.append(cursor.lastrowid if cursor.rowcount else None)
+                cells = {
+                    **{"target": target, "run": run, "api": test.invocation.api, "test": test, "verdict": verdict},
+                    **{"outcome": outcome, "key": finding_key(test, verdict.oracle), "found_at": self._now()},
+                }
+                ids.append(self._insert("findings", verb="INSERT OR IGNORE", **cells, origin=origin))
         return ids
 
     def pending_findings(self, target: str) -> list[FindingRow]:
@@ -77,7 +63,7 @@ class FindingTables(Base):
             SELECT * FROM findings WHERE target = ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR bug = ?3)
             ORDER BY id
         """
-        return [_finding_row(row) for row in self._rows(sql, target, status, bug)]
+        return self._records(FindingRow, sql, target, status, bug)
 
     def settle_finding(
         self,
@@ -101,7 +87,8 @@ class FindingTables(Base):
             if row["status"] != "pending":
                 return int(row["bug"]) if row["bug"] is not None else None
             number, known = self._place(row, bug)
-            self._db.execute(_SETTLE, ("duplicate" if known else status, text(reason), hits, runs, number, finding))
+            cells = {"status": "duplicate" if known else status, "reason": reason, "hits": hits, "runs": runs}
+            self._update("findings", finding, **cells, bug=number)
             self._db.execute(_LOCATE, (number, finding))
         return number
 
@@ -124,11 +111,10 @@ class FindingTables(Base):
             if bug.minimised and not known[0]["minimised"]:
                 self._improve(number, bug)
             return number, True
-        head = (text(bug.signature), text(bug.api), bug.oracle, bug.kind)
-        row = (target, signature, *head, *_shown(bug), bug.hits, bug.runs, bug.minimised, found_at)
-        outcome = to_json(bug.outcome.to_json())
-        self._db.execute(_SHOWN_AGAIN, (target, signature, bug.hits, bug.runs, outcome, self._now()))
-        return int(self._db.conn.execute(_ADD_BUG, row).lastrowid or 0), False
+        shown = (target, signature, bug.hits, bug.runs, stored(bug.outcome), self._now())
+        self._db.execute(_SHOWN_AGAIN, shown)
+        cells = {**bug._asdict(), "signature": signature, "signature_text": bug.signature}
+        return self._insert("bugs", target=target, **cells, findings=0, first_found=found_at) or 0, False
 
     def improve_bug(self, number: int, bug: NewBug) -> None:
         """Puts a better test case, with script, outcome and rate, in the place of the bug's; the signature stays.
@@ -140,18 +126,18 @@ class FindingTables(Base):
             self._improve(number, bug)
 
     def _improve(self, number: int, bug: NewBug) -> None:
-        self._db.execute(_IMPROVE, (*_shown(bug), bug.hits, bug.runs, bug.minimised, number))
+        cells = bug._asdict()
+        named = ("test", "script", "outcome", "hits", "runs", "minimised")
+        self._update("bugs", number, **{name: cells[name] for name in named})
 
     def bugs(self, target: str | None = None) -> list[BugRow]:
         """Bugs (of one target), the oldest first."""
-        rows = self._rows("SELECT * FROM bugs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
-        return [_bug_row(row) for row in rows]
+        return self._records(BugRow, "SELECT * FROM bugs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
 
     def bug(self, number: int) -> BugRow:
         """One bug. Raises UserError that says which there are."""
-        rows = self._rows("SELECT * FROM bugs WHERE id = ?", number)
-        if rows:
-            return _bug_row(rows[0])
+        for bug in self._records(BugRow, "SELECT * FROM bugs WHERE id = ?", number):
+            return bug
         known = ", ".join(str(row["id"]) for row in self._rows("SELECT id FROM bugs ORDER BY id LIMIT 20"))
         raise UserError(f"no bug {number} in {self.path}", f"`nightfuzz bugs` lists them: {known or 'none yet'}")
 
@@ -173,29 +159,3 @@ def signature_digest(signature: str) -> str:
 
 def _digest(*parts: str) -> str:
     return blake2b(text("\x1f".join(parts)).encode(), digest_size=16).hexdigest()
-
-
-def _test_out(test: TestCase) -> str:
-    return to_json(codec.encode_test(test))
-
-
-def _shown(bug: NewBug) -> tuple[str, str, str]:
-    return _test_out(bug.test), text(bug.script), to_json(bug.outcome.to_json())
-
-
-def _finding_row(row: dict[str, Any]) -> FindingRow:
-    parsed = {
-        "test": codec.decode_test(json.loads(row["test"])),
-        "verdict": Verdict(*json.loads(row["verdict"])),
-        "outcome": Outcome.from_json(json.loads(row["outcome"])),
-    }
-    return FindingRow(*({**row, **parsed}[field] for field in FindingRow._fields))
-
-
-def _bug_row(row: dict[str, Any]) -> BugRow:
-    parsed = {
-        "test": codec.decode_test(json.loads(row["test"])),
-        "outcome": Outcome.from_json(json.loads(row["outcome"])),
-        "minimised": bool(row["minimised"]),
-    }
-    return BugRow(*({**row, **parsed}[field] for field in BugRow._fields))

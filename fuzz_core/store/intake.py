@@ -11,16 +11,17 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.cells import Refused, cell
+from fuzz_core.store.content import PARENTS, TABLES, by_name
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, MIGRATIONS
-from fuzz_core.store.vetting import Vetting
+from fuzz_core.store.vetting import Refused, cell, check_row
 
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 2 << 30
@@ -31,13 +32,6 @@ BATCH = 1000
 # What grows with the square of their number (likenesses of bugs) must not grow without end.
 MOST = {"targets": 500, "bugs": 5_000, "changes": 10_000, "runs": 50_000, "probes": 50_000, "checks": 200_000}
 REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
-_PARENTS = {"targets": "key", "invocations": "id", "runs": "id", "bugs": "id"}
-# Tables to whose numbers others refer, and what a number stands for.
-_NUMBERED = {
-    "invocations": "{0}.target, {0}.digest",
-    "runs": "{0}.target, {0}.started, {0}.seed, {0}.options",
-    "bugs": "{0}.target, {0}.signature",
-}
 # What the same row has otherwise for another build, or in another file.
 _OWN = ("id", "target")
 
@@ -67,9 +61,9 @@ def take_in(path: Path, clean: Path, known: Path | None = None, max_bytes: int =
     counted.
     """
     with _reading(path, max_bytes, known) as connection:
-        order = _known_schema(connection, path)
+        _check_schema(connection, path)
         clean.unlink(missing_ok=True)
-        return _Copy(connection, known is not None).into(clean, order)
+        return _Copy(connection, known is not None).into(clean)
 
 
 def look_over(path: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -78,7 +72,7 @@ def look_over(path: Path, max_bytes: int = MAX_BYTES) -> None:
     Raises like `take_in`, and NewerError where a later nightfuzz has written it.
     """
     with _reading(path, max_bytes) as connection:
-        _known_schema(connection, path)
+        _check_schema(connection, path)
 
 
 def _looked_at(path: Path, max_bytes: int) -> int:
@@ -142,17 +136,17 @@ def _decoded(raw: bytes) -> str | bytes:
         return raw
 
 
-def _known_schema(connection: sqlite3.Connection, path: Path) -> list[str]:
-    """The names of the tables of the schema that the file has, parents first."""
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuses a file whose schema is none that this program has ever made, and one that is damaged."""
     found = _schema(connection)
-    for version in range(len(_versions()), 0, -1):
-        if sorted(found) == sorted(_versions()[version - 1]):
-            _undamaged(connection, path)
-            return [name for kind, name, _ in _versions()[version - 1] if kind == "table"]
-    _refuse_newer(connection, path, found)
-    strange = sorted({name for _, name, _ in found} - {name for _, name, _ in _versions()[-1]})
-    what = f": it has {', '.join(strange)[:200]!r}" if strange else ""
-    raise UserError(f"the state file {path.name} has a schema that nightfuzz does not know{what}", REMEDY)
+    if not any(sorted(found) == sorted(made) for made in _versions()):
+        _refuse_newer(connection, path, found)
+        strange = sorted({name for _, name, _ in found} - {name for _, name, _ in _versions()[-1]})
+        what = f": it has {', '.join(strange)[:200]!r}" if strange else ""
+        raise UserError(f"the state file {path.name} has a schema that nightfuzz does not know{what}", REMEDY)
+    fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if fault != "ok":
+        raise UserError(f"the state file {path.name} is damaged ({str(fault)[:200]})", REMEDY)
 
 
 def _refuse_newer(connection: sqlite3.Connection, path: Path, found: list[tuple[str, str, str]]) -> None:
@@ -167,30 +161,22 @@ def _refuse_newer(connection: sqlite3.Connection, path: Path, found: list[tuple[
         )
 
 
-def _undamaged(connection: sqlite3.Connection, path: Path) -> None:
-    fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if fault != "ok":
-        raise UserError(f"the state file {path.name} is damaged ({str(fault)[:200]})", REMEDY)
-
-
 def _schema(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid LIMIT 1000").fetchall()
     return [(str(kind), str(name), " ".join(str(sql).split())) for kind, name, sql in rows]
 
 
+@cache
 def _versions() -> list[list[tuple[str, str, str]]]:
     """The schema after every migration: a file from before an upgrade has an earlier one."""
-    if not _MADE:
-        names = [migration.name for migration in MIGRATIONS.pending(Database(memory=True))]
-        for stop in [*names[1:], None]:
-            db = Database(memory=True)
-            MIGRATIONS.apply(db, stop_before=stop)
-            _MADE.append(_schema(db.conn))
-            db.close()
-    return _MADE
-
-
-_MADE: list[list[tuple[str, str, str]]] = []
+    names = [migration.name for migration in MIGRATIONS.pending(Database(memory=True))]
+    made = []
+    for stop in [*names[1:], None]:
+        db = Database(memory=True)
+        MIGRATIONS.apply(db, stop_before=stop)
+        made.append(_schema(db.conn))
+        db.close()
+    return made
 
 
 class _Copy:
@@ -199,68 +185,69 @@ class _Copy:
     def __init__(self, connection: sqlite3.Connection, known: bool) -> None:
         self.connection = connection
         self.known = known
-        self.began = known and all(self._same_numbers(table, key) for table, key in _NUMBERED.items())
-        self.vetting = Vetting()
+        self.began = known and all(map(self._same_numbers, PARENTS - {"targets"}))
         self.rows: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
-        self.there: dict[str, set[Any]] = {}
 
-    def _same_numbers(self, table: str, key: str) -> bool:
+    def _same_numbers(self, table: str) -> bool:
         """Whether a number stands for the same in both files, as where one began as a copy of the other."""
-        sql = f"""SELECT 1 FROM main.{table} AS theirs JOIN known.{table} AS ours USING (id)
-            WHERE ({key.format("theirs")}) <> ({key.format("ours")}) LIMIT 1"""
+        other = " OR ".join(f"theirs.{name} <> ours.{name}" for name in by_name(table).identity)
+        sql = f"SELECT 1 FROM main.{table} AS theirs JOIN known.{table} AS ours USING (id) WHERE {other} LIMIT 1"
         return self.connection.execute(sql).fetchone() is None
 
-    def into(self, clean: Path, tables: list[str]) -> Taken:
+    def into(self, clean: Path) -> Taken:
         with open_store(clean) as store, store._transaction():
-            for table in tables:
-                if not table.startswith(("sqlite_", "_sqlite_")):
-                    self._table(store._db.conn, table)
+            for table in TABLES:
+                columns = _columns(store._db.conn, table.name, self.connection)
+                if columns:
+                    self._table(store._db.conn, table.name, columns)
             for sql in KINDS_OF_TEXTS:
                 store._db.conn.execute(sql)
         return Taken(dict(self.rows), dict(self.dropped))
 
-    def _table(self, into: sqlite3.Connection, table: str) -> None:
-        columns = _columns(into, table, self.connection)
+    def _table(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> None:
         names = ", ".join(column.name for column in columns)
         sql = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
-        judge = self._judge(into, table, columns)
+        fits = self._judge(into, table, columns)
         sound = _said(table, columns, _OWN) if self.known else "0"
-        new = f"NOT {_said(table, columns)}" if self.began and table not in _PARENTS else "1"
+        new = f"NOT {_said(table, columns)}" if self.began and table not in PARENTS else "1"
         cursor = self.connection.execute(f"SELECT {names}, {sound} FROM main.{table} AS theirs WHERE {new}")
         while rows := cursor.fetchmany(BATCH):
             room = max(MOST.get(table, MAX_BYTES) - self.rows[table], 0)
-            if len(rows) > room:
-                self.dropped[f"{table}: more than any state has"] += len(rows) - room
-            kept = [row[:-1] for row in rows[:room] if judge(row)]
+            kept = [row[:-1] for row in rows[:room] if fits(row)]
             taken = into.executemany(sql, kept).rowcount
             self.rows[table] += taken
-            if len(kept) > taken:
-                self.dropped[f"{table}: breaks a rule of the table"] += len(kept) - taken
-        if table in _PARENTS:
-            self.there[table] = {key for (key,) in into.execute(f"SELECT {_PARENTS[table]} FROM {table}")}
+            self._drop(f"{table}: more than any state has", len(rows) - room)
+            self._drop(f"{table}: breaks a rule of the table", len(kept) - taken)
+
+    def _drop(self, reason: str, rows: int = 1) -> None:
+        if rows > 0:
+            self.dropped[reason] += rows
 
     def _judge(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> Callable[[tuple[Any, ...]], bool]:
+        """Whether a row is fit for its table. What is sound has been checked, but for what `_OWN` names."""
         names = [column.name for column in columns]
-        cells = [cell(*column) for column in columns]
+        cells = [cell(table, *column) for column in columns]
         own = [(place, cells[place]) for place, name in enumerate(names) if name in _OWN]
-        references = into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
-        parents = [(names.index(column), column, self.there[parent]) for _, _, parent, column, *_ in references]
+        parents = [
+            (names.index(column), {None, *(key for (key,) in into.execute(f"SELECT {key} FROM {parent}"))})
+            for _, _, parent, column, key, *_ in into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
+        ]
+
+        def check(row: tuple[Any, ...]) -> None:
+            for place, there in parents:
+                if row[place] not in there:
+                    raise Refused(f"{names[place]}: refers to nothing")
+            for place, check_cell in own if row[-1] else enumerate(cells):
+                check_cell(row[place])
+            if not row[-1]:
+                check_row(table, dict(zip(names, row, strict=False)))
 
         def fits(row: tuple[Any, ...]) -> bool:
             try:
-                for place, column, there in parents:
-                    if row[place] is not None and row[place] not in there:
-                        raise Refused(f"{column}: refers to nothing")
-                if row[-1]:
-                    for place, check in own:
-                        check(row[place])
-                else:
-                    for check, value in zip(cells, row, strict=False):
-                        check(value)
-                    self.vetting.row(table, dict(zip(names, row, strict=False)))
+                check(row)
             except Refused as reason:
-                self.dropped[f"{table}: {reason}"] += 1
+                self._drop(f"{table}: {reason}")
                 return False
             return True
 

@@ -51,4 +51,4 @@ class KnownTables(Base):
 
     def known_counts(self) -> dict[str, KnownCount]:
         """What each entry has matched so far, by its name; those that matched nothing are not there."""
-        return {row["entry"]: KnownCount(**row) for row in self._rows(_COUNTS)}
+        return {count.entry: count for count in self._records(KnownCount, _COUNTS)}

@@ -23,6 +23,7 @@ from fuzz_core.store.store import Store
 
 # A new row keeps its number where nobody else has it, but no file may use up all numbers.
 GAP = 100_000
+_TABLES = [table for table in TABLES if table.name != "similarity"]
 Cost = Callable[[TestCase], Any]
 COUNT_FINDINGS = """
 UPDATE main.bugs SET findings = n FROM (
@@ -58,12 +59,9 @@ def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
 def _staged(connection: Connection, others: Sequence[Path]) -> Iterator[None]:
     """Copies what the files say and the store does not into temporary tables: SQLite attaches no more than ten."""
     try:
-        for table in TABLES:
-            columns = ("id", *table.columns) if table.numbered else table.columns
-            connection.execute(f"CREATE TEMP TABLE in_{table.name} ({', '.join(columns)})")
+        for table in _TABLES:
+            connection.execute(f"CREATE TEMP TABLE in_{table.name} (id, {', '.join(table.columns)})")
             connection.execute(f"CREATE TEMP VIEW mine_{table.name} AS {table.select.format(db='main')}")
-        connection.execute("CREATE TEMP TABLE in_targets (key, spec, library, version, python, info, made_at)")
-        connection.execute("CREATE TEMP TABLE in_similarity_of (target, definitions)")
         connection.execute("CREATE TEMP TABLE in_similarity (target, api, row, definitions)")
         for path in others:
             _stage(connection, path)
@@ -81,10 +79,13 @@ def _drop(connection: Connection) -> None:
 def _stage(connection: Connection, path: Path) -> None:
     connection.execute("ATTACH ? AS other", (str(path),))
     try:
-        for table in TABLES:
-            _stage_table(connection, table)
-        connection.execute("INSERT INTO in_targets SELECT * FROM other.targets EXCEPT SELECT * FROM main.targets")
-        connection.execute("INSERT INTO in_similarity_of SELECT * FROM other.similarity_of")
+        for table in _TABLES:
+            same = [f"mine.{name} {'=' if name in table.identity else 'IS'} theirs.{name}" for name in table.columns]
+            connection.execute(
+                f"INSERT INTO in_{table.name} SELECT * FROM ({table.select.format(db='other')}) AS theirs"
+                f" WHERE NOT EXISTS (SELECT 1 FROM ({table.select.format(db='main')}) AS mine"
+                f" WHERE {' AND '.join(same)})"
+            )
         connection.execute(_STAGE_SIMILARITY)
         connection.commit()
     finally:
@@ -92,32 +93,22 @@ def _stage(connection: Connection, path: Path) -> None:
         connection.execute("DETACH other")
 
 
-def _stage_table(connection: Connection, table: Table) -> None:
-    same = " AND ".join(
-        [f"mine.{name} = theirs.{name}" for name in table.key]
-        + [f"mine.{name} IS theirs.{name}" for name in table.rest]
-    )
-    connection.execute(
-        f"INSERT INTO in_{table.name} SELECT * FROM ({table.select.format(db='other')}) AS theirs"
-        f" WHERE NOT EXISTS (SELECT 1 FROM ({table.select.format(db='main')}) AS mine WHERE {same})"
-    )
-
-
-# What was computed from the same definitions is the same.
+# A target's rows belong to one set of definitions. What was computed from the same definitions is the same.
 _STAGE_SIMILARITY = """
 INSERT INTO in_similarity
 SELECT target, api, row, definitions FROM other.similarity JOIN other.similarity_of USING (target)
 WHERE (target, definitions) NOT IN (SELECT target, definitions FROM main.similarity_of)
     AND (target, definitions) NOT IN (SELECT target, definitions FROM temp.in_similarity)
 """
-
-
-class _Build(NamedTuple):
-    """A row of `targets` but for its key. named: spec, library, version and interpreter."""
-
-    named: tuple[str, ...]
-    info: dict[str, Any]
-    made_at: str
+_FORGET_SIMILARITY = """
+DELETE FROM main.similarity WHERE target IN (
+    SELECT target FROM main.similarity_of AS mine JOIN temp.in_similarity_of AS theirs USING (target)
+    WHERE theirs.definitions > mine.definitions)
+"""
+_TAKE_SIMILARITY = """
+INSERT INTO main.similarity SELECT target, api, row FROM temp.in_similarity JOIN main.similarity_of
+USING (target, definitions) WHERE target NOT IN (SELECT target FROM main.similarity)
+"""
 
 
 class _Fold:
@@ -128,13 +119,14 @@ class _Fold:
         self.cost = cost
 
     def run(self) -> Merged:
-        rows = {"targets": self._targets(), "similarity": self._similarity()}
         before = self._bugs()
         self._order_tests()
-        for table in TABLES:
-            rows[table.name] = self._table(table)
+        self.connection.create_window_function("longer_texts", 1, _LongerTexts)
+        self.connection.execute(_FORGET_SIMILARITY)
+        rows = {table.name: count for table in _TABLES if (count := self._table(table))}
+        self.connection.execute(_TAKE_SIMILARITY)
         self.connection.execute(COUNT_FINDINGS)
-        return Merged(tuple(sorted(self._bugs() - before)), {name: count for name, count in rows.items() if count})
+        return Merged(tuple(sorted(self._bugs() - before)), rows)
 
     def _bugs(self) -> set[int]:
         return {number for (number,) in self.connection.execute("SELECT id FROM main.bugs")}
@@ -147,17 +139,15 @@ class _Fold:
         self.connection.create_function("place_of", 1, lambda text: places[costs[text]], deterministic=True)
 
     def _table(self, table: Table) -> int:
-        key = ", ".join(table.key)
+        key, columns = ", ".join(table.identity), ", ".join(table.columns)
         over = f"OVER (PARTITION BY {key})"
-        number = f", MAX(own) {over} AS own" if table.numbered else ""
-        claim = f", MIN(id) {over} AS claim" if table.numbered else ""
         folded = [f"{table.fold.get(name, name).format(over=over)} AS {name}" for name in table.columns]
-        mine = ", ".join((*table.columns, "id", "id AS own") if table.numbered else table.columns)
-        theirs = ", ".join((*table.columns, "id", "NULL AS own") if table.numbered else table.columns)
         self.connection.execute(
-            f"CREATE TEMP TABLE best_{table.name} AS SELECT * FROM (SELECT {', '.join(folded)}{number}{claim},"
+            f"CREATE TEMP TABLE best_{table.name} AS SELECT * FROM (SELECT {', '.join(folded)},"
+            f" MAX(id) FILTER (WHERE mine) {over} AS own, MIN(id) {over} AS claim,"
             f" ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY {table.order}) AS rank"
-            f" FROM (SELECT {theirs} FROM in_{table.name} UNION ALL SELECT {mine} FROM mine_{table.name}"
+            f" FROM (SELECT {columns}, id, 0 AS mine FROM in_{table.name}"
+            f" UNION ALL SELECT {columns}, id, 1 AS mine FROM mine_{table.name}"
             f" WHERE ({key}) IN (SELECT {key} FROM in_{table.name}))) WHERE rank = 1"
         )
         if table.numbered:
@@ -178,80 +168,40 @@ class _Fold:
         (newest,) = execute(f"SELECT MAX(?, COALESCE(MAX(own), 0)) FROM {best}", (newest,)).fetchone()
         execute(
             f"UPDATE {best} SET own = ? + place FROM (SELECT rowid AS which, ROW_NUMBER() OVER"
-            f" (ORDER BY claim, {', '.join(table.key)}) AS place FROM {best} WHERE own IS NULL) AS placed"
+            f" (ORDER BY claim, {', '.join(table.identity)}) AS place FROM {best} WHERE own IS NULL) AS placed"
             f" WHERE {best}.rowid = which",
             (newest,),
         )
 
     def _write(self, table: Table) -> int:
-        number = {"id": "best.own"} if table.numbered else {}
-        columns = [name for (_, name, *_) in self.connection.execute(f"PRAGMA main.table_info({table.name})")]
-        plain = {name: f"best.{name}" for name in table.columns if name in columns}
-        values = {**plain, **number, **table.write}
+        values = table.written
         sql = (
             f"INSERT INTO main.{table.name} AS mine ({', '.join(values)}) SELECT {', '.join(values.values())}"
-            f" FROM best_{table.name} AS best {table.joins} WHERE true {'ORDER BY best.own' * table.numbered}"
-            f" ON CONFLICT ({self._primary(table.name)}) DO UPDATE"
+            f" FROM best_{table.name} AS best {table.joins} WHERE true ORDER BY best.own"
+            f" ON CONFLICT ({'id' if table.numbered else ', '.join(table.key.split())}) DO UPDATE"
             f" SET {', '.join(f'{name} = excluded.{name}' for name in values)}"
             f" WHERE {' OR '.join(f'mine.{name} IS NOT excluded.{name}' for name in values)}"
         )
         return self.connection.execute(sql).rowcount
 
-    def _primary(self, table: str) -> str:
-        keyed = [
-            (place, name) for (_, name, _, _, _, place) in self.connection.execute(f"PRAGMA main.table_info({table})")
-        ]
-        return ", ".join(name for place, name in sorted(keyed) if place)
 
-    def _targets(self) -> int:
-        """A target on record keeps its names; of what is told about a build, the longer text stays, key by key."""
-        mine = self._builds("main.targets")
-        changed = 0
-        for key, found in self._builds("in_targets").items():
-            build = _one(mine[key], found)._replace(named=mine[key].named) if key in mine else found
-            row = (key, *build.named, to_json(build.info), build.made_at)
-            changed += self.connection.execute(_WRITE_TARGET, row).rowcount
-        return changed
+class _LongerTexts:
+    """Of JSON objects that tell of one build, key by key the longer text, as an aggregate of SQL."""
 
-    def _builds(self, table: str) -> dict[str, _Build]:
-        builds: dict[str, _Build] = {}
-        for key, *named, info, made_at in self.connection.execute(f"SELECT * FROM {table}"):
-            build = _Build(tuple(named), json.loads(info), made_at)
-            builds[key] = _one(builds.get(key, build), build)
-        return builds
+    def __init__(self) -> None:
+        self.longest: dict[str, Any] = {}
 
-    def _similarity(self) -> int:
-        """A target's rows belong to one set of definitions, so they are taken as a whole."""
-        execute = self.connection.execute
-        changed = execute(_NEW_SIMILARITY).fetchall()
-        for target, definitions in changed:
-            execute("DELETE FROM main.similarity WHERE target = ?", (target,))
-            execute(
-                "INSERT OR IGNORE INTO main.similarity SELECT target, api, row FROM in_similarity"
-                " WHERE target = ? AND definitions = ?",
-                (target, definitions),
-            )
-            execute("INSERT OR REPLACE INTO main.similarity_of VALUES (?, ?)", (target, definitions))
-        return len(changed)
+    def step(self, body: str) -> None:
+        for key, value in json.loads(body).items():
+            self.longest[key] = max(self.longest.get(key, value), value, key=_weight)
 
+    def inverse(self, body: str) -> None:
+        raise NotImplementedError("no window of the merger ends before its partition does")
 
-_NEW_SIMILARITY = """
-SELECT target, MAX(definitions) FROM (SELECT * FROM temp.in_similarity_of UNION SELECT * FROM main.similarity_of)
-GROUP BY target EXCEPT SELECT * FROM main.similarity_of
-"""
-_WRITE_TARGET = """
-INSERT INTO main.targets VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET info = excluded.info, made_at = excluded.made_at
-WHERE (info, made_at) <> (excluded.info, excluded.made_at)
-"""
+    def value(self) -> str:
+        return to_json(self.longest)
 
-
-def _one(one: _Build, other: _Build) -> _Build:
-    info = {
-        key: max((build.info[key] for build in (one, other) if key in build.info), key=_weight)
-        for key in {**one.info, **other.info}
-    }
-    return _Build(min(one.named, other.named), info, min(one.made_at, other.made_at))
+    finalize = value
 
 
 def _weight(value: Any) -> tuple[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fuzz_core.store.base import Base, text
+from fuzz_core.store.base import Base
 
 
 class News(NamedTuple):
@@ -34,14 +34,10 @@ class NewsTables(Base):
     def save_news(self, target: str, news: Iterable[News], operators: Iterable[Operator]) -> None:
         """Adds what is new, in one transaction; what is known stays as it is."""
         with self._transaction():
-            self._db.conn.executemany(
-                "INSERT OR IGNORE INTO news (target, api, class, outcome_kind, test) VALUES (?, ?, ?, ?, ?)",
-                [(target, text(n.api), text(n.outcome_class), n.outcome_kind, n.test and text(n.test)) for n in news],
-            )
-            self._db.conn.executemany(
-                "INSERT OR IGNORE INTO operators (target, name, dtype, api) VALUES (?, ?, ?, ?)",
-                [(target, *map(text, operator)) for operator in operators],
-            )
+            for new in news:
+                cells = {"api": new.api, "class": new.outcome_class, "outcome_kind": new.outcome_kind, "test": new.test}
+                self._insert("news", verb="INSERT OR IGNORE", target=target, **cells)
+            self._insert_all("operators", ((target, *operator) for operator in operators))
 
     def news(self, target: str) -> list[News]:
         """All outcome classes of a target's apis, in the order in which they were first shown."""
@@ -50,5 +46,5 @@ class NewsTables(Base):
 
     def operators(self, target: str) -> list[Operator]:
         """All operators that a target's apis have dispatched to, by name and dtype."""
-        rows = self._rows("SELECT name, dtype, api FROM operators WHERE target = ? ORDER BY name, dtype", target)
-        return [Operator(**row) for row in rows]
+        sql = "SELECT name, dtype, api FROM operators WHERE target = ? ORDER BY name, dtype"
+        return self._records(Operator, sql, target)

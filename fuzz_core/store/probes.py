@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
-from fuzz_core.store.base import Base, text, to_json
-
-_SAVE = """
-INSERT OR REPLACE INTO probes (bug, build, status, hits, runs, info, probed_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
+from fuzz_core.store.base import Base
 
 
 class Probe(NamedTuple):
@@ -31,12 +26,11 @@ class ProbeTables(Base):
 
     def save_probe(self, bug: int, probe: Probe) -> None:
         """Commits a probe at once; it takes the place of an earlier one of the same build."""
-        row = (bug, text(probe.build), probe.status, probe.hits, probe.runs, text(to_json(probe.info)), self._now())
+        cells = probe._replace(probed_at=self._now())._asdict()
         with self._transaction():
-            self._db.execute(_SAVE, row)
+            self._insert("probes", verb="INSERT OR REPLACE", bug=bug, **cells)
 
     def probes(self, bug: int) -> dict[str, Probe]:
         """What is known of a bug's builds, by build, in the order in which they were tried."""
-        sql = "SELECT build, status, hits, runs, info, probed_at FROM probes WHERE bug = ? ORDER BY probed_at, build"
-        rows = [{**row, "info": json.loads(row["info"])} for row in self._rows(sql, bug)]
-        return {row["build"]: Probe(**row) for row in rows}
+        sql = "SELECT * FROM probes WHERE bug = ? ORDER BY probed_at, build"
+        return {probe.build: probe for probe in self._records(Probe, sql, bug)}

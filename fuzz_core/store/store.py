@@ -6,7 +6,6 @@ from fuzz_core.store.apis import ApiTables
 from fuzz_core.store.carrying import CarryTables
 from fuzz_core.store.changes import ChangeTables
 from fuzz_core.store.checks import CheckTables
-from fuzz_core.store.constraints import ConstraintTables
 from fuzz_core.store.facts import FactTables
 from fuzz_core.store.findings import FindingTables
 from fuzz_core.store.known import KnownTables
@@ -23,7 +22,6 @@ class Store(
     FindingTables,
     NewsTables,
     KnownTables,
-    ConstraintTables,
     FactTables,
     ChangeTables,
     CheckTables,

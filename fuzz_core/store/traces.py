@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fuzz_core.ir import codec
-from fuzz_core.ir.fuzztype import fuzz_type
-from fuzz_core.ir.values import Invocation
-from fuzz_core.store.arguments import named_values
+from fuzz_core.ir.fuzztype import argument_names, fuzz_type
+from fuzz_core.ir.tree import children, walk
+from fuzz_core.ir.values import Invocation, Value
 from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.records import Body, InvocationRow, SeedRecord
 
@@ -49,8 +49,8 @@ class TraceTables(Base):
 
     def seeds(self, target: str) -> list[SeedRecord]:
         """How tracing went, by source and name."""
-        rows = self._rows("SELECT * FROM seeds WHERE target = ? ORDER BY source, name, digest", target)
-        return [SeedRecord(*(row[field] for field in SeedRecord._fields)) for row in rows]
+        sql = "SELECT * FROM seeds WHERE target = ? ORDER BY source, name, digest"
+        return self._records(SeedRecord, sql, target)
 
     def save_trace(
         self,
@@ -77,10 +77,7 @@ class TraceTables(Base):
         return len(new)
 
     def _save_seed(self, target: str, seed: SeedRecord) -> None:
-        row = [text(field) if isinstance(field, str) else field for field in seed]
-        columns = ", ".join(("target", *SeedRecord._fields, "traced_at"))
-        sql = f"INSERT OR REPLACE INTO seeds ({columns}) VALUES ({', '.join('?' * (len(row) + 2))})"
-        self._db.execute(sql, (target, *row, self._now()))
+        self._insert("seeds", verb="INSERT OR REPLACE", target=target, **seed._asdict(), traced_at=self._now())
 
     def _save_invocations(
         self, target: str, seed: str, found: Iterable[tuple[Invocation, str]], parts: Mapping[Invocation, str]
@@ -99,17 +96,16 @@ class TraceTables(Base):
 
     def _save_counts(self, target: str, seed: str, table: str, counts: Counts) -> None:
         self._db.execute(f"DELETE FROM {table} WHERE target = ? AND seed = ?", (target, seed))
-        rows = [(target, seed, text(api), text(why), count) for (api, why), count in counts.items()]
-        self._db.conn.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)", rows)
+        self._insert_all(table, ((target, seed, *why, count) for why, count in counts.items()), "INSERT OR REPLACE")
 
     def _save_arguments(self, target: str, invocations: list[Invocation]) -> None:
         params = self._params(target) if invocations else {}
         rows = [
-            (target, text(name), text(fuzz_type(value)), text(api), codec.digest(value), codec.dumps(value))
+            (target, name, fuzz_type(value), api, codec.digest(value), codec.dumps(value))
             for invocation in invocations
             for api, name, value in named_values(invocation, params)
         ]
-        self._db.conn.executemany("INSERT OR IGNORE INTO argument_values VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._insert_all("argument_values", rows)
 
     def _params(self, target: str) -> dict[str, list[str]]:
         if target not in self._known_params:
@@ -129,16 +125,15 @@ class TraceTables(Base):
             if value is not None:
                 where, parameters = f"{where} AND {condition} = ?", [*parameters, value]
         where += " AND valid IS NULL" if unchecked else ""
-        sql = f"SELECT * FROM invocations WHERE {where} ORDER BY id LIMIT {PAGE}"
-        while rows := self._rows(sql, *parameters):
-            yield from map(_invocation_row, rows)
-            parameters[1] = rows[-1]["id"]
+        sql = f"SELECT *, body AS invocation FROM invocations WHERE {where} ORDER BY id LIMIT {PAGE}"
+        while rows := self._records(InvocationRow, sql, *parameters):
+            yield from rows
+            parameters[1] = rows[-1].id
 
     def bodies(self, target: str, *, unchecked: bool = False) -> list[Body]:
         """Entries of the API value space undecoded, in the order they came; decoding 100,000 takes half a minute."""
         where = "target = ?" + (" AND valid IS NULL" if unchecked else "")
-        rows = self._rows(f"SELECT id, api, body, expected, valid FROM invocations WHERE {where} ORDER BY id", target)
-        return [Body(row["id"], row["api"], row["body"], row["expected"], _truth(row["valid"])) for row in rows]
+        return self._records(Body, f"SELECT * FROM invocations WHERE {where} ORDER BY id", target)
 
     def apis_with(self, target: str, part: str) -> set[str]:
         """Apis with a valid invocation whose JSON text has this part."""
@@ -185,17 +180,12 @@ class TraceTables(Base):
         return {key: [json.loads(value) for value in space[key]] for key in sorted(space)}
 
 
-def _truth(stored: int | None) -> bool | None:
-    return None if stored is None else bool(stored)
+def named_values(invocation: Invocation, params: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Value]]:
+    """Every argument as (api, argument name, value), those of nested invocations too.
 
-
-def _invocation_row(row: dict[str, Any]) -> InvocationRow:
-    return InvocationRow(
-        row["id"],
-        row["api"],
-        row["digest"],
-        codec.decode_invocation(json.loads(row["body"])),
-        row["expected"],
-        None if row["valid"] is None else bool(row["valid"]),
-        row["reason"],
-    )
+    params: names of the positional parameters by api. The names are those that mutation looks values up by.
+    """
+    for call in walk(invocation):
+        if isinstance(call, Invocation):
+            for name, value in zip(argument_names(call, params), children(call), strict=True):
+                yield call.api, name, value

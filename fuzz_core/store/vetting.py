@@ -1,10 +1,14 @@
-"""Whether a row of an untrusted state file says something that the store could have written itself."""
+"""Whether a row of an untrusted state file says something that the store could have written itself.
+
+Each cell is checked by its type and by what the name of its column means, then what cells of a row say of each other.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Any
@@ -17,58 +21,75 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome
-from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
+from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.values import Tensor, TestCase
 from fuzz_core.oracles.kinds import CHANGES, check_kind
 from fuzz_core.store.base import text
-from fuzz_core.store.cells import MAX_COUNT, Refused
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.facts import is_body
 from fuzz_core.store.findings import finding_key, signature_digest
 from fuzz_core.store.known import KNOWN, OPEN
 
 Row = Mapping[str, Any]
+Rule = Callable[[Row], None]
+# Names are parsed as versions and paths, of which no real one is as long.
+NAME, SHORT, LONG = 1_000, 8_000, 1 << 20
+MAX_COUNT = 2**53
 MAX_DEPTH = 20
 MAX_ELEMENTS = 1 << 22
+_TYPES: dict[str, tuple[Any, str]] = {
+    "TEXT": (str, "no text, or too long"),
+    "INTEGER": (int, "no count"),
+    "REAL": (int | float, "no count"),
+    "BLOB": (bytes, "no bytes, or too many"),
+}
+_LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary", "row"}
+_NAMES = {"key", "spec", "library", "version", "python", "target", "baseline", "build", "entry", "kind", "oracle"}
+_TIMES = (
+    *("made_at", "traced_at", "started", "finished", "found_at", "first_found"),
+    *("last_seen", "checked_at", "probed_at"),
+)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\+00:00")
 # What readers take for granted of JSON that is otherwise free.
 _TARGET = {"devices": list, "notes": list, "summary": str, "since": str, "commit": str | None, "origin": dict | None}
 _PROBE = {"version": str, "day": str, "commit": str, "reason": str, "made": bool}
-_DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
-class Vetting:
-    """Judges the rows of one file, one by one. What builds share was found sound once, and is not looked at again."""
+class Refused(Exception):  # noqa: N818 - named for what became of the row
+    """A row says something that no store would have written; the text names the column and what is wrong with it."""
 
-    def __init__(self) -> None:
-        self._sound: set[bytes] = set()
 
-    def row(self, table: str, row: Row) -> None:
-        """Raises Refused for a row whose cells are sound and that is not fit for its table."""
-        if table not in _ROWS:
+def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], None]:
+    """The check of a column of this name and type: it raises Refused for what it may not hold."""
+    types, problem = _TYPES[kind]
+    limit = MAX_COUNT if kind in ("INTEGER", "REAL") else LONG if name in _LONG else NAME if name in _NAMES else SHORT
+    meaning = _MEANINGS.get(f"{table}.{name}") or _MEANINGS.get(name)
+
+    def check(value: Any) -> None:
+        if value is None:
+            if required:
+                raise Refused(f"{name}: missing")
             return
+        if not isinstance(value, types) or not 0 <= (len(value) if isinstance(value, str | bytes) else value) <= limit:
+            raise Refused(f"{name}: {problem}")
         try:
-            _ROWS[table](self, row)
-        except CodecError as error:
-            raise Refused("describes no value") from error
+            if meaning is not None:
+                meaning(value)
+        except Refused as fault:
+            raise Refused(f"{name}: {fault}") from fault
+        except CodecError as fault:
+            raise Refused("describes no value") from fault
 
-    def once(self, check: Callable[[], None], *parts: str) -> None:
-        """Checks what these parts say, unless the same was found sound before."""
-        key = _digest(*parts)
-        if key not in self._sound:
-            check()
-            self._sound.add(key)
+    return check
 
 
-def _digest(*parts: str) -> bytes:
-    return blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
-
-
-def parsed(name: str, body: str) -> Any:
-    """JSON as every reader understands it. Raises Refused: not JSON, `NaN`, nested too deeply, too long an integer."""
+def check_row(table: str, row: Row) -> None:
+    """Raises Refused for a row whose cells are sound each for itself, and do not fit each other."""
     try:
-        data = _JSON.decode(body)
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"{name}: no JSON") from error
-    return data
+        if table in _RULES:
+            _RULES[table](row)
+    except CodecError as fault:
+        raise Refused("describes no value") from fault
 
 
 def _no_constant(name: str) -> Any:
@@ -79,25 +100,33 @@ def _no_constant(name: str) -> Any:
 _JSON = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _shallow(name: str, data: Any, depth: int = 0) -> Any:
-    if depth > MAX_DEPTH:
-        raise Refused(f"{name}: too deep")
-    if isinstance(data, list | dict):
-        for part in data.values() if isinstance(data, dict) else data:
-            _shallow(name, part, depth + 1)
+def parsed(body: str) -> Any:
+    """JSON as every reader understands it. Raises Refused: not JSON, `NaN`, nested too deeply, too long an integer."""
+    try:
+        return _JSON.decode(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused("no JSON") from error
+
+
+def _shallow(body: str) -> Any:
+    data = parsed(body)
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        level = [part for each in level if isinstance(each, list | dict) for part in _parts(each)]
+    if level:
+        raise Refused("too deep")
     return data
 
 
-def _mapping(name: str, body: str) -> dict[str, Any]:
-    data = _shallow(name, parsed(name, body))
+def _parts(data: list[Any] | dict[str, Any]) -> Iterator[Any]:
+    yield from data.values() if isinstance(data, dict) else data
+
+
+def _object(body: str) -> dict[str, Any]:
+    data = _shallow(body)
     if not isinstance(data, dict):
-        raise Refused(f"{name}: no object")
+        raise Refused("no object")
     return data
-
-
-def _names(name: str, body: str) -> None:
-    if not _is(parsed(name, body), list):
-        raise Refused(f"{name}: no list of names")
 
 
 def _is(data: Any, kind: Any) -> bool:
@@ -105,190 +134,197 @@ def _is(data: Any, kind: Any) -> bool:
     return isinstance(data, kind) and (kind is not list or all(isinstance(each, str) for each in data))
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise Refused(f"{name}: none of {', '.join(allowed)}")
+def _target(body: str) -> None:
+    if not all(_is(told, _TARGET[key]) for key, told in _object(body).items() if key in _TARGET):
+        raise Refused("not what is told of a build")
 
 
-def _outcome(name: str, body: str) -> None:
-    Outcome.from_json(_shallow(name, parsed(name, body)))
+def _probe(body: str) -> None:
+    info = _object(body)
+    if not all(_is(info.get(key), kind) for key, kind in _PROBE.items()):
+        raise Refused("not what is told of a probe")
+
+
+def _names(body: str) -> None:
+    if not _is(parsed(body), list):
+        raise Refused("no list of names")
+
+
+def _library(name: str) -> None:
+    """It has to be one that this installation can speak of; nothing is imported to find out."""
+    if not name.isidentifier() or (name not in DIALECTS and find_spec(f"nightfuzz_{name}") is None):
+        raise Refused("none that is known here")
+
+
+def _time(value: str) -> None:
+    try:
+        if _TIME.fullmatch(value) and datetime.fromisoformat(value):
+            return
+    except ValueError:
+        pass
+    raise Refused("no time")
+
+
+def _outcome(body: str) -> None:
+    Outcome.from_json(_shallow(body))
 
 
 def _test(body: str) -> TestCase:
-    test = codec.decode_test(parsed("test", body))
+    test = codec.decode_test(parsed(body))
     if not (0 <= test.origin <= MAX_COUNT and 0 <= test.seed < 2**64):
-        raise Refused("test: no number of an invocation, or no seed")
-    for tensor in _tensors(test.invocation):
-        _drawable(tensor)
+        raise Refused("no number of an invocation, or no seed")
+    if not all(map(_is_drawable, tensors_of(test.invocation))):
+        raise Refused("no elements of its tensor")
     return test
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple) and not isinstance(value, Prim | Ref):
-        for part in value:
-            yield from _tensors(part)
-
-
-def _drawable(tensor: Tensor) -> None:
+def _is_drawable(tensor: Tensor) -> bool:
     """Triage looks at the elements that are given, in this process."""
     if tensor.fill.kind != "values":
-        return
+        return True
     storage = DTYPES[tensor.dtype].storage
     width = 1 if storage == "object" else np.dtype(storage).itemsize
-    if tensor.size > MAX_ELEMENTS or len(tensor.fill.data) % width or (tensor.size and not tensor.fill.data):
-        raise Refused("test: no elements of its tensor")
+    whole = len(tensor.fill.data) % width == 0 and bool(tensor.fill.data or not tensor.size)
+    return whole and tensor.size <= MAX_ELEMENTS
 
 
-def _target(vetting: Vetting, row: Row) -> None:
-    info = _mapping("info", row["info"])
-    if not all(_is(told, _TARGET[key]) for key, told in info.items() if key in _TARGET):
-        raise Refused("info: not what is told of a build")
-    if not row["library"].isidentifier() or not _is_known(row["library"]):
-        raise Refused("library: none that is known here")
+def _one_of(*allowed: str) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if value not in allowed:
+            raise Refused(f"none of {', '.join(allowed)}")
+
+    return check
 
 
-def _is_known(library: str) -> bool:
-    """Whether this installation can speak of it; nothing is imported to find out."""
-    return library in DIALECTS or find_spec(f"nightfuzz_{library}") is not None
+def _like(pattern: str, problem: str) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if not re.fullmatch(pattern, value):
+            raise Refused(problem)
+
+    return check
 
 
-def _api(vetting: Vetting, row: Row) -> None:
-    _names("params", row["params"])
-    _names("aliases", row["aliases"])
+def _similarities(row: bytes) -> None:
+    if len(row) % 2:
+        raise Refused("no similarities")
 
 
-def _ended(row: Row, needed: bool) -> str | None:
-    """The kind of the outcome; None in a file from before it was on record."""
-    kind = row.get("outcome_kind")
-    if kind is not None and (kind or needed):
-        _one_of("outcome_kind", kind, KINDS)
-    return kind
+# By name of a column, in one table or in all.
+_MEANINGS: dict[str, Callable[[Any], object]] = {
+    **dict.fromkeys(_TIMES, _time),
+    **dict.fromkeys(("outcome", "before", "after"), _outcome),
+    **dict.fromkeys(("options", "summary"), _object),
+    **dict.fromkeys(("params", "aliases"), _names),
+    **dict.fromkeys(("seeds.outcome_kind", "invocations.outcome_kind"), _one_of(*KINDS, "")),
+    "test": _test,
+    "bounds": _shallow,
+    "targets.info": _target,
+    "targets.library": _library,
+    "probes.info": _probe,
+    "news.outcome_kind": _one_of(*KINDS),
+    "bugs.status": _one_of(OPEN, KNOWN, FIXED),
+    "changes.kind": _one_of(*CHANGES),
+    "runs.seed": _like(r"-?\d{1,40}", "no number"),
+    "similarity_of.definitions": _like("[0-9a-f]{32}", "no digest"),
+    "similarity.row": _similarities,
+}
 
 
-def _seed(vetting: Vetting, row: Row) -> None:
+def _agree(said: bool, problem: str) -> None:
+    if not said:
+        raise Refused(problem)
+
+
+def _once(*columns: str) -> Callable[[Rule], Rule]:
+    """Checks what rows say in these columns once: builds share most of it."""
+
+    def decorate(rule: Rule) -> Rule:
+        sound: set[bytes] = set()
+
+        def check(row: Row) -> None:
+            key = blake2b("\x1f".join(row[name] for name in columns).encode(), digest_size=16).digest()
+            if key not in sound:
+                rule(row)
+                sound.add(key)
+
+        return check
+
+    return decorate
+
+
+def _json(row: Row, name: str) -> Any:
+    try:
+        return parsed(row[name])
+    except Refused as fault:
+        raise Refused(f"{name}: {fault}") from fault
+
+
+def _ended(row: Row, needed: bool) -> None:
+    """In a file from before the kinds of outcomes were on record, there is none."""
+    _agree(not needed or row.get("outcome_kind") != "", f"outcome_kind: none of {', '.join(KINDS)}")
+
+
+def _seed(row: Row) -> None:
     _ended(row, row["status"] == "crashed")
 
 
-def _invocation(vetting: Vetting, row: Row) -> None:
-    kind = _ended(row, bool(row["reason"]))
-    if kind is not None and (kind == "ok") != (row["valid"] == 1):
-        raise Refused("outcome_kind: not that of its validity")
-
-    def check() -> None:
-        found = codec.decode_invocation(parsed("body", row["body"]))
-        if codec.digest(found) != row["digest"] or text(found.api) != row["api"]:
-            raise Refused("digest: not that of the body")
-
-    vetting.once(check, "invocation", row["digest"], row["api"], row["body"])
+def _invocation(row: Row) -> None:
+    _ended(row, bool(row["reason"]))
+    kind = row.get("outcome_kind")
+    _agree(kind is None or (kind == "ok") == (row["valid"] == 1), "outcome_kind: not that of its validity")
+    _body(row)
 
 
-def _argument(vetting: Vetting, row: Row) -> None:
-    def check() -> None:
-        if codec.digest(codec.decode(parsed("value", row["value"]))) != row["digest"]:
-            raise Refused("digest: not that of the value")
-
-    vetting.once(check, "value", row["digest"], row["value"])
+@_once("digest", "api", "body")
+def _body(row: Row) -> None:
+    found = codec.decode_invocation(_json(row, "body"))
+    _agree((codec.digest(found), text(found.api)) == (row["digest"], row["api"]), "digest: not that of the body")
 
 
-def _constraint(vetting: Vetting, row: Row) -> None:
-    bounds = _shallow("bounds", parsed("bounds", row["bounds"]))
-    told = [row["api"], row["argument"], row["kind"], bounds, row["text"], row["source"]]
-    if Constraint.from_json(told).to_json() != told:
-        raise Refused("bounds: no constraint")
+@_once("digest", "value")
+def _argument(row: Row) -> None:
+    found = codec.decode(_json(row, "value"))
+    _agree(codec.digest(found) == row["digest"], "digest: not that of the value")
 
 
-def _facts(vetting: Vetting, row: Row) -> None:
-    def check() -> None:
-        _shallow("body", parsed("body", row["body"]))
-        if not is_body(row["body"], row["api"]):
-            raise Refused("body: no facts of the api")
-
-    vetting.once(check, "facts", row["api"], row["body"])
+def _constraint(row: Row) -> None:
+    told = [row["api"], row["argument"], row["kind"], _json(row, "bounds"), row["text"], row["source"]]
+    _agree(Constraint.from_json(told).to_json() == told, "bounds: no constraint")
 
 
-def _run(vetting: Vetting, row: Row) -> None:
-    _mapping("options", row["options"])
-    _mapping("summary", row["summary"])
-    if not re.fullmatch(r"-?\d{1,40}", row["seed"]):
-        raise Refused("seed: no number")
+@_once("api", "body")
+def _facts(row: Row) -> None:
+    _agree(is_body(row["body"], row["api"]), "body: no facts of the api")
 
 
-def _bug(vetting: Vetting, row: Row) -> None:
-    _test(row["test"])
-    _outcome("outcome", row["outcome"])
-    _one_of("status", row["status"], (OPEN, KNOWN, FIXED))
+def _bug(row: Row) -> None:
     check_kind(row["oracle"], row["kind"])
-    if signature_digest(row["signature_text"]) != row["signature"]:
-        raise Refused("signature: not that of its text")
+    _agree(signature_digest(row["signature_text"]) == row["signature"], "signature: not that of its text")
 
 
-def _finding(vetting: Vetting, row: Row) -> None:
-    test = _test(row["test"])
-    _outcome("outcome", row["outcome"])
-    match parsed("verdict", row["verdict"]):
+def _finding(row: Row) -> None:
+    match _json(row, "verdict"):
         case [str(oracle), str(kind), str()]:
             check_kind(oracle, kind)
         case _:
             raise Refused("verdict: none")
-    if finding_key(test, oracle) != row["key"] or text(test.invocation.api) != row["api"]:
-        raise Refused("key: not that of the test")
+    test = _test(row["test"])
+    same = (finding_key(test, oracle), text(test.invocation.api)) == (row["key"], row["api"])
+    _agree(same, "key: not that of the test")
 
 
-def _check(vetting: Vetting, row: Row) -> None:
-    _outcome("outcome", row["outcome"])
-
-
-def _change(vetting: Vetting, row: Row) -> None:
-    _test(row["test"])
-    _outcome("before", row["before"])
-    _outcome("after", row["after"])
-    _one_of("kind", row["kind"], CHANGES)
-
-
-def _probe(vetting: Vetting, row: Row) -> None:
-    info = _mapping("info", row["info"])
-    if not all(_is(info.get(key), kind) for key, kind in _PROBE.items()):
-        raise Refused("info: not what is told of a probe")
-
-
-def _news(vetting: Vetting, row: Row) -> None:
-    _ended(row, True)
-
-    def check() -> None:
-        if text(_test(row["test"]).invocation.api) != row["api"]:
-            raise Refused("test: of another api")
-
+def _news(row: Row) -> None:
     if row["test"] is not None:
-        vetting.once(check, "news", row["api"], row["test"])
+        _agree(text(_test(row["test"]).invocation.api) == row["api"], "test: of another api")
 
 
-def _similarity(vetting: Vetting, row: Row) -> None:
-    if len(row["row"]) % 2:
-        raise Refused("row: no similarities")
-
-
-def _definitions(vetting: Vetting, row: Row) -> None:
-    if not _DIGEST.fullmatch(row["definitions"]):
-        raise Refused("definitions: no digest")
-
-
-_ROWS: dict[str, Callable[[Vetting, Row], None]] = {
-    "targets": _target,
-    "apis": _api,
+_RULES: dict[str, Rule] = {
     "seeds": _seed,
     "invocations": _invocation,
     "argument_values": _argument,
     "constraints": _constraint,
     "facts": _facts,
-    "runs": _run,
     "bugs": _bug,
     "findings": _finding,
-    "checks": _check,
-    "changes": _change,
-    "probes": _probe,
     "news": _news,
-    "similarity": _similarity,
-    "similarity_of": _definitions,
 }

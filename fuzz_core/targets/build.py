@@ -21,13 +21,13 @@ from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.spec import TargetSpec
 
 Flavour = Literal["auto", "cpu", "cuda"]
-BOTH_FLAVOURS = ("tensorflow", "tf-nightly")
 FLAVOURS: tuple[Flavour, ...] = ("auto", "cpu", "cuda")
 
 TORCH_INDEX_VARIABLE = "NIGHTFUZZ_TORCH_INDEX"
@@ -113,22 +113,26 @@ def _pinned_build(spec: TargetSpec, flavour: Flavour) -> Build:
     known = installer.available(distribution)
     fitting = _fitting(known, spec.version)
     options: tuple[str, ...] = ()
-    if spec.library == "torch" and (label := _missing_label(spec, fitting, wanted)):
+    if library_of(spec.library).own_index and (label := _missing_label(spec, fitting, wanted)):
         options = ("--extra-index-url", f"{torch_index()}/{label}")
         elsewhere = _asked_hastily(distribution, options)
         known, fitting = known + elsewhere, fitting + _labelled(elsewhere, fitting, spec.version, label)
     if not fitting:
         raise _no_such_version(spec, known)
-    chosen = _chosen(fitting, wanted) if spec.library == "torch" else fitting[0]
+    chosen = _chosen(fitting, wanted) if library_of(spec.library).own_index else fitting[0]
     notes = flavour_notes(spec, flavour, wanted, chosen)
-    extra = extra_of(distribution, wanted)
+    extra = extra_of(spec, wanted)
     key = key_of(distribution + ("-cuda" if extra else ""), str(chosen), python_tag())
     return Build(key, chosen, installer.exactly(distribution + extra, chosen), options, notes)
 
 
-def extra_of(distribution: str, wanted: str) -> str:
+def extra_of(spec: TargetSpec, wanted: str) -> str:
     """What makes one build for CPU and GPU use a GPU: TensorFlow's CUDA libraries come as an extra."""
-    return "[and-cuda]" if distribution in BOTH_FLAVOURS and wanted == "cuda" and sys.platform == "linux" else ""
+    return "[and-cuda]" if _is_dual(spec) and wanted == "cuda" and sys.platform == "linux" else ""
+
+
+def _is_dual(spec: TargetSpec) -> bool:
+    return spec.distribution in library_of(spec.library).dual
 
 
 def _fitting(known: list[Version], version: str | None) -> list[Version]:
@@ -170,11 +174,15 @@ def _chosen(fitting: list[Version], wanted: str) -> Version:
 
 def flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Version) -> tuple[str, ...]:
     """What a user should know of the flavour that was found. Raises UserError where it was to be another one."""
-    if spec.distribution in BOTH_FLAVOURS and flavour == "cpu":
+    if _is_dual(spec) and flavour == "cpu":
         return (f"{spec.distribution} is one build for CPU and GPU: installed without the CUDA libraries",)
-    if spec.library != "torch" or (chosen.local == "cpu") == (wanted == "cpu") or sys.platform != "linux":
+    if (
+        not library_of(spec.library).own_index
+        or (chosen.local == "cpu") == (wanted == "cpu")
+        or sys.platform != "linux"
+    ):
         return ()
-    problem = f"no {wanted.upper()} build of torch {chosen.public} was found, only {chosen}"
+    problem = f"no {wanted.upper()} build of {spec.library} {chosen.public} was found, only {chosen}"
     if flavour == wanted:
         raise UserError(problem, f"configure an index that has one, or set {TORCH_INDEX_VARIABLE}, or take auto")
     return (f"{problem}: took that",)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
@@ -30,15 +31,6 @@ from fuzz_core.targets.probe import COMPILING_S, TIMEOUT_S, TargetInfo, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.spec import TargetSpec
 
-COMPANIONS: dict[str, tuple[str, ...]] = {
-    "torch": ("numpy", "expecttest", "scipy", "pyyaml", "pytest"),
-    # Spectrograms of Keras take their windows from scipy.
-    "tensorflow": ("scipy", "pytest"),
-    # On numpy 2 it reads and writes wrong numbers without a word (1.3.7.16); only newer releases say so themselves.
-    "jittor": ("numpy<2", "pytest"),
-}
-"""What a library and its seeds need beside it."""
-
 # What an extension says that was built for numpy 1.
 _NUMPY_ABI = re.compile(
     r"_ARRAY_API not found|Numpy is not available|numpy\.(?:_?core\.)?\w+ failed to import|numpy\.\w+ size changed"
@@ -46,16 +38,6 @@ _NUMPY_ABI = re.compile(
     r"|module 'numpy' has no attribute"
 )
 _OLD_NUMPY = "numpy<2"
-
-# Environment and cached wheels together, rounded up: torch 2.13.0 takes 1.2 GB (CPU), TensorFlow 2.21.0 1.6 GB.
-NEEDED_BYTES: dict[tuple[str, str], int] = {
-    ("torch", "cpu"): 2_000_000_000,
-    ("torch", "cuda"): 10_000_000_000,
-    ("tensorflow", "cpu"): 2_500_000_000,
-    ("tensorflow", "cuda"): 8_000_000_000,
-    ("jittor", "cpu"): 1_000_000_000,
-    ("jittor", "cuda"): 1_000_000_000,
-}
 
 
 @dataclass(frozen=True)
@@ -166,7 +148,7 @@ def _made(order: _Order) -> Target | None:
 
 def _installed(target: Target) -> str:
     """A TensorFlow of either flavour says that it was built for CUDA: there the wish is what tells them apart."""
-    return target.info.flavour if target.library == "torch" else target.wanted
+    return target.info.flavour if library_of(target.library).own_index else target.wanted
 
 
 def _make(order: _Order, build: Build) -> Target:
@@ -180,7 +162,7 @@ def _make(order: _Order, build: Build) -> Target:
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
         with requirement_of(build, order.access) as requirement:
-            installer.install(python, [requirement, *COMPANIONS.get(library, ())], build.options)
+            installer.install(python, [requirement, *library_of(library).companions], build.options)
         target = _working(order, build, python)
         write_record(home, target)
     except OSError as error:
@@ -219,7 +201,7 @@ def _patience(library: str | None) -> float:
 
 
 def _check_disk(home: Path, library: str, wanted: str) -> None:
-    needed = NEEDED_BYTES.get((library, wanted), 0)
+    needed = library_of(library).space.get(wanted, 0)
     free = shutil.disk_usage(home).free
     if free < needed:
         raise UserError(
@@ -253,8 +235,8 @@ def _is_called(build: Version, said: Version) -> bool:
 
 def _refuse_other_flavour(flavour: Flavour, info: TargetInfo) -> None:
     # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
-    if info.library == "torch" and flavour not in ("auto", info.flavour):
+    if library_of(info.library).own_index and flavour not in ("auto", info.flavour):
         raise UserError(
-            f"asked for a {flavour} build of torch, but {info.version} is a {info.flavour} build: refused",
+            f"asked for a {flavour} build of {info.library}, but {info.version} is a {info.flavour} build: refused",
             "configure an index that has one, or take the flavour auto",
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 from packaging.tags import sys_tags
 from packaging.version import Version
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import choice, commits, index, process, wheels
 from fuzz_core.targets.artifact import Artifact, without_secrets
@@ -90,11 +91,16 @@ def address_of(spec: TargetSpec, flavour: Flavour) -> str:
     """The index that a spec means: its own, PyTorch's for the nights, else the one that pip is set up with."""
     if spec.index is not None:
         return spec.index
-    if not (spec.nightly and spec.distribution == "torch"):
+    if not (spec.nightly and _is_own(spec)):
         return index.configured()
     # One folder per flavour; the folder above lists them all.
     label = spec.label or ("cpu" if wanted_flavour(spec, flavour) == "cpu" else None)
     return f"{torch_index()}/nightly" + (f"/{label}" if label else "")
+
+
+def _is_own(spec: TargetSpec) -> bool:
+    library = library_of(spec.library)
+    return library.own_index and spec.distribution in library.distributions
 
 
 @contextmanager
@@ -115,7 +121,7 @@ def origin_of(build: Build, info: TargetInfo) -> Origin | None:
     if build.artifact is None:
         return None
     day, dated_by = build.artifact.dated()
-    if info.library == "torch" and day is not None and build.version.is_devrelease:
+    if library_of(info.library).own_index and day is not None and build.version.is_devrelease:
         with index.session() as session:
             commit = commits.of_torch_nightly(day, info.commit, session)
     else:
@@ -133,7 +139,7 @@ def _chosen(spec: TargetSpec, flavour: Flavour, listed: list[Artifact], where: s
 
 
 def _wish(spec: TargetSpec, flavour: Flavour) -> choice.Wish:
-    if spec.library != "torch":
+    if not library_of(spec.library).own_index:
         return choice.Wish(spec.version, spec.nightly, spec.label)
     accelerated = wanted_flavour(spec, flavour) == "cuda"
     driver = _driver() if accelerated and not spec.label else None
@@ -152,10 +158,10 @@ def _driver() -> tuple[int, int] | None:
 
 def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Build:
     version, wanted = Version(artifact.version), wanted_flavour(spec, flavour)
-    extra = extra_of(artifact.distribution, wanted)
+    extra = extra_of(spec, wanted)
     name = artifact.distribution + ("-cuda" if extra else "")
     # PyTorch's nights need nights of their dependencies, which are in the same index alone.
-    own = spec.library == "torch" and spec.nightly
+    own = library_of(spec.library).own_index and spec.nightly
     return Build(
         key_of(name, artifact.version, python_tag(), artifact.key[:8]),
         version,

@@ -16,27 +16,14 @@ from packaging.version import InvalidVersion, Version
 from rapidfuzz import fuzz, process
 
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.artifact import check_address
-
-DISTRIBUTIONS: dict[str, str] = {
-    "torch": "torch",
-    "tensorflow": "tensorflow",
-    "tensorflow-cpu": "tensorflow",
-    "tf-nightly": "tensorflow",
-    "tf-nightly-cpu": "tensorflow",
-    "jittor": "jittor",
-}
-"""Which library (the name that is imported) a distribution (the name that is installed) holds."""
-
-LISTED = frozenset({"tf-nightly", "tf-nightly-cpu", "jittor"})
-"""Distributions whose newest build is looked up in the index itself, without an address being named."""
 
 FORMS = (
     "write torch==2.13.0, torch (the newest), torch-nightly/cpu, index:https://HOST/PATH#PACKAGE, path/to/file.whl or "
     "python:/path/to/bin/python"
 )
-_NIGHTS = {"torch-nightly": "torch"}
 _NAME = re.compile(r"(?P<name>[^/=<>~!\s]+)(?:/(?P<label>[A-Za-z0-9._]+))?\s*(?P<version>[=<>~!].*)?", re.DOTALL)
 _PLUGIN = "nightfuzz_"
 _ALIKE = 60  # of 100: below that a guess is noise
@@ -61,9 +48,14 @@ class TargetSpec:
     label: str | None = None
 
 
+def distributions() -> dict[str, str]:
+    """Which library (the name that is imported) a distribution (the name that is installed) holds."""
+    return {name: library.name for library in KNOWN_LIBRARIES.values() for name in library.distributions}
+
+
 def libraries() -> list[str]:
     """The libraries that a target can hold, sorted."""
-    return sorted({*DISTRIBUTIONS.values(), *plugins()})
+    return sorted({*KNOWN_LIBRARIES, *plugins()})
 
 
 def plugins() -> list[str]:
@@ -133,12 +125,13 @@ def _parse_wheel(text: str, library: str | None) -> TargetSpec:
 def _parse_listed(text: str, library: str | None, index: str | None) -> TargetSpec:
     """A package of an index: by pip where it has always found them, else by listing it."""
     found = _NAME.fullmatch(text)
-    if found is None or found["name"].lower() not in _NIGHTS:
+    nights = {each.nightly: each.name for each in KNOWN_LIBRARIES.values() if each.own_index}
+    if found is None or found["name"].lower() not in nights:
         pin = _parse_pin(text, library)
-        if index is None and pin.distribution not in LISTED:
+        if index is None and not any(pin.distribution in each.listed for each in KNOWN_LIBRARIES.values()):
             return pin
         return replace(pin, text=_address(index, pin.text), kind="index", index=index, nightly=_is_night(pin))
-    pin = _parse_pin(_NIGHTS[found["name"].lower()] + (found["version"] or ""), library)
+    pin = _parse_pin(nights[found["name"].lower()] + (found["version"] or ""), library)
     label = found["label"].lower() if found["label"] else None
     name = found["name"].lower() + (f"/{label}" if label else "") + (f"=={pin.version}" if pin.version else "")
     return replace(pin, text=_address(index, name), kind="index", index=index, nightly=True, label=label)
@@ -178,13 +171,14 @@ def _pinned_version(text: str, requirement: Requirement) -> str | None:
 
 
 def _library_of(distribution: str) -> str:
-    if distribution in DISTRIBUTIONS:
-        return DISTRIBUTIONS[distribution]
+    known = distributions()
+    if distribution in known:
+        return known[distribution]
     for library in plugins():
         if distribution in dialect_of(library).distributions:
             return library
-    known = _nearest(distribution, sorted(DISTRIBUTIONS))
-    raise UserError(f"{distribution!r} holds no library that can be fuzzed", f"{known}; or say it with --library")
+    hint = _nearest(distribution, sorted(known))
+    raise UserError(f"{distribution!r} holds no library that can be fuzzed", f"{hint}; or say it with --library")
 
 
 def _nearest(name: str, known: list[str]) -> str:

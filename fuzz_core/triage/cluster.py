@@ -8,9 +8,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from rapidfuzz.distance import Indel, LCSseq
 
-from fuzz_core.triage.bug import Bug
 from fuzz_core.triage.cost import cost
-from fuzz_core.triage.place import Check, Place, place_of
+from fuzz_core.triage.location import Bug, Check, Place, place_of
 
 TOP = 3
 IN_COMMON = 2

@@ -143,3 +143,11 @@ def _raised(finished: Finished) -> Outcome:
 def _frame(path: str, function: str) -> str:
     package = _PACKAGES.match(path)
     return f"{path[package.end() :] if package else path.rpartition('/')[2]}:{function}"
+
+
+def printed(python: str, script: str, dialect: Dialect, timeout: float, processes: Processes) -> Outcome:
+    """Runs a script in a fresh, limited process; the text of an `ok` outcome is what it printed."""
+    command = [checked_python(python), SCRIPT_NAME]
+    finished = run(command, {SCRIPT_NAME: script}, timeout, DEFAULT_MEMORY, surroundings(dialect, python), processes)
+    outcome = classify(finished, dialect)
+    return outcome._replace(text=finished.stdout.strip()[:KEPT_TEXT]) if outcome.kind == "ok" else outcome

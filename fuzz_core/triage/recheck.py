@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.triage.reduce import parsed
 from fuzz_core.triage.signature import normalised, signature
 
 SHOWN, CHANGED, FLAKY, CLEAN, UNRUNNABLE = "shown", "changed", "flaky", "clean", "unrunnable"
@@ -123,7 +124,8 @@ def by_failure(bug: Recorded, outcome: Outcome, dialect: Dialect) -> Sighting:
     if verdict.clean and outcome.kind == bug.outcome.kind == "exception" and said in _own(bug):
         return Sighting(SHOWN, outcome, said)
     if verdict.clean:
-        return _returned(outcome, bug.script)
+        why = hindrance(outcome, bug.script)
+        return Sighting(UNRUNNABLE if why else CLEAN, outcome, why)
     text = signature(bug.api, verdict, outcome).text
     return Sighting(SHOWN if text in _own(bug) else CHANGED, outcome, text)
 
@@ -167,11 +169,6 @@ def by_verdicts(
     return seen if seen.status != SHOWN else seen._replace(status=CHANGED)
 
 
-def _returned(outcome: Outcome, script: str) -> Sighting:
-    why = hindrance(outcome, script)
-    return Sighting(UNRUNNABLE if why else CLEAN, outcome, why)
-
-
 def _own(bug: Recorded) -> tuple[str, str]:
     """The bug's signature as it is on record, and as it would be written today."""
     return bug.signature_text, signature(bug.api, Verdict(bug.oracle, bug.kind), bug.outcome).text
@@ -193,7 +190,8 @@ def hindrance(outcome: Outcome, script: str) -> str:
     said = f"{outcome.name}: {outcome.text.strip().partition(chr(10))[0]}"
     if outcome.kind == "exit" or outcome.name == "SIGKILL":
         return f"the process ended: {said}"
-    if outcome.kind == "exception" and (_misses(outcome, script) or _unfit(outcome)):
+    unfit = outcome.name == "TypeError" and _UNFIT.search(outcome.text)
+    if outcome.kind == "exception" and (unfit or _misses(outcome, script)):
         return said
     return ""
 
@@ -211,17 +209,9 @@ def _misses(outcome: Outcome, script: str) -> bool:
     return missing is not None and asked and missing.group(1) in _asked_for(script)
 
 
-def _unfit(outcome: Outcome) -> bool:
-    return outcome.name == "TypeError" and bool(_UNFIT.search(outcome.text))
-
-
 def _asked_for(script: str) -> frozenset[str]:
     """The attributes that a script asks for."""
-    try:
-        tree = ast.parse(script)
-    except (SyntaxError, ValueError):
-        return frozenset()
-    return frozenset(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    return frozenset(node.attr for node in ast.walk(parsed(script)) if isinstance(node, ast.Attribute))
 
 
 def events(found: str, order: Sequence[str], marks: Iterable[Mark]) -> tuple[Event, ...]:

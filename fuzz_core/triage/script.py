@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.dialect import Dialect, Way
 from fuzz_core.adapters.spelling import literal, prim_literal
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
@@ -22,6 +22,8 @@ _BUILTINS = ("bool", "int", "float", "complex", "str", "bytes", "list", "tuple",
 _NUMPY = re.compile(r"\bnp\.")
 _INSTANCES = ("Tensor", "Variable", "Var")
 _LONG = 16
+NAMES = ("x", "y", "z")
+CALL = "{actual}"
 
 
 class Argument(NamedTuple):
@@ -225,3 +227,135 @@ def _operand(source: str) -> str:
     tree = ast.parse(source, mode="eval").body
     simple = isinstance(tree, ast.Call | ast.Attribute | ast.Name | ast.Subscript)
     return source if simple else f"({source})"
+
+
+def render_printing(test: TestCase, dialect: Dialect) -> str:
+    """A standalone script that makes the call and prints the result.
+
+    Raises CodecError for a name that is none, and BuildError for a dtype that the library does not have.
+    """
+    *before, last = Writer(dialect).statements(test.invocation)
+    lines = [*before, f"print({last})"]
+    return "\n".join([*imports(dialect, lines), "", *lines]) + "\n"
+
+
+RAISED = """def raised(call):
+    try:
+        call()
+    except Exception as error:
+        return error
+
+other, plain = raised(lambda: {actual}), raised(lambda: {expected})
+assert (plain is None) == (other is None), f"{plain!r} against {other!r}\""""
+
+
+def render_comparison(
+    test: TestCase,
+    mode: str,
+    dialect: Dialect,
+    expected: str = "",
+    observed: str = "",
+    seeded: bool = False,
+    check: str | None = None,
+) -> str:
+    """A script that ends with an AssertionError where the mode disagrees with the plain call.
+
+    `expected` and `observed` become comments. `seeded` also seeds the library's random streams before each call.
+    `check` takes the place of the mode's own: RAISED where one of the two refuses the call, CALL for the mode's call
+    alone where that is one expression. A program stands between the statements of its mode. Raises CodecError for a
+    mode that has no text, or a name that is none.
+    """
+    if test.program:
+        return with_comments(render_around(test, mode, dialect), expected, observed)
+    way = dialect.ways.get(mode)
+    if way is None:
+        raise CodecError(f"mode {mode} cannot be written as a script")
+    writer = _Function(dialect, way)
+    seeding = [dialect.seed(test.seed)] if seeded else []
+    body = writer.body(test.invocation, seeding)
+    names = [name for name, _ in writer.tensors]
+    changed = [way.tensor(name, tensor, test.seed) for name, tensor in writer.tensors]
+    lines = [f"{name} = {dialect.tensor(tensor)}" for name, tensor in writer.tensors]
+    lines += [*(seeding if writer.made else ()), *writer.made]
+    lines += ["", *_function("f", [*names, f"**{way.more}"] if way.more else names, body), ""]
+    own = way.call and way.call(test.invocation)
+    if own is not None:
+        lines += [*_function("g", names, _Function(dialect, way._replace(more="")).body(own, body[: int(seeded)])), ""]
+    actual = way.actual.replace("{x}", ", ".join(changed))
+    lines += _check(
+        way.check if check is None or (check == CALL and "\n" in way.check) else check, actual, f"f({', '.join(names)})"
+    )
+    lines += _comments(expected, observed)
+    return "\n".join([*imports(dialect, lines), *way.imports, "", *lines]) + "\n"
+
+
+def _function(name: str, parameters: list[str], body: list[str]) -> list[str]:
+    return [f"def {name}({', '.join(parameters)}):", *(f"    {line}" for line in body)]
+
+
+def _check(check: str, actual: str, expected: str) -> list[str]:
+    lines = check.replace("{actual}", actual).replace("{expected}", expected).split("\n")
+    if len(lines) > 1 or len(lines[0]) <= COLUMNS or actual not in lines[0]:
+        return lines
+    return [f"actual = {actual}", check.replace("{actual}", "actual").replace("{expected}", expected)]
+
+
+class _Function(Writer):
+    """Writes the call as a function of its tensors."""
+
+    def __init__(self, dialect: Dialect, way: Way) -> None:
+        super().__init__(dialect)
+        self.way = way
+        self.tensors: list[tuple[str, Tensor]] = []
+        self.made: list[str] = []
+        self.taken |= {*NAMES, "f", "g", "actual", "expected"}
+
+    def body(self, invocation: Invocation, first: list[str]) -> list[str]:
+        """The statements of the function; the last one returns the result."""
+        *before, last = self.statements(invocation)
+        if invocation.then is not None and self.tensors and invocation.api.startswith(self.way.owner):
+            made = before.pop().removeprefix("m = ")
+            before.append(f"m = {self.way.instance.format(m=made, x=self.tensors[0][0])}")
+        if self.way.shared and invocation.then is not None:
+            self.made, before = before, []
+        if self.way.more:
+            last = f"{last[:-1]}{'' if last.endswith('()') else ', '}**{self.way.more})"
+        return [*first, *before, f"return {last}"]
+
+    def source(self, value: Value) -> str:
+        """See `Writer`: tensors are names here, arrays of numpy and everything else is written out."""
+        if not isinstance(value, Tensor) or value.container == "ndarray":
+            return super().source(value)
+        number = len(self.tensors)
+        name = NAMES[number] if number < len(NAMES) else f"x{number + 1}"
+        self.tensors.append((name, value))
+        return name
+
+
+def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
+    """A script that ends with an AssertionError where the program does not do in the mode what it is to do.
+
+    Raises CodecError for a mode that has no text, and for a program that is none.
+    """
+    around = dialect.programs.get(mode)
+    if around is None:
+        raise CodecError(f"mode {mode} cannot be written around a program")
+    head, body = _parted(test.program)
+    parts = [head, around.before, body, around.after]
+    return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
+
+
+def _parted(program: str) -> tuple[str, str]:
+    """What has to stay at the beginning of a program, its docstring and its switches, and what comes after that."""
+    try:
+        statements = ast.parse(program).body
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise CodecError(f"no program: {error}") from error
+    end = 0
+    for place, statement in enumerate(statements):
+        docstring = place == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not docstring and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
+            break
+        end = statement.end_lineno or 0
+    lines = program.splitlines(keepends=True)
+    return "".join(lines[:end]), "".join(lines[end:])

@@ -2,7 +2,7 @@
 
 import sys
 
-from fuzz_core.worker.guard import guard
+from fuzz_core.worker.limits import guard
 
 if __name__ == "__main__":
     scratch, library, role, descriptor, *plan = sys.argv[1:]

@@ -33,7 +33,7 @@ class Channel(NamedTuple):
 
     incoming: int
     outgoing: int
-    journal: Journal | None
+    journal: Journal
 
     def write(self, line: str) -> None:
         """Sends one line whole; a closed pipe ends the process, since nobody is there to work for.

@@ -11,14 +11,14 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
-from fuzz_core.worker.garbage import GARBAGE, garbage
+from fuzz_core.worker.memory import GARBAGE, garbage
 
 REFERENCE = "cpu-fp64"
 NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
 NUMERICAL = "grad-numerical"
 REPEATS = 3
 
-# Relations of modes, see `adapters.modes.Mode`.
+# Relations of modes, see `adapters.dialect.ModeSpec`.
 SHAPE = "shape"
 METADATA = ("metadata", SHAPE, "strides")
 VALUES = ("values", "behaviour")
@@ -89,7 +89,7 @@ class Difference:
         self.adapter = executor.adapter
         self.case = case
         self.mode = mode
-        self.way = executor.mode(mode)
+        self.way = executor.mode(mode).spec
         self.relation = self.way.relation
         self.reference = reference
         self.result = result
@@ -164,7 +164,7 @@ class Difference:
     @cached_property
     def derivative(self) -> tuple[Any] | None:
         """The first derivative of the mode that difference quotients are compared with."""
-        return self.run(self.case, self.executor.mode(NUMERICAL).against)
+        return self.run(self.case, self.executor.mode(NUMERICAL).spec.against)
 
 
 class Refusal:

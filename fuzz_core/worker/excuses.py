@@ -35,8 +35,21 @@ from fuzz_core.worker.evidence import (
     Executor,
     Refusal,
 )
-from fuzz_core.worker.nearby import aside, grown, has_ties, nudged, tempered, without_ties
-from fuzz_core.worker.scale import has_nan, is_complex, largest, largest_whole, magnitudes, overflows, scales
+from fuzz_core.worker.nearby import (
+    aside,
+    grown,
+    has_nan,
+    has_ties,
+    is_complex,
+    largest,
+    largest_whole,
+    magnitudes,
+    nudged,
+    overflows,
+    scales,
+    tempered,
+    without_ties,
+)
 
 # A change of the input by a few roundings may be amplified by as much before a difference means something.
 AMPLIFIED = 10.0
@@ -80,7 +93,7 @@ def _computes_nothing(refusal: Refusal) -> bool:
     executor, case = refusal.executor, refusal.case
     if refusal.repetition == "empty":
         return True
-    if not executor.mode(refusal.refusing).blind:
+    if not executor.mode(refusal.refusing).spec.blind:
         return False
     seen: set[str] = set()
     with executor.adapter.operators(seen.add):
@@ -99,13 +112,13 @@ def _need_not_refuse(refusal: Refusal) -> bool:
     then it is raised where they are known, or the call is accepted with others.
     """
     executor, case = refusal.executor, refusal.case
-    knowing = executor.mode(refusal.accepting).blind
+    knowing = executor.mode(refusal.accepting).spec.blind
     if not knowing:
         return False
     name = refusal.outcomes[refusal.refusing].name
     if not hasattr(builtins, name) or executor.run(case, knowing)[0].kind == "exception":
         return True
-    refusing = executor.mode(refusal.accepting).against
+    refusing = executor.mode(refusal.accepting).spec.against
     calls = [with_tensors(case.invocation, lambda t, fill=fill: t._replace(fill=fill)) for fill in PLAIN_FILLS]  # type: ignore[misc]
     return any(executor.run(case._replace(invocation=call), refusing)[0].kind == "ok" for call in calls)
 
@@ -141,7 +154,7 @@ def _moves_derivative(found: Difference) -> bool:
     if not found.has_quotients:
         return False
     first = found.derivative
-    moved = found.run(nudged(found.case), found.executor.mode(NUMERICAL).against)
+    moved = found.run(nudged(found.case), found.executor.mode(NUMERICAL).spec.against)
     return first is None or (moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT)))
 
 
@@ -160,7 +173,7 @@ def _agrees_aside(found: Difference) -> bool:
 def _is_right_by_quotients(found: Difference) -> bool:
     if found.is_numerical or not found.has_quotients or found.quotient is None:
         return False
-    if found.way.against != found.executor.mode(NUMERICAL).against:
+    if found.way.against != found.executor.mode(NUMERICAL).spec.against:
         return False
     return not found.adapter.differences(found.quotient[0], found.result, GRADIENT)
 
@@ -168,7 +181,7 @@ def _is_right_by_quotients(found: Difference) -> bool:
 def _differs_in_first_derivative(found: Difference) -> bool:
     if found.is_numerical or not found.has_quotients or found.quotient is None or found.derivative is None:
         return False
-    if found.way.against == found.executor.mode(NUMERICAL).against:
+    if found.way.against == found.executor.mode(NUMERICAL).spec.against:
         return False
     return bool(found.adapter.differences(found.quotient[0], found.derivative[0], GRADIENT))
 

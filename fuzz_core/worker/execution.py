@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import traceback
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -11,31 +14,32 @@ from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
-from fuzz_core.ir.complaints import with_complaint
+from fuzz_core.ir.complaints import complaint_in, with_complaint
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
-from fuzz_core.ir.tree import texts_of, with_tensors
-from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
+from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
+from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES
 from fuzz_core.oracles.performance import PRECISIONS, timed
 from fuzz_core.worker.excuses import explain_difference, explain_refusal
-from fuzz_core.worker.given import is_compiled, without_given
 from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
 from fuzz_core.worker.novelty import outline
-from fuzz_core.worker.reading import reading
 
-UNDOCUMENTED = Documentation()
 MAX_MESSAGE = 2000
+MAX_REMEMBERED = 4096
 REPEATS = 7
 # A call that takes more than a share of this is not repeated often enough to be judged.
 TIMED_SECONDS = 1.0
 # What takes longer is not weighed; a glance at so many repetitions tells most suspects from leaks.
 WEIGHED_SECONDS = 0.002
 GLANCE = 30
+TEXT = "nightfuzz_text"
+# A shorter one is in many messages without being repeated.
+LEAST_CHARACTERS = 4
 
 
 class Execution:
@@ -47,7 +51,7 @@ class Execution:
         dialect: Dialect,
         oracles: Sequence[str],
         clock: Callable[[], float] = perf_counter,
-        documentation: Documentation = UNDOCUMENTED,
+        documentation: Documentation | None = None,
     ) -> None:
         self.clock = clock
         self.adapter = adapter
@@ -89,7 +93,7 @@ class Execution:
         for oracle in self.oracles:
             if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
                 continue
-            planned = oracle.plan(test, self.modes)
+            planned = oracle.plan(test, self.modes, self.dialect)
             if not planned:
                 continue
             outcomes = {mode: self._outcome(test, mode, results) for mode in planned}
@@ -109,7 +113,8 @@ class Execution:
     def weigh(self, test: TestCase, alive: Callable[[], None]) -> list[tuple[Verdict, Outcome]]:
         """What the leak oracle thinks of a suspect; `alive` is called before each repetition."""
         oracle = oracle_of("leak")
-        outcomes = {mode: self._repeated(test, mode.rstrip("*"), alive) for mode in oracle.plan(test, self.modes)}
+        planned = oracle.plan(test, self.modes, self.dialect)
+        outcomes = {mode: self._repeated(test, mode.rstrip("*"), alive) for mode in planned}
         verdict = oracle.judge(outcomes, self.dialect)
         return [] if verdict.clean else [(verdict, next(iter(outcomes.values())))]
 
@@ -145,27 +150,27 @@ class Execution:
             results[mode] = self._timed(test, mode)
             return results[mode][0]
         way = self.mode(mode)
-        if way.against and not (self._comparable(test, way, results) and way.applies(test)):
-            return Outcome("skipped", "nothing to compare")
+        spec = way.spec
+        if spec.against:
+            against = self._outcome(test, spec.against, results).kind
+            compared = against == "ok" or (against == "exception" and spec.relation == "behaviour")
+            if not (compared and way.applies(test)):
+                return Outcome("skipped", "nothing to compare")
         if mode not in results:
             results[mode] = self.run(test, mode)
         outcome, result = results[mode]
-        if not (way.against and way.relation):
+        if not (spec.against and spec.relation):
             return outcome
-        plain, expected = results[way.against]
-        if way.relation == "behaviour" and {plain.kind, outcome.kind} == {"ok", "exception"}:
+        plain, expected = results[spec.against]
+        if spec.relation == "behaviour" and {plain.kind, outcome.kind} == {"ok", "exception"}:
             return self._refusal(test, mode, plain, outcome)
         if outcome.kind != "ok" or plain.kind != "ok":
             return outcome
-        text = self.adapter.differences(expected, result, way.relation)
+        text = self.adapter.differences(expected, result, spec.relation)
         if not text:
             return outcome
         excuse = explain_difference(self, test, mode, expected, result)
         return outcome._replace(text=text, name=excuse.name if excuse else "")
-
-    def _comparable(self, test: TestCase, way: Mode, results: dict[str, tuple[Outcome, Any]]) -> bool:
-        against = self._outcome(test, way.against, results).kind
-        return against == "ok" or (against == "exception" and way.relation == "behaviour")
 
     def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
         """One of two modes refuses what the other accepts; what is an internal error is one of its own."""
@@ -173,7 +178,7 @@ class Execution:
         said = f"{refused.name}: {refused.text}"
         if self.dialect.internal_error.search(said):
             return outcome._replace(text="")
-        against = self.mode(mode).against
+        against = self.mode(mode).spec.against
         excuse = explain_refusal(self, test, {against: plain, mode: outcome})
         if outcome.kind == "ok":
             return outcome._replace(text=f"{ACCEPTS}{against} refuses: {said}", name=excuse.name if excuse else "")
@@ -185,7 +190,7 @@ class Execution:
         try:
             way = self.mode(mode.split("@")[0])
             if mode != self.modes[0]:
-                self.alive(way.dear, mode)
+                self.alive(way.spec.dear, mode)
             self.adapter.reset(test.seed)
             result = way.run(test)
             return Outcome("ok", seconds=self.clock() - began), result
@@ -207,9 +212,8 @@ class Execution:
         self.poisoned = self.poisoned or self.dialect.poisons.search(text) is not None
         frames: tuple[str, ...] = ()
         if self.dialect.internal_error.search(f"{name}: {text}"):
-            frames = tuple(f"{f.name} ({f.filename}:{f.lineno})" for f in traceback.extract_tb(error.__traceback__))[
-                -5:
-            ]
+            stack = traceback.extract_tb(error.__traceback__)[-5:]
+            frames = tuple(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in stack)
         return Outcome("exception", name, text, frames[::-1], seconds)
 
     def _timed(self, test: TestCase, mode: str) -> tuple[Outcome, Any]:
@@ -243,11 +247,57 @@ def _message(error: BaseException) -> str:
 
 def with_precision(value: Invocation, dtype: str) -> Invocation:
     """The same call with every floating-point tensor of PRECISIONS in another dtype."""
-    return with_tensors(value, lambda tensor: _cast(tensor, dtype))
+
+    def cast(tensor: Tensor) -> Tensor:
+        if tensor.dtype not in PRECISIONS:
+            return tensor
+        # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
+        return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
+
+    return with_tensors(value, cast)
 
 
-def _cast(tensor: Tensor, dtype: str) -> Tensor:
-    if tensor.dtype not in PRECISIONS:
-        return tensor
-    # Kept elements are bytes of their own dtype; the cost of a call depends on shapes, not on them.
-    return tensor._replace(dtype=dtype, fill=Fill() if tensor.fill.kind == "values" else tensor.fill)
+class Remembering:
+    """A pattern that is asked once per text: the same few messages come again and again."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.search = lru_cache(MAX_REMEMBERED)(pattern.search)
+
+
+def reading(dialect: Dialect) -> Dialect:
+    """The dialect, with patterns for messages that remember."""
+    found = copy(dialect)
+    for name in ("out_of_memory", "internal_error", "poisons"):
+        setattr(found, name, Remembering(getattr(dialect, name)))
+    return found
+
+
+def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
+    """Whether the compiler complains of a word that is put in the place of the text of one of the arguments.
+
+    A name that is looked up (of an operator, a mode) is not compiled: with such a word, the call is refused.
+    """
+    calls = _with_text(test.invocation)
+    return any(TEXT in complaint_in(run(test._replace(invocation=call)).text) for call in calls)
+
+
+def without_given(test: TestCase, outcome: Outcome) -> Outcome:
+    """The outcome without the texts of the call in its message: one that looks like an internal error makes no bug of
+    the exception that refuses it."""
+    said = outcome.text
+    for text in sorted(texts_of(test.invocation), key=len, reverse=True):
+        if len(text) >= LEAST_CHARACTERS:
+            said = said.replace(text, "…")
+    return outcome._replace(text=said)
+
+
+def _with_text(call: Invocation) -> Iterator[Invocation]:
+    """The call with TEXT for all texts in one of its arguments, for each that has any."""
+    parts = children(call)
+    for place, value in enumerate(parts):
+        if (made := rewritten(value, _filled)) != value:
+            yield with_children(call, (*parts[:place], made, *parts[place + 1 :]))
+
+
+def _filled(value: Value) -> Value:
+    return Prim("str", TEXT) if isinstance(value, Prim) and value.type == "str" else value

@@ -1,13 +1,22 @@
-"""What a forked process may use. Applied once, before any foreign code runs in it."""
+"""What a forked process may use, applied once, before any foreign code runs in it; what it starts ends with it.
+
+Orphans too: a subreaper inherits those among its descendants, so killing its children again and again, until none is
+left, reaches them all without a control group. The process above the zygote sees to it that nothing outlives the
+controller.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import resource
+import select
+import shutil
 import signal
 import socket
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 FILE_BYTES = 256 << 20
@@ -18,6 +27,9 @@ _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWNET = 0x40000000
 _MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
+END_SECONDS = 5.0
+_PR_SET_CHILD_SUBREAPER = 36
+ORDERLY = b"."
 
 
 def limit(memory_bytes: int, file_bytes: int = FILE_BYTES) -> None:
@@ -114,3 +126,76 @@ def raise_descriptors(descriptors: Sequence[int], base: int = 200) -> list[int]:
         os.close(descriptor)
         moved.append(base + offset)
     return moved
+
+
+def adopt() -> None:
+    """Orphans among this process's descendants become its children."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def children(pid: int | str = "self") -> list[int]:
+    """The children of a process, those that have ended and were not waited for among them."""
+    found: list[int] = []
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - names alone
+    except OSError:
+        return found
+    for task in tasks:
+        # A thread may end between the listing and the reading.
+        with suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb", buffering=0) as file:  # noqa: PTH123
+            found += map(int, file.read().split())
+    return found
+
+
+def wait_for(pid: int, seconds: float) -> bool:
+    """Whether a child has ended, within `seconds`; its status stays to be read."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+    finally:
+        os.close(descriptor)
+
+
+def end_children(keep: Collection[int] = (), seconds: float = END_SECONDS) -> None:
+    """Kills and reaps all children but those in `keep`, then the orphans that these leave, until none is left.
+
+    One that cannot die (a driver holds it) is left after `seconds`, for the next time.
+    """
+    deadline = time.monotonic() + seconds
+    while doomed := [pid for pid in children() if pid not in keep]:
+        for pid in doomed:
+            os.kill(pid, signal.SIGKILL)
+        for pid in doomed:
+            if not wait_for(pid, max(0.0, deadline - time.monotonic())):
+                return
+            os.waitpid(pid, 0)
+
+
+def guard(scratch: str) -> None:
+    """Returns in a new process, which is to become the zygote; the old one stays and guards it.
+
+    When the zygote ends, or the controller does, every descendant is killed. Standard input is the controller's
+    lifeline: it writes `ORDERLY` and closes it when it will clean up by itself; where it was closed without a word,
+    the controller was killed, and its folder `scratch` is removed here.
+    """
+    adopt()
+    guardian = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        die_with_parent(guardian)
+        nowhere = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nowhere, 0)
+        os.close(nowhere)
+        return
+    poll = select.poll()
+    for descriptor in (0, os.pidfd_open(pid)):
+        poll.register(descriptor, select.POLLIN)
+    # Until there is nothing more to guard.
+    ready = dict(poll.poll())
+    orphaned = 0 in ready and os.read(0, 1) != ORDERLY
+    end_children()
+    if orphaned:
+        shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(0)

@@ -1,9 +1,10 @@
-"""The hot loop."""
+"""The hot loop; of a library that compiles while it runs, what was compiled once is used well before more is."""
 
 from __future__ import annotations
 
 import gc
 import json
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -11,15 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fuzz_core.ir.codec import decode_test, encode_test
+from fuzz_core.ir.fuzztype import argument_names, fuzz_type
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.tree import children
+from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.worker.channel import Channel, World
-from fuzz_core.worker.compiling import Compiling
-from fuzz_core.worker.corpus import Corpus
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.memory import Growth
-from fuzz_core.worker.novelty import Novelty, Repeats
+from fuzz_core.worker.novelty import Corpus, Novelty, Repeats
 
+# Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
+WARM_TESTS = 8
+COLD_TESTS = 4
+# So many tests in a row that would have to be compiled: there are no others.
+MAX_POSTPONED = 32
 # Every so many tests one is executed once more under a watch for operators, which costs several times the test.
 OPERATORS_PERIOD = 256
 WATCHED_SECONDS = 0.05
@@ -27,9 +33,63 @@ WATCHED_SECONDS = 0.05
 EXHAUSTED_AFTER = 20
 # The collector's own steps cost a tenth of the time: what it looks through is nearly all here to stay.
 COLLECTED_AFTER = (5000, 20, 50)
-
 # Warming up takes some; what leaks comes here again and again.
 SUSPICIOUS_BYTES = 8 << 20
+
+
+class Compiling:
+    """Chooses tests by what they would compile: operator, dtypes and ranks, which the types of arguments stand for."""
+
+    def __init__(self) -> None:
+        self.kinds: set[int] = set()
+        self.seconds = _compiled()
+        self.cold = self.postponed = 0
+        self.warm = WARM_TESTS
+
+    def lease(self) -> None:
+        """A lease begins."""
+        self.cold = 0
+
+    def postpones(self, test: TestCase) -> bool:
+        """Whether a test is left out: of a kind that is new to this process, while others would be quick."""
+        if hash(kind(test.invocation)) in self.kinds:
+            return False
+        early = self.warm < WARM_TESTS and self.postponed < MAX_POSTPONED
+        if early or self.cold >= COLD_TESTS:
+            self.postponed += 1
+            return True
+        return False
+
+    def executed(self, test: TestCase) -> bool:
+        """Whether something was compiled for the test that was executed last."""
+        before, self.seconds = self.seconds, _compiled()
+        self.kinds.add(hash(kind(test.invocation)))
+        self.postponed = 0
+        if self.seconds == before:
+            self.warm += 1
+            return False
+        self.warm = 0
+        self.cold += 1
+        return True
+
+
+def kind(call: Invocation) -> tuple[object, ...]:
+    """The api and the types of its arguments; an empty tensor is of a kind of its own."""
+    return call.api, *zip(argument_names(call, {}), map(_type, children(call)), strict=True)
+
+
+def _type(value: Value) -> object:
+    if isinstance(value, Invocation):
+        return kind(value)
+    if isinstance(value, Tensor):
+        return fuzz_type(value), value.size == 0
+    return fuzz_type(value)
+
+
+def _compiled() -> float:
+    """Seconds of processor time that children of this process have taken."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @dataclass
@@ -62,7 +122,6 @@ class Worker:
 
     def __init__(self, world: World, channel: Channel) -> None:
         assert world.plan is not None
-        assert channel.journal is not None
         self.plan = world.plan
         self.channel = channel
         self.journal = channel.journal
@@ -87,7 +146,11 @@ class Worker:
         With a clock time, it is handed back early where the api has nothing new to give.
         """
         api, until, log = lease["api"], lease["until"], lease["log"]
-        self._learn(api, lease["news"])
+        # What tests of the api have shown in other processes: outcome classes, some with their test.
+        self.novelty.tell(api, (shown for shown, _ in lease["news"]))
+        for _, known in lease["news"]:
+            if known is not None:
+                self.corpus.add(decode_test(json.loads(known)))
         grown = self.corpus.of(api)
         turn = Turn(lease["lease"], log)
         index = lease["first"]
@@ -100,7 +163,7 @@ class Worker:
             sparing.lease()
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
             growth.before(index)
-            test = self.plan.test(api, index, grown, lease["focus"])
+            test = self.plan.test(api, index, grown)
             key = hash(test.invocation)
             if sparing is not None and sparing.postpones(test):
                 turn.counts["postponed"] += 1
@@ -115,18 +178,20 @@ class Worker:
             index += 1
         if until is not None and not turn.spoilt:
             more, block = growth.end(index)
-            self._weigh(turn, api, more, (self.plan.test(api, each, grown, lease["focus"]) for each in block), block)
-        times = {"seconds": time.monotonic() - began, "inside": self.execution.inside() - inside}
-        counts = {"counts": dict(turn.counts), "longest": turn.longest}
-        times |= {"cold": turn.cold, "compiling": turn.compiling}
-        self.channel.send({"done": turn.lease, "next": index, **counts, **times, "retire": turn.spoilt})
-
-    def _learn(self, api: str, news: list[Any]) -> None:
-        """Takes in what tests of the api have shown in other processes: outcome classes, some with their test."""
-        self.novelty.tell(api, [item[0] for item in news])
-        for _, test in news:
-            if test is not None:
-                self.corpus.add(decode_test(json.loads(test)))
+            self._weigh(turn, api, more, (self.plan.test(api, each, grown) for each in block), block)
+        self.channel.send(
+            {
+                "done": turn.lease,
+                "next": index,
+                "counts": turn.counts,
+                "longest": turn.longest,
+                "seconds": time.monotonic() - began,
+                "inside": self.execution.inside() - inside,
+                "cold": turn.cold,
+                "compiling": turn.compiling,
+                "retire": turn.spoilt,
+            }
+        )
 
     def _one(self, turn: Turn, index: int, test: TestCase) -> None:
         began = time.monotonic()
@@ -144,7 +209,7 @@ class Worker:
         else:
             turn.longest = max(turn.longest, outcome.seconds)
         if turn.log:
-            self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome.to_json()})
+            self.channel.send({"ran": index, "origin": test.origin, "outcome": outcome})
         elif news or operators:
             entry = {"class": news, "kind": outcome.kind, "test": encode_test(test) if news else None}
             self.channel.send({"news": turn.lease, **entry, "operators": operators})
@@ -178,25 +243,14 @@ class Worker:
 
     def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
         if not self.repeats.enough(test.invocation.api, verdict, outcome):
-            self.channel.send(
-                {
-                    "finding": lease,
-                    "index": index,
-                    "test": encode_test(test),
-                    "verdict": list(verdict),
-                    "outcome": outcome.to_json(),
-                }
-            )
+            found = {"finding": lease, "index": index, "test": encode_test(test)}
+            self.channel.send({**found, "verdict": verdict, "outcome": outcome})
 
-    def replay(self, lease: dict[str, Any]) -> None:
-        """One given test case, for minimising; its outcome and verdicts are sent whatever they are."""
+    def replay(self, lease: dict[str, Any]) -> dict[str, Any]:
+        """One given test case, for minimising: its outcome and verdicts, whatever they are."""
         test = decode_test(lease["test"])
-        self.journal.begin(lease["lease"], 0)
         outcome, verdicts = self.execution.judge(test)
         if lease.get("weigh"):
             verdicts += self.execution.weigh(test, lambda: self.journal.begin(lease["lease"], 0))
-        self.journal.end()
-        found = [[list(verdict), evidence.to_json()] for verdict, evidence in verdicts]
         spoilt = self.execution.poisoned or self.adapter.state() != self.state
-        answer = {"replayed": lease["lease"], "outcome": outcome.to_json(), "verdicts": found, "spoilt": spoilt}
-        self.channel.send(answer)
+        return {"outcome": outcome, "verdicts": verdicts, "spoilt": spoilt}

@@ -1,14 +1,20 @@
-"""How much memory this process holds, and whether a call leaves some behind."""
+"""How much memory this process holds, what that holds at first, and whether a call leaves some behind."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 ROUND = 200
 LEAST_BYTES = 1024
 PAGE = resource.getpagesize()
+GARBAGE = (0x5A, 0x33, 0xC1)
+# malloc.h: what is allocated is filled with the complement of this byte.
+_M_PERTURB = -6
+_MALLOPT = getattr(ctypes.CDLL(None), "mallopt", None)
 
 
 def resident() -> int:
@@ -60,3 +66,16 @@ class Growth:
         """Bytes by which memory has grown, and the block of tests in which most; `index` is the first not run."""
         self._block(index)
         return self.last - self.first, range(self.worst[1], min(self.worst[1] + self.BLOCK, index))
+
+
+@contextmanager
+def garbage(byte: int) -> Iterator[None]:
+    """Within it, memory that nobody has written to is full of one byte, where glibc is the allocator."""
+    if _MALLOPT is None:
+        yield
+        return
+    _MALLOPT(_M_PERTURB, byte)
+    try:
+        yield
+    finally:
+        _MALLOPT(_M_PERTURB, 0)

@@ -1,8 +1,9 @@
-"""Calls beside a test case: the same but for elements that a difference must not depend on."""
+"""How large the numbers in a test case are, and calls beside it: the same but for elements that must not matter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
-from fuzz_core.ir.tree import tensors_of, with_tensors
+from fuzz_core.ir.tree import numbers_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Tensor, TestCase
 
 # Far enough from a kink that a difference quotient no longer sees it.
@@ -19,7 +20,8 @@ ASIDE = 1e-3
 NUDGE = 1e-3
 # A product of eight numbers of these magnitudes neither overflows nor vanishes in single precision.
 LEAST, LARGEST = 2.0**-12, 2.0**12
-WHOLE = ("int", "uint", "bool")
+FLOATING, INTEGER = ("float", "complex"), ("int", "uint")
+WHOLE = (*INTEGER, "bool")
 
 Elements = NDArray[Any]
 
@@ -34,14 +36,7 @@ def aside(test: TestCase) -> TestCase:
 
 def nudged(test: TestCase) -> TestCase:
     """Every real number, in double precision, off by less than matters to a derivative."""
-
-    def of(tensor: Tensor) -> Tensor:
-        if DTYPES[tensor.dtype].kind != "float" or not tensor.size:
-            return tensor
-        drawn = elements(tensor).astype(np.float64)
-        return tensor._replace(dtype="float64", fill=Fill("values", data=pack(drawn * (1 + NUDGE * _places(drawn)))))
-
-    return test._replace(invocation=with_tensors(test.invocation, of))
+    return _changed(test, lambda drawn: drawn * (1 + NUDGE * _places(drawn)), "float64")
 
 
 def tempered(test: TestCase) -> TestCase:
@@ -54,18 +49,29 @@ def without_ties(test: TestCase) -> TestCase:
 
     In 64 bits where the dtype does not have so many numbers.
     """
-    return test._replace(invocation=with_tensors(test.invocation, _ranked))
+
+    def ranked(tensor: Tensor) -> Tensor:
+        if DTYPES[tensor.dtype].kind not in WHOLE or not tensor.size:
+            return tensor
+        ranks = np.argsort(np.argsort(elements(tensor), kind="stable"), kind="stable")
+        dtype = tensor.dtype if tensor.size <= integer_bounds(tensor.dtype)[1] + 1 else "int64"
+        return tensor._replace(dtype=dtype, fill=Fill("values", data=pack(ranks.astype(DTYPES[dtype].storage))))
+
+    return _with(test, ranked)
 
 
 def grown(test: TestCase) -> TestCase:
     """Every length of no elements is one: what is accepted for want of elements is looked at."""
-    return test._replace(invocation=with_tensors(test.invocation, _grown))
+
+    def of(tensor: Tensor) -> Tensor:
+        return tensor._replace(shape=tuple(max(length, 1) for length in tensor.shape), fill=Fill())
+
+    return _with(test, lambda tensor: tensor if tensor.size else of(tensor))
 
 
 def has_ties(test: TestCase) -> bool:
     """Whether a tensor of integers has equal elements."""
-    whole = (tensor for tensor in tensors_of(test.invocation) if DTYPES[tensor.dtype].kind in WHOLE and tensor.size)
-    return any(len(np.unique(elements(tensor))) < tensor.size for tensor in whole)
+    return any(len(np.unique(elements(tensor))) < tensor.size for tensor in _filled(test, WHOLE))
 
 
 def _changed(test: TestCase, change: Callable[[Elements], Elements], least: str = "") -> TestCase:
@@ -78,13 +84,16 @@ def _changed(test: TestCase, change: Callable[[Elements], Elements], least: str 
             made = change(elements(tensor).astype(np.float64))
             return tensor._replace(dtype=name, fill=Fill("values", data=pack(made.astype(DTYPES[name].storage))))
 
-    return test._replace(invocation=with_tensors(test.invocation, of))
+    return _with(test, of)
 
 
-def _grown(tensor: Tensor) -> Tensor:
-    return (
-        tensor if tensor.size else tensor._replace(shape=tuple(max(length, 1) for length in tensor.shape), fill=Fill())
-    )
+def _with(test: TestCase, change: Callable[[Tensor], Tensor]) -> TestCase:
+    return test._replace(invocation=with_tensors(test.invocation, change))
+
+
+def _filled(test: TestCase, kinds: Sequence[str] = FLOATING) -> Iterator[Tensor]:
+    """The tensors of some kinds of dtypes that have elements."""
+    return (t for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in kinds and t.size)
 
 
 def _places(drawn: Elements) -> Elements:
@@ -92,9 +101,48 @@ def _places(drawn: Elements) -> Elements:
     return ASIDE * turned
 
 
-def _ranked(tensor: Tensor) -> Tensor:
-    if DTYPES[tensor.dtype].kind not in WHOLE or not tensor.size:
-        return tensor
-    ranks = np.argsort(np.argsort(elements(tensor), kind="stable"), kind="stable")
-    dtype = tensor.dtype if tensor.size <= integer_bounds(tensor.dtype)[1] + 1 else "int64"
-    return tensor._replace(dtype=dtype, fill=Fill("values", data=pack(ranks.astype(DTYPES[dtype].storage))))
+def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
+    """The least magnitude that is not zero, the largest, and the least normal one, of each floating-point tensor."""
+    for tensor in _filled(test):
+        sizes = np.abs(elements(tensor).astype(np.complex128))
+        least = sizes[sizes > 0].min(initial=inf)
+        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), DTYPES[tensor.dtype].normal
+
+
+def has_nan(test: TestCase) -> bool:
+    """Whether an element or a number is NaN."""
+    return any(number != number for number in numbers_of(test.invocation)) or any(
+        bool(np.isnan(elements(tensor)).any()) for tensor in _filled(test)
+    )
+
+
+def largest(test: TestCase) -> Iterator[float]:
+    """The largest number of the dtype of each floating-point tensor that has elements."""
+    return (DTYPES[tensor.dtype].largest for tensor in _filled(test))
+
+
+def largest_whole(test: TestCase) -> int:
+    """The largest magnitude among integers in tensors."""
+    drawn = map(elements, _filled(test, INTEGER))
+    return max((max(abs(int(each.min())), abs(int(each.max()))) for each in drawn), default=0)
+
+
+def overflows(test: TestCase) -> bool:
+    """Whether an integer does not fit into the narrowest integer dtype beside it: conversions wrap as they like."""
+    dtypes = {t.dtype for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in INTEGER}
+    if not dtypes:
+        return False
+    scalars = [abs(number) for number in numbers_of(test.invocation) if isinstance(number, int)]
+    return max([largest_whole(test), *scalars]) > min(integer_bounds(dtype)[1] + 1 for dtype in dtypes)
+
+
+def magnitudes(test: TestCase) -> Iterator[float]:
+    """The largest of each floating-point tensor, and the numbers'."""
+    yield from (high for _, high, _ in scales(test))
+    yield from map(abs, numbers_of(test.invocation))
+
+
+def is_complex(test: TestCase) -> bool:
+    """Whether there is a complex number or tensor."""
+    scalars = any(isinstance(number, complex) for number in numbers_of(test.invocation))
+    return scalars or any(DTYPES[tensor.dtype].kind == "complex" for tensor in tensors_of(test.invocation))

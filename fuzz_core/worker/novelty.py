@@ -1,13 +1,14 @@
-"""Outcome classes: what an execution showed, coarse enough that seeing a new one is news."""
+"""Outcome classes: what an execution showed, coarse enough that a new one is news; the tests that did are kept."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import TestCase
 
 MAX_CLASS = 100
 MAX_RAW = 1 << 16
@@ -22,14 +23,11 @@ def outline(result: Any) -> Hashable:
     if kind is tuple or kind is list:
         return (kind.__name__, min(len(result), MAX_PARTS + 1), *map(outline, result[:MAX_PARTS]))
     try:
-        return kind.__name__, _name(getattr(result, "dtype", None)), getattr(result, "ndim", None)
+        dtype = getattr(result, "dtype", None)
+        # The dtype itself where it can be a key: its text is only needed when it is new.
+        return kind.__name__, dtype if isinstance(dtype, Hashable) else str(dtype), getattr(result, "ndim", None)
     except Exception:  # noqa: BLE001 - a result that cannot be looked at is of a class by itself
         return kind.__name__, "unreadable"
-
-
-def _name(dtype: Any) -> Hashable:
-    """The dtype itself where it can be a key: its text is only needed when it is new."""
-    return dtype if isinstance(dtype, Hashable) else str(dtype)
 
 
 class Novelty:
@@ -82,3 +80,27 @@ class Repeats:
         key = (api, verdict.oracle, verdict.kind, *texts)
         self.seen[key] += 1
         return self.seen[key] > REPEATS_REPORTED
+
+
+class Grown(NamedTuple):
+    """A member of the corpus. number: negative and its own, where traced invocations have positive ids."""
+
+    number: int
+    test: TestCase
+
+
+class Corpus:
+    """The members of each api in the order in which they came; numbers are this corpus's own."""
+
+    def __init__(self) -> None:
+        self.members: defaultdict[str, list[Grown]] = defaultdict(list)
+        self.count = 0
+
+    def add(self, test: TestCase) -> None:
+        """Appends a test case to its api's members."""
+        self.count += 1
+        self.members[test.invocation.api].append(Grown(-self.count, test))
+
+    def of(self, api: str) -> Sequence[Grown]:
+        """The api's members so far."""
+        return self.members.get(api, ())

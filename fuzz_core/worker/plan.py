@@ -20,9 +20,8 @@ from fuzz_core.ir.constraints import Constraint, Documentation
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.mutation.algorithm import Algorithm1
-from fuzz_core.mutation.focus import EVEN
 from fuzz_core.mutation.space import ArgumentSpace
-from fuzz_core.worker.corpus import Grown
+from fuzz_core.worker.novelty import Grown
 
 # One mutant of so many is one of a member of the corpus.
 GROWN_PERIOD = 3
@@ -121,12 +120,11 @@ class Plan:
         """How many invocations an api has."""
         return len(self.places[api])
 
-    def test(self, api: str, index: int, grown: Sequence[Grown] = (), focus: str = EVEN) -> TestCase:
+    def test(self, api: str, index: int, grown: Sequence[Grown] = ()) -> TestCase:
         """The index-th test case of an api: its invocations unmutated first, then mutants of each in turn.
 
-        focus: the rule, or kind of rule, that mostly makes them, see `mutation.focus`. Where the corpus has grown, a
-        share of the mutants are mutants of its members, which keep the traced invocation that they go back to as their
-        origin.
+        Where the corpus has grown, a share of the mutants are mutants of its members, which keep the traced invocation
+        that they go back to as their origin.
         """
         count = len(self.places[api])
         seed = derive(self.header.seed, api, index)
@@ -134,13 +132,13 @@ class Plan:
         if index < count:
             return TestCase(invocation, seed, number)
         if not grown or seed % GROWN_PERIOD:
-            made = self.algorithm.case(invocation, number, seed, index // count, focus)
+            made = self.algorithm.case(invocation, number, seed, index // count)
             if made.rules or count == 1:
                 return made
             # Nothing in it could be mutated: the next one has its turn.
             number, invocation = self.invocation(api, (index + 1) % count)
-            return self.algorithm.case(invocation, number, seed, index // count, focus)
+            return self.algorithm.case(invocation, number, seed, index // count)
         member = grown[seed // GROWN_PERIOD % len(grown)]
-        made = self.algorithm.case(member.test.invocation, member.number, seed, focus=focus)
+        made = self.algorithm.case(member.test.invocation, member.number, seed)
         rules = (*member.test.rules, *made.rules)[-MAX_RULES:]
         return made._replace(origin=member.test.origin, rules=rules)

@@ -2,12 +2,15 @@
 
 It speaks JSON datagrams over a Unix socket: `{"fork": job, …}` with the child's descriptors attached is answered by
 `{"pid": n}`, `{"reap": pid, "seconds": s}` by `{"status": wait status}` once that child is gone with all it started.
-Requests are answered in order.
+Requests are answered in order. A job lists apis, runs a seed, fuzzes the leases it is handed, or weighs an oracle.
 """
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import gc
+import io
 import json
 import os
 import signal
@@ -15,27 +18,157 @@ import socket
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 # Bound at import: a test may put another function in the module's place.
 from os import _exit
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.documented import definitions
+from fuzz_core.ir.codec import decode_test, encode
 from fuzz_core.ir.drawing import unit_pool
+from fuzz_core.ir.errors import Undescribable
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.values import Map, Prim, Seq, Value
+from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
+from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker import limits
 from fuzz_core.worker.channel import Channel, World
-from fuzz_core.worker.descendants import adopt, end_children, wait_for
-from fuzz_core.worker.jobs import JOBS
+from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
+from fuzz_core.worker.limits import adopt, end_children, wait_for
+from fuzz_core.worker.loop import Worker
+from fuzz_core.worker.memory import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
+from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
+from fuzz_core.worker.programs_raised import PROGRAM
 
+# What elements of each kind are told as: exact for all that programs compute with.
+TOLD = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "|b1"}
+# In the place of a part that cannot be described: it is like any other such part.
+OPAQUE = Prim("ellipsis", None)
 MAX_MESSAGE = 1 << 20
 # A seed may save a model; a test of one call has no business with large files.
 FUZZ_FILE_BYTES = 64 << 20
+
+
+def results(programs: Programs, request: dict[str, Any]) -> dict[str, Any]:
+    """Executes a program: what it leaves in `results`, arrays by the number of their node, or how it ended instead."""
+    programs.first = programs.first or resident()
+    began = programs.clock()
+    try:
+        outcome, told = Outcome("ok"), _executed(request["results"])
+    except BaseException as error:  # noqa: BLE001 - what a program raises, even KeyboardInterrupt, is an outcome
+        outcome, told = programs.failure(error, programs.clock() - began), {}
+    programs.models.forget()
+    return {"came": outcome, "results": told, "spoilt": resident() - programs.first > MOST_GROWN_BYTES}
+
+
+def _executed(source: str) -> dict[str, Any]:
+    """Apart, so that nothing of the program is held once it has ended."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, PROGRAM, "exec"), names)
+    return {str(node): _told(np.asarray(value)) for node, value in names["results"].items()}
+
+
+def _told(value: Any) -> list[Any]:
+    """Dtype, shape and bytes; narrow floats of a library's own kind (bfloat16) are widened."""
+    kind = TOLD.get(value.dtype.kind) or TOLD["f"]
+    return [kind, list(value.shape), base64.b85encode(value.astype(kind).tobytes()).decode("ascii")]
+
+
+def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
+    """The outcome and the described result of a test case, in each mode asked for, `repeats` times each.
+
+    Every repetition has another seed and finds other garbage in memory: what depends on either is no function of the
+    arguments.
+    """
+    test, describer = decode_test(request["test"]), Describer(execution.adapter, [])
+    told: dict[str, list[Any]] = {mode: [] for mode in request["tell"]}
+    for mode, found in told.items():
+        if mode not in execution.modes or not execution.mode(mode).applies(test):
+            continue
+        for number in range(request["repeats"]):
+            with garbage(GARBAGE[number % len(GARBAGE)]):
+                outcome, result = execution.run(test._replace(seed=test.seed + number), mode)
+            found.append([outcome, encode(described(describer, result)) if outcome.kind == "ok" else None])
+    return {"told": told}
+
+
+def described(describer: Describer, result: Any) -> Value:
+    """The description of a result, with OPAQUE for every part that has none."""
+    try:
+        return describer.describe(result)
+    except Undescribable:
+        pass
+    if isinstance(result, list | tuple):
+        return Seq("list" if isinstance(result, list) else "tuple", tuple(described(describer, r) for r in result))
+    if isinstance(result, dict):
+        return Map(tuple((str(key), described(describer, item)) for key, item in result.items()))
+    return OPAQUE
+
+
+def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
+    """Sends every api and what is declared of their arguments.
+
+    Where seeds are traced, also the library's folders and the programs of its databases, which take seconds to import.
+    """
+    for entry in world.listed:
+        channel.send({"api": entry.api})
+    for constraint in definitions(world.adapter.library, world.listed):
+        channel.send({"constraint": constraint.to_json()})
+    if world.hooks is not None:
+        for prefix in world.adapter.prefixes:
+            if file := getattr(sys.modules.get(prefix), "__file__", None):
+                channel.send({"package": [prefix, str(Path(file).parent)]})
+        for program in world.adapter.seed_programs():
+            channel.send({"program": program})
+    channel.send({"end": True})
+
+
+def seed(world: World, channel: Channel, job: dict[str, Any]) -> None:
+    """Runs one seed under the recorder."""
+    if world.hooks is None:
+        raise RuntimeError("this zygote was not started for tracing")
+    run_seed(world.adapter, world.listed, world.hooks, job["seed"], channel.write)
+
+
+def fuzz(world: World, channel: Channel, _: dict[str, Any]) -> None:
+    """Works off leases until the controller closes the pipe."""
+    world.adapter.prepare()
+    worker, programs = Worker(world, channel), Programs(world, channel)
+    answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "results": partial(results, programs),
+        "tell": partial(tell, worker.execution),
+        "test": worker.replay,
+    }
+    for lease in channel.lines():
+        asked = next((name for name in answers if name in lease), None)
+        if "program" in lease:
+            programs.answer(lease)
+        elif asked is None:
+            worker.work(lease)
+        else:
+            worker.journal.begin(lease["lease"], 0)
+            told = answers[asked](lease)
+            worker.journal.end()
+            channel.send({"replayed": lease["lease"], **told})
+
+
+JOBS: dict[str, Callable[[World, Channel, dict[str, Any]], None]] = {
+    "inventory": inventory,
+    "seed": seed,
+    "fuzz": fuzz,
+}
 
 
 def load_world(library: str, role: str, plan: str) -> World:
@@ -74,24 +207,18 @@ def serve(library: str, role: str, plan: str, descriptor: int) -> None:
             return
         request = json.loads(data)
         if "fork" in request:
-            pid = _fork(world, control, request, descriptors)
+            zygote, pid = os.getpid(), os.fork()
+            if pid == 0:
+                limits.die_with_parent(zygote)
+                control.close()
+                _child(world, request, descriptors)
+            for number in descriptors:
+                os.close(number)
             forked.add(pid)
             answer: dict[str, Any] = {"pid": pid}
         else:
             answer = {"status": _reap(int(request["reap"]), float(request["seconds"]), forked)}
         control.send(json.dumps(answer).encode())
-
-
-def _fork(world: World, control: socket.socket, request: dict[str, Any], descriptors: list[int]) -> int:
-    zygote = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        limits.die_with_parent(zygote)
-        control.close()
-        _child(world, request, descriptors)
-    for number in descriptors:
-        os.close(number)
-    return pid
 
 
 def _reap(pid: int, seconds: float, forked: set[int]) -> int:
@@ -116,8 +243,16 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
         os.setsid()
         incoming, outgoing, output, journal = limits.raise_descriptors(descriptors)
         limits.redirect(output)
-        request = _whole(request)
-        _settle(request["directory"])
+        if "whole" in request:
+            # It was too long for a message.
+            path = Path(request["whole"])
+            request |= json.loads(path.read_bytes())
+            path.unlink()
+        # What the process leaves on disk lies in a directory that goes with it.
+        directory = request["directory"]
+        os.chdir(directory)
+        os.environ["TMPDIR"] = os.environ["HOME"] = directory
+        tempfile.tempdir = None
         limits.limit(int(request["memory"]), FUZZ_FILE_BYTES if request["fork"] == "fuzz" else limits.FILE_BYTES)
         JOBS[request["fork"]](world, Channel(incoming, outgoing, Journal(journal)), request)
         code = 0
@@ -129,20 +264,3 @@ def _child(world: World, request: dict[str, Any], descriptors: list[int]) -> NoR
             sys.stdout.flush()
             sys.stderr.flush()
         _exit(code)
-
-
-def _whole(request: dict[str, Any]) -> dict[str, Any]:
-    """A request with what lies in a file of its own because it was too long for a message."""
-    if "whole" not in request:
-        return request
-    path = Path(request["whole"])
-    text = path.read_bytes()
-    path.unlink()
-    return {**request, **json.loads(text)}
-
-
-def _settle(directory: str) -> None:
-    """What the process leaves on disk lies in a directory that goes with it."""
-    os.chdir(directory)
-    os.environ["TMPDIR"] = os.environ["HOME"] = directory
-    tempfile.tempdir = None

@@ -20,7 +20,7 @@ from fuzz_core.adapters.base import ADAPTERS, adapter_of
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
 from fuzz_core.adapters.documented import DEFINITIONS
 from fuzz_core.adapters.surroundings import surroundings
-from fuzz_core.execution.environment import environment
+from fuzz_core.execution.zygote import environment
 from fuzz_core.ir.codec import encode
 from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds

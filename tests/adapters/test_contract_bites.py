@@ -12,6 +12,7 @@ from adaptercontract.__main__ import CHANGING, CHECKS, problems
 from adaptercontract.world import World
 
 from fuzz_core.adapters.base import Listed
+from fuzz_core.adapters.dialect import ModeSpec, Way
 from fuzz_core.adapters.documented import DEFINITIONS
 from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.catalogue import Api
@@ -116,9 +117,9 @@ FAULTS: list[tuple[str, Callable[[World], None]]] = [
     ("errors", _patched("adapter", error=lambda a, b: 0.0)),
     ("errors", _patched("adapter", error=lambda a, b: float("inf"))),
     ("errors", _patched("adapter", whole=lambda result: True)),
-    ("ways", _patched("adapter", ways={"wrong": f"{HERE}:Wrong"})),
+    ("ways", _patched("adapter", ways={"wrong": ModeSpec(f"{HERE}:Wrong")})),
     ("ways", _patched("adapter", modes=lambda: ("cuda", "cpu"))),
-    ("ways", _patched("dialect", ways={"nowhere": None})),
+    ("ways", _patched("dialect", modes={"nowhere": ModeSpec(script=Way(""))})),
     ("references", _patched("dialect", ref=lambda ref: "None")),
     ("patterns", lambda world: setattr(world.dialect, "internal_error", world.dialect.out_of_memory)),
     ("hooks", unusable),

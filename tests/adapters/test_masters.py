@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz_core.adapters.masters import Masters
+from fuzz_core.adapters.arrays import Masters
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Tensor

@@ -20,7 +20,7 @@ adapter = adapter_of("tensorflow")
 adapter.load()
 listed = adapter.listed()
 print(json.dumps({
-    "apis": [entry.api.to_json() for entry in listed],
+    "apis": [entry.api for entry in listed],
     "initialised": adapter.context._initialized,
     "modes": adapter.modes(),
     "unresolved": [e.api.name for e in listed if adapter.ref(Ref("name", e.api.name), "cpu") is not e.found],
@@ -36,7 +36,7 @@ from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Ref, Tensor
 from fuzz_core.tracing.describe import Describer
-from fuzz_core.adapters.building import Builder
+from fuzz_core.adapters.modes import Builder
 adapter = adapter_of("tensorflow")
 tf = adapter.load()
 listed = adapter.listed()

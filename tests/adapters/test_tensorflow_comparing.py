@@ -16,7 +16,7 @@ PROGRAM = """
 import json
 import numpy as np
 import tensorflow as tf
-from fuzz_core.adapters.tensorflow.compare import COMPARER, dtypes
+from fuzz_core.adapters.tensorflow.tensors import COMPARER, dtypes
 
 differences, error = COMPARER.differences, COMPARER.error
 

@@ -17,7 +17,7 @@ from fuzz_core.ir.values import Tensor
 PROGRAM = """
 import json
 import torch
-from fuzz_core.adapters.pytorch.compare import COMPARER
+from fuzz_core.adapters.pytorch.tensors import COMPARER
 
 differences, error = COMPARER.differences, COMPARER.error
 

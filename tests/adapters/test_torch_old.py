@@ -16,8 +16,7 @@ SCRIPT = """
 import json
 
 from fuzz_core.adapters.pytorch.adapter import TorchAdapter
-from fuzz_core.adapters.pytorch import compare, models
-from fuzz_core.adapters.pytorch.modes import batching, gradient
+from fuzz_core.adapters.pytorch import doubles, models, modes, tensors
 
 adapter = TorchAdapter()
 torch = adapter.load()
@@ -27,9 +26,9 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
     inside = adapter.state()
 programs = dict(adapter.seed_programs())
 exec(programs["OpInfo clamp"], {})
-leaves = compare.COMPARER.leaves({"a": [torch.ones(2), 3], "b": torch.zeros(1)})
-tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-found = {"version": torch.__version__, "told": inside != before, "programs": len(programs), "tensors": len(tensors)}
+leaves = tensors.COMPARER.leaves({"a": [torch.ones(2), 3], "b": torch.zeros(1)})
+kept = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+found = {"version": torch.__version__, "told": inside != before, "programs": len(programs), "tensors": len(kept)}
 print(json.dumps(found))
 """
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fuzz_core.campaign.asked import matching, naming
+from fuzz_core.campaign.planning import matching
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.campaign.tracing import TraceOptions, naming, trace
 from fuzz_core.collect.seed import Seed
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError

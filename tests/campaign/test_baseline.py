@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from fakebuilds import BROKEN, NONE, OTHER, RIGHT, Builds, found
 
-from fuzz_core.campaign.baseline import FIXED, NEW_API, PRESENT, REGRESSION, REMOVED, cross
-from fuzz_core.campaign.rechecking import RecheckOptions
+from fuzz_core.campaign.history import standings
+from fuzz_core.campaign.recheck import FIXED, NEW_API, PRESENT, REGRESSION, REMOVED, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.standing import standings
 from fuzz_core.store.opening import open_store
 
 OPTIONS = RecheckOptions(runs=2)

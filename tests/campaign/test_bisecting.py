@@ -13,17 +13,17 @@ from fakeindex import faulty_index, real_index
 from fakelib_plans import call
 from fakewheels import FakeWheel, write_nightlies, write_wheel
 
-from fuzz_core.campaign.bisecting import Bisection, BisectOptions, bisect, compare_link
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
+from fuzz_core.campaign.bisection import RATE_RUNS, STEADY_RUNS, Bisection, BisectOptions, alike, bisect, compare_link
 from fuzz_core.campaign.candidates import Candidate, Environments, candidates
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.campaign.trials import RATE_RUNS, STEADY_RUNS, alike
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, NewBug, TargetRecord
-from fuzz_core.targets.environment import NEEDED_BYTES, ensure
+from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.nightly import DEFAULT_ACCESS
 from fuzz_core.targets.record import list_targets, targets_root
@@ -282,8 +282,9 @@ def test_a_network_that_fails_makes_no_build_broken(world: World, tmp_path: Path
 
 def test_too_little_disk_makes_no_build_broken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     versions = world.releases(GOOD, BAD, BAD)
-    for flavour in ("cpu", "cuda"):
-        monkeypatch.setitem(NEEDED_BYTES, ("fakelib", flavour), 10**18)
+    monkeypatch.setitem(
+        KNOWN_LIBRARIES, "fakelib", library_of("fakelib")._replace(space={"cpu": 10**18, "cuda": 10**18})
+    )
     bug = world.bug(versions[-1])
     with pytest.raises(UserError, match="GB are free"):
         bisect(world.session, bug, BisectOptions())

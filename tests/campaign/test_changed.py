@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.changed import KINDS, ApiChange, Changes, compare, compare_seeds, doubtful, sample
+from fuzz_core.campaign.changes import KINDS, ApiChange, Changes, compare, compare_seeds, doubtful, sample
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store.records import SeedRecord
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from fakeedits import edited
 
-from fuzz_core.campaign.comparing import CompareReport, by_cause, compare
-from fuzz_core.campaign.differing import CompareOptions
+from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_cause, compare
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import UserError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz_core.adapters.dialect import LIBRARIES
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase

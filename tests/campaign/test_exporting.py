@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz_core.campaign.bumping import Dropped
+from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.exporting import Ran, result_of, standings_now
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place

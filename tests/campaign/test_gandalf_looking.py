@@ -12,7 +12,7 @@ from fuzz_core.campaign.gandalf.comparing import BOUNDS, NUDGE, bound, error, mo
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.gandalf.findings import Symptom
 from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Disagreement, Runs, found_in, shaken, suspicious
-from fuzz_core.execution.results import Array
+from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, Node
 from fuzz_core.modelgen.gandalf.table import Library
 

@@ -26,7 +26,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from moco_branches import workshop_of
 
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.programs import COMPILED, DEEP, DOUBLED, TRAINING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_core.campaign.examining import _in_turn
+from fuzz_core.campaign.examination import _in_turn
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.records import FindingRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fakebuilds import found
 
-from fuzz_core.campaign.origins import came_with
+from fuzz_core.campaign.history import came_with
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.probes import Probe
 

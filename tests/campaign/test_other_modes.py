@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
-from fuzz_core.adapters.dialect import Way
-from fuzz_core.campaign.examiner import Examiner
+from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
+from fuzz_core.campaign.examination import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
-from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.oracles.differential import Differential
@@ -17,15 +14,17 @@ from fuzz_core.store.records import FindingRow
 from fuzz_core.triage.process import Processes
 
 # An argument without elements kills `row_sum`; the mode alone makes it one.
-EMPTY = Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]")
+EMPTY = ModeSpec(
+    script=Way("assert {actual} is not None, {expected}", lambda source, tensor, seed: f"{source}[:0]"), share=0.2
+)
 CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant", 1.0, 1.0)),))
 
 
 @pytest.fixture
 def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Examiner:
     """One that is asked for scripts alone: nothing is replayed."""
-    monkeypatch.setattr(type(fakelib_session.dialect), "ways", {"strided": EMPTY})
-    return Examiner(fakelib_session, cast(Zygote, None), Processes(), 20.0, 2, 1.0, None)
+    monkeypatch.setattr(type(fakelib_session.dialect), "modes", {"strided": EMPTY})
+    return Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0), Processes(), None)
 
 
 def finding(seed: int, outcome: Outcome) -> FindingRow:
@@ -36,12 +35,14 @@ def finding(seed: int, outcome: Outcome) -> FindingRow:
 
 def seed_that(planned: bool) -> int:
     modes = ("cpu", "strided")
-    return next(s for s in range(100) if bool(Differential().plan(TestCase(CALL, s), modes)) is planned)
+    return next(
+        s for s in range(100) if bool(Differential().plan(TestCase(CALL, s), modes, dialect_of("fakelib"))) is planned
+    )
 
 
 def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> None:
     row = finding(seed_that(True), Outcome("signal", "SIGSEGV"))
-    seen = examiner._by_script(row, row.test)
+    seen = examiner.confirm(row, row.test)
     assert (seen.status, seen.hits, seen.runs) == ("confirmed", 2, 2)
     assert seen.bug is not None
     assert (seen.bug.kind, seen.bug.oracle) == ("crash", "crash")
@@ -51,4 +52,4 @@ def test_a_death_is_shown_by_the_mode_that_was_executed(examiner: Examiner) -> N
 @pytest.mark.parametrize(("planned", "kind"), [(False, "signal"), (True, "timeout")])
 def test_other_modes_are_asked_for_deaths_that_they_may_have_died(examiner: Examiner, planned: bool, kind: str) -> None:
     row = finding(seed_that(planned), Outcome(kind, "SIGSEGV"))
-    assert examiner._by_script(row, row.test).status == "rejected"
+    assert examiner.confirm(row, row.test).status == "rejected"

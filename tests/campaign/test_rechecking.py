@@ -6,29 +6,27 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
 from fakebuilds import BROKEN, FAILED, FLAKY, IMPORTS, JUDGED, NONE, OTHER, REFUSES, RIGHT, SCALE, Builds, found
 from fakelib_plans import call
 
-from fuzz_core.adapters.dialect import Way, dialect_of
-from fuzz_core.campaign.checker import Case, Checker
-from fuzz_core.campaign.examining import TriageOptions, examine
-from fuzz_core.campaign.history import history
-from fuzz_core.campaign.rechecking import Rechecked, RecheckOptions, newest_targets, recheck
-from fuzz_core.campaign.scripts import Scripts
+from fuzz_core.adapters.dialect import ModeSpec, Way, dialect_of
+from fuzz_core.campaign.examination import TriageOptions, examine
+from fuzz_core.campaign.history import history, review_standings, standings
+from fuzz_core.campaign.recheck import Rechecked, RecheckOptions, newest_targets, recheck
+from fuzz_core.campaign.reproduce import Bench, Case
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.standing import review_standings, standings
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.triage.comparison import RAISED, render_comparison
-from fuzz_core.triage.process import Processes
+from fuzz_core.triage.process import DEFAULT_MEMORY, Processes
+from fuzz_core.triage.recheck import summed
+from fuzz_core.triage.script import RAISED, render_comparison
 
 OTHER_FAILURE = Outcome("exception", "SystemError", "another one")
 ONCE = RecheckOptions(runs=1, timeout=10.0)
@@ -239,13 +237,13 @@ def test_a_finding_of_a_bug_of_an_earlier_build_is_told_only_if_it_was_fixed(
     assert (lab.store.later_rows(), lab.store.bug(number).status) == ({2: number}, "open")
 
 
-MIRROR = Way("assert {actual} == {expected}", lambda source, tensor, seed: source)
+MIRROR = ModeSpec(script=Way("assert {actual} == {expected}", lambda source, tensor, seed: source))
 DIFFERS = Verdict("differential", "inconsistent", "mirror: accepts what cpu refuses: SystemError")
 
 
 def test_two_sides_that_both_miss_the_api_do_not_agree(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     fakelib = dialect_of("fakelib")
-    monkeypatch.setattr(type(fakelib), "ways", {"mirror": MIRROR})
+    monkeypatch.setattr(type(fakelib), "modes", {"mirror": MIRROR})
     script = render_comparison(SCALE, "mirror", fakelib, check=RAISED.replace("lambda: {actual}", "lambda: 1"))
     found(lab.store, "fakelib-1", script=script, outcome=Outcome("ok", text="accepts"), verdict=DIFFERS)
     assert [seen.check.status for seen in lab.recheck(lab.session.target)] == ["shown"]
@@ -272,14 +270,13 @@ def test_what_no_script_shows_is_replayed(lab: Lab) -> None:
     assert statuses == {1: "clean", 2: "unrunnable", 3: "shown"}
 
 
-class Dying:
+class Dying(Bench):
     """Scripts that die in `place`; a debugger is asked where, at a price."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
-        self.asked = 0
+    place = ""
+    asked = 0
 
-    def outcome(self, script: str, kind: str) -> Outcome:
+    def run(self, script: str, kind: str, seconds: float | None = None, memory_bytes: int = DEFAULT_MEMORY) -> Outcome:
         return Outcome("signal", "SIGSEGV")
 
     def with_frames(self, outcome: Outcome, script: str) -> Outcome:
@@ -293,9 +290,8 @@ def test_where_it_dies_is_asked_once(lab: Lab, place: str, status: str) -> None:
     number = found(
         lab.store, "fakelib-1", outcome=Outcome("signal", "SIGSEGV", "", ("kernel", "caller")), verdict=crash
     )
-    checker = Checker(lab.session.target, lab.session.dialect, Processes(), 10.0)
-    dying = Dying(place)
-    checker.scripts = cast(Scripts, dying)
-    check = checker.check(Case(lab.store.bug(number), crash), 3)
+    dying = Dying(lab.session.target, lab.session.dialect, Processes(), 10.0)
+    dying.place = place
+    check = summed(dying.sightings(Case(lab.store.bug(number), crash), 3))
     assert (check.status, check.runs, dying.asked) == (status, 3, 1)
     assert check.said == f"fakelib.scale: SIGSEGV in {place} < caller"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign.changed import changes_between
+from fuzz_core.campaign.carryover import stirred
+from fuzz_core.campaign.changes import changes_between
 from fuzz_core.campaign.figures import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
-from fuzz_core.campaign.retracing import stirred
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
 from fuzz_core.ir.errors import Interrupted, UserError

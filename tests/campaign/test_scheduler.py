@@ -1,10 +1,8 @@
-"""The scheduler: order, size, rules and timeouts of leases; when a fuzz ends early."""
+"""The scheduler: order, size and timeouts of leases; when a fuzz ends early."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -16,17 +14,12 @@ from fuzz_core.campaign.scheduler import (
     MAX_SLICE,
     MIN_SLICE,
     ExaminationBacklog,
-    RuleBandit,
     Scheduler,
-    SimilarApis,
     Timeouts,
     slice_for,
 )
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
-from fuzz_core.mutation.focus import EVEN, FOCI
-from fuzz_core.mutation.registry import MUTATORS
-from fuzz_core.store.similarity import similarity_rows
 
 
 class Clock:
@@ -132,91 +125,20 @@ def test_slices_lie_within_bounds() -> None:
     assert slice_for(60.0, 2, 300) == 0.1
 
 
-def test_what_found_something_is_tried_on_its_kin_next() -> None:
-    scheduler = Scheduler({"a": 1, "b": 1}, 0, Clock(), None, 500, "bandit", RuleBandit())
-    scheduler.encourage(["b", "unknown"], 1.5, ["Random List", "Made Up"])
-    leases = {lease.api: lease for lease in (scheduler.next(), scheduler.next()) if lease is not None}
-    assert leases["b"].focus == "Random List"
-    scheduler.done(leases["b"], leases["b"].last, 0.0)
-    again = scheduler.next()
-    assert again is not None and again.api == "b" and again.focus != "Random List"
-
-
 @pytest.mark.parametrize("ranking", sorted(RANKINGS))
 def test_what_is_new_or_changed_has_its_turn_first(ranking: str) -> None:
-    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 400, ranking, None, {"e", "g", "unknown"})
+    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 400, ranking, {"e", "g", "unknown"})
     turns = [api for api, _, _ in order(scheduler)]
     assert sorted(turns[:2]) == ["e", "g"]
     assert sorted(turns) == list("abcdefgh")
 
 
 def test_what_is_new_or_changed_has_credit_until_others_show_more() -> None:
-    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 8000, "bandit", None, {"e"})
+    scheduler = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 8000, "bandit", {"e"})
     turns = Counter(api for api, _, _ in order(scheduler)[:40])
     assert turns["e"] > max(count for api, count in turns.items() if api != "e")
     plain = Scheduler(dict.fromkeys("abcdefgh", 1), 3, Clock(), None, 8000, "bandit")
     assert Counter(api for api, _, _ in order(plain)[:40])["e"] < turns["e"]
-
-
-def chosen(rates: dict[str, float], count: int, bandit: RuleBandit) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for _ in range(count):
-        focus = bandit.choose()
-        found[focus] += 1
-        bandit.learn(focus, 1.0, rates.get(focus, 0.0))
-    return found
-
-
-def test_every_focus_is_tried_and_the_even_mix_keeps_its_share() -> None:
-    found = chosen({}, 300, RuleBandit())
-    assert set(found) == {*FOCI, *MUTATORS}
-    assert found[EVEN] >= 300 / RuleBandit.EVEN_PERIOD
-
-
-def test_the_kind_that_brings_most_is_chosen_most_and_no_other_is_dropped() -> None:
-    found = chosen(dict.fromkeys([*FOCI, *MUTATORS], 1.0) | {"NaN Contents": 9.0}, 3000, RuleBandit())
-    others = [found[name] for name in (*FOCI, *MUTATORS) if name not in ("NaN Contents", EVEN)]
-    assert found["NaN Contents"] > 2 * max(others)
-    assert min(others) > 5
-
-
-def test_it_follows_where_the_news_moves() -> None:
-    bandit = RuleBandit()
-    chosen({"type": 5.0}, 2000, bandit)
-    found = chosen({"beyond": 5.0}, 6000, bandit)
-    assert found["beyond"] > found["type"]
-
-
-def test_kinds_that_are_off_are_no_focus() -> None:
-    names = set(chosen({}, 300, RuleBandit(["type", "Random List"])))
-    assert not names & {"type", "Random List", "Primitive Mutation"}
-    assert {"random", "Random Tuple"} <= names
-
-
-def test_rules_that_a_worker_names_are_bandit_or_nothing() -> None:
-    assert RuleBandit().known(["Random List", "Joint Dtype", "Made Up"]) == ["Random List", "call"]
-    assert RuleBandit(["Random List"]).known(["Random List"]) == []
-
-
-def similar_apis(definitions: Mapping[str, str]) -> SimilarApis:
-    return SimilarApis({api: b64encode(row).decode() for api, row in similarity_rows(definitions).items()})
-
-
-def test_those_with_much_the_same_definition_are_kin_the_nearest_first() -> None:
-    definitions = {
-        "lib.conv2d": "conv2d(input, weight, bias, stride)",
-        "lib.conv3d": "conv3d(input, weight, bias, stride)",
-        "lib.conv_transpose3d": "conv_transpose3d(input, weight, bias, stride)",
-        "lib.randint": "randint(low, high)",
-    }
-    similar = similar_apis(definitions)
-    assert similar.of("lib.conv2d") == ["lib.conv3d", "lib.conv_transpose3d"]
-    assert similar.of("lib.randint") == similar.of("lib.unknown") == []
-
-
-def test_no_api_has_more_than_a_handful() -> None:
-    names = {f"lib.conv{n}d": f"conv{n}d(input, weight)" for n in range(30)}
-    assert len(similar_apis(names).of("lib.conv7d")) == SimilarApis.MOST
 
 
 def test_an_api_of_which_little_is_known_has_a_third_of_the_time_and_more_where_it_is_slow() -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from fuzz_core.campaign.carryover import FIRST, _portions, _Validation, validate
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
-from fuzz_core.campaign.validation import FIRST, _portions, _Validation, validate
 from fuzz_core.execution.pool import Lease
 from fuzz_core.ir.outcome import Outcome
 

@@ -16,7 +16,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.worker.descendants import children
+from fuzz_core.worker.limits import children
 
 KEY = "hostilelib-1"
 

@@ -19,14 +19,14 @@ from random import Random
 
 import pytest
 
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.cli.boundary import USER_ERROR, guarded
 from fuzz_core.execution.scratch import sweep
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
-from fuzz_core.worker.descendants import children
+from fuzz_core.worker.limits import children
 
 ROOT = Path(__file__).parent.parent.parent
 PEACEFUL = ("fakelib.add", "fakelib.outer", "fakelib.row_sum", "fakelib.scale")

@@ -149,7 +149,6 @@ def test_seed_sources_and_directories_that_are_none(cli: Cli, state: Path) -> No
     refused(cli("trace", "--state", state, "--source", "dcos"), "unknown seed source 'dcos'", "docs, models, tests")
     for flag, source in (("--docs", "docs"), ("--tests", "tests"), ("--models", "models")):
         refused(cli("trace", "--state", state, "--source", source, flag, "/no/such/place"), "/no/such/place")
-    refused(cli("trace", "--state", state, "--source", "docs", "--import-freefuzz", "/no/such/dump"), "/no/such/dump")
 
 
 def test_names_that_nothing_has(cli: Cli, state: Path) -> None:

@@ -11,7 +11,7 @@ from fakeindex import real_index
 from fakelib_plans import call
 from fakewheels import FakeWheel, write_wheel
 
-from fuzz_core.campaign.bisecting import Bisection
+from fuzz_core.campaign.bisection import Bisection
 from fuzz_core.cli.bisecting import told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase

@@ -183,7 +183,7 @@ def test_ablations_are_names_to_switch_off() -> None:
 
 
 # What is no setting: it names one thing to do, or how to print.
-PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "by_cluster", "run_now", "import_freefuzz",
+PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "by_cluster", "run_now",
             "no_type", "no_random", "no_database", "bugs", "umbrella", "regression", "baseline", "private", "output",
             "help", "changes", "since", "old", "new", "good", "bad", "first_fixed", "keep", "runs"}  # fmt: skip
 

@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
-from fuzz_core.campaign.judging import documented
+from fuzz_core.campaign.cases import documented
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.store import Store
-from fuzz_core.triage.validity import Ruling
+from fuzz_core.triage.assess import Ruling
 
 PROSE = Constraint("f", "axis", "minimum", (0,), "axis is not negative", "docstring")
 DEFINED = PROSE._replace(source="op definition")

@@ -1,4 +1,4 @@
-"""`nightfuzz oracles`, with a target and without one."""
+"""`nightfuzz oracles`: shares and switches."""
 
 from __future__ import annotations
 
@@ -6,27 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from fuzz_core.campaign import costs
 from fuzz_core.oracles.contract import ORACLES
 
 Cli = Callable[..., Any]
 
 
-def test_without_a_target_there_are_shares_and_switches_and_no_costs(cli: Cli) -> None:
+def test_every_oracle_has_a_share_and_a_switch(cli: Cli) -> None:
     done = cli("oracles", "--json")
     assert (done.code, [row["oracle"] for row in done.json]) == (0, list(ORACLES))
-    assert all(0 <= row["share"] <= 1 and row["on"] is True and "seconds" not in row for row in done.json)
-
-
-def test_every_oracle_is_measured_on_the_traced_invocations(
-    cli: Cli, traced_once: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(costs, "BUDGET_SECONDS", 0.01)
-    rows = cli("oracles", "--json", "--state", traced_once).json
-    assert [row["oracle"] for row in rows] == list(ORACLES)
-    assert all(row["tests"] > 0 and row["executed"] > 0 and row["seconds"] < 1 for row in rows)
+    assert all(0 <= row["share"] <= 1 and row["on"] is True for row in done.json)
 
 
 def test_what_is_switched_off_in_the_settings_is_shown_so(cli: Cli) -> None:

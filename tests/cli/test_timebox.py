@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import Cli
 
-from fuzz_core.campaign.examining import TriageReport
+from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport
 from fuzz_core.campaign.session import Session

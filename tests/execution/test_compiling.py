@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.execution.compiling import GLANCE_SECONDS, MOST_SECONDS, Compiling, Excused, waiting
+from fuzz_core.execution.link import GLANCE_SECONDS, MOST_SECONDS, Compiling, Excused, waiting
 
 CHILD = (
     "import subprocess, sys; cat = subprocess.Popen('cat', stdin=subprocess.PIPE)\nprint(flush=True); sys.stdin.read()"

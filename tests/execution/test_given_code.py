@@ -7,7 +7,7 @@ import pytest
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import texts_of
 from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Then, Value
-from fuzz_core.worker.given import TEXT, is_compiled, without_given
+from fuzz_core.worker.execution import TEXT, is_compiled, without_given
 
 OPERATORS = ("add", "min")
 

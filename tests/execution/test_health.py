@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from fakelib_plans import call, plan_of
 
-from fuzz_core.execution.health import Health, health
-from fuzz_core.execution.recruits import NORMAL_APIS, Recruits
+from fuzz_core.execution.health import NORMAL_APIS, Health, Recruits, health
 from fuzz_core.execution.zygote import Zygote
 
 FRESH = Health(threads=1, descriptors=8, children=0, masks="0 1001002 0 0022", resident=1 << 20, settled=True)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from fakelib_plans import Listening, call, plan_of
 
-from fuzz_core.execution.output import KEPT_BYTES, TAIL_BYTES, Output
+from fuzz_core.execution.link import KEPT_BYTES, TAIL_BYTES, Output
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.worker.descendants import children
+from fuzz_core.worker.limits import children
 from fuzz_core.worker.zygote import FUZZ_FILE_BYTES
 
 ROW, EMPTY = np.ones((2, 3)), np.ones((2, 0))

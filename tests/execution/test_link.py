@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.link import CHUNK_BYTES, Ending, Link, Links
-from fuzz_core.execution.output import Output
+from fuzz_core.execution.link import CHUNK_BYTES, Compiling, Ending, Link, Links, Output
 from fuzz_core.worker.journal import Entry, Journal, make
 
 
@@ -112,7 +110,6 @@ def test_how_it_ended_is_said_with_its_last_words(other: Other) -> None:
     other.link.kill()
     reaped = other.link.reap()
     assert (reaped.outcome.kind, reaped.outcome.name, reaped.outcome.text) == ("signal", "SIGKILL", "last words")
-    assert reaped.is_kill
     other.link.reaper = lambda _: 0
 
 
@@ -123,4 +120,3 @@ def test_how_it_ended_is_said_with_its_last_words(other: Other) -> None:
 def test_a_wait_status_is_an_outcome(status: int, kind: str, name: str) -> None:
     ending = Ending(status, "said", Entry(0, 0, 0.0, 0, ""))
     assert (ending.outcome.kind, ending.outcome.name, ending.outcome.text) == (kind, name, "said")
-    assert not ending.is_kill

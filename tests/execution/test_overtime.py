@@ -7,9 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from fuzz_core.execution.compiling import Compiling
-from fuzz_core.execution.lease import Lease
-from fuzz_core.execution.slot import DEAR_FACTOR, Slot
+from fuzz_core.execution.link import Compiling
+from fuzz_core.execution.pool import DEAR_FACTOR, Lease, Slot
 from fuzz_core.worker.journal import Journal, make
 
 LIMIT = 3.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fuzz_core
-from fuzz_core.execution.environment import environment
+from fuzz_core.execution.zygote import environment
 
 
 def test_what_lies_beside_an_installed_project_is_no_workers(

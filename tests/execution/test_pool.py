@@ -20,7 +20,7 @@ from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import Invocation
-from fuzz_core.worker.descendants import children
+from fuzz_core.worker.limits import children
 from fuzz_core.worker.plan import Plan
 
 LIMITS = Limits(timeout=1.0, memory=1 << 30)

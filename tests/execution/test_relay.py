@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.execution.relay import LINE, relay
+from fuzz_core.execution.docker import LINE, relay
 
 
 def relayed(parts: list[tuple[bytes | None, bytes | None]], most: int = 1 << 20) -> list[tuple[str, bool]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.ir.values import Fill, Invocation, Seq, Tensor, TestCase, Then, prim
-from fuzz_core.worker.compiling import COLD_TESTS, MAX_POSTPONED, WARM_TESTS, Compiling, kind
+from fuzz_core.worker.loop import COLD_TESTS, MAX_POSTPONED, WARM_TESTS, Compiling, kind
 
 
 def case(dtype: str = "float32", shape: tuple[int, ...] = (2,), seed: int = 0) -> TestCase:

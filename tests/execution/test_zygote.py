@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 from fakelib_plans import call, plan_of
 
-from fuzz_core.execution.environment import environment
 from fuzz_core.execution.single import Job, Result, run_jobs
-from fuzz_core.execution.zygote import Zygote, ZygoteError
+from fuzz_core.execution.zygote import Zygote, ZygoteError, environment
 from fuzz_core.ir.errors import Interrupted
-from fuzz_core.worker.descendants import children
+from fuzz_core.worker.limits import children
 
 GIGABYTE = 1 << 30
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session

@@ -11,7 +11,7 @@ from record import bugs, findings, steady
 
 from fuzz_core.campaign.exporting import Ran, result_of, standings_now
 from fuzz_core.store.opening import open_store
-from fuzz_core.triage.severity import severity, withheld
+from fuzz_core.triage.assess import severity, withheld
 from reports.comment import comment
 from reports.results import read_result
 from reports.summary import summary

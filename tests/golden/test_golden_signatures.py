@@ -17,8 +17,8 @@ from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.findings import signature_digest
 from fuzz_core.store.records import BugRow
+from fuzz_core.triage.assess import order, severity, withheld
 from fuzz_core.triage.cluster import clusters
-from fuzz_core.triage.severity import order, severity, withheld
 from fuzz_core.triage.signature import signature
 
 LIBRARIES = ("torch", "tensorflow", "jittor", "fakelib")

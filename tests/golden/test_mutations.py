@@ -14,7 +14,6 @@ from fuzz_core.ir.rng import Rng, derive
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.contract import KINDS, Context, Mutator
-from fuzz_core.mutation.focus import FOCI
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, RuleBook, load_mutators
 from fuzz_core.mutation.space import ArgumentSpace
 
@@ -120,19 +119,19 @@ def made_by(rule: Mutator) -> Iterator[object]:
             yield rng.random()
 
 
-def cases(focus: str, *off: str) -> Iterator[object]:
+def cases(*off: str) -> Iterator[object]:
     """Whole mutations of all invocations, as a young and as an old member of the corpus."""
     algorithm = Algorithm1(PARAMS, ArgumentSpace.from_json(SPACE), off)
     for number, invocation in enumerate(INVOCATIONS):
         for index in range(CASES):
-            yield algorithm.case(invocation, number, derive(focus, number, index), (0, 40)[index % 2] * index, focus)
+            yield algorithm.case(invocation, number, derive("even", number, index), (0, 40)[index % 2] * index)
 
 
 def digests() -> dict[str, dict[str, str]]:
-    """Everything that is stored: the rules in their order, then cases by focus and by what is off."""
+    """Everything that is stored: the rules in their order, then cases by what is off."""
     rules = [*load_mutators(MUTATORS), *load_mutators(CALL_MUTATORS)]
-    made = {focus: digest(cases(focus)) for focus in (*FOCI, *MUTATORS)}
-    made |= {f"without {kind}": digest(cases("even", kind)) for kind in (*KINDS, "Redrawn Contents")}
+    made = {"even": digest(cases())}
+    made |= {f"without {kind}": digest(cases(kind)) for kind in (*KINDS, "Redrawn Contents")}
     return {"rules": {rule.name: digest(made_by(rule)) for rule in rules}, "cases": made}
 
 

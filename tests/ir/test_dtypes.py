@@ -12,11 +12,11 @@ import pytest
 
 import fuzz_core
 from fuzz_core.ir.drawing import pack
-from fuzz_core.ir.dtypes import DTYPES, DType, widened
+from fuzz_core.ir.dtypes import DTYPES, DType, double_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.mutation.rules.values import COMMON_DTYPES, RARE_DTYPES
 from fuzz_core.triage.difference import difference
-from fuzz_core.worker.scale import largest, scales
+from fuzz_core.worker.nearby import largest, scales
 
 ROOT = Path(fuzz_core.__file__).parent
 # What a library or another program says of dtypes, and which of them one decision prefers.
@@ -24,13 +24,13 @@ OTHERS = {
     "adapters/jittor/dialect.py": "dtypes that Jittor infers, and those that it lacks",
     "adapters/pytorch/dialect.py": "dtypes that PyTorch infers",
     "adapters/spelling.py": "dtypes that numpy infers",
-    "adapters/tensorflow/compare.py": "tolerances of tf.test",
+    "adapters/tensorflow/tensors.py": "tolerances of tf.test",
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints/docstrings.py": "other names in docstrings",
     "oracles/performance.py": "precisions that are timed",
     "store/freefuzz_values.py": "other names in FreeFuzz's records",
     "triage/cost.py": "which dtypes are simplest",
-    "triage/simpler.py": "the default dtype of each kind",
+    "triage/simplify.py": "the default dtype of each kind",
 }
 # Bits of the exponent and of the mantissa.
 LAYOUTS = {
@@ -105,11 +105,11 @@ def test_limits_are_those_of_numpy(name: str) -> None:
 
 def test_a_double_is_of_the_same_kind_and_loses_nothing() -> None:
     for name, dtype in DTYPES.items():
-        wide = DTYPES[widened(name)]
+        wide = DTYPES[double_of(name)]
         assert wide.kind == dtype.kind
         assert wide.epsilon <= dtype.epsilon
         assert wide == dtype or dtype.floating
-    assert widened("no dtype") == "no dtype"
+    assert double_of("no dtype") == "no dtype"
 
 
 def test_rules_draw_every_number_type_in_the_order_of_the_table() -> None:

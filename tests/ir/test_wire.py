@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fuzz_core.execution
-from fuzz_core.execution.results import read_results
+from fuzz_core.execution.replay import read_results
 from fuzz_core.ir.codec import encode
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.messages import Executions, Replayed, Told

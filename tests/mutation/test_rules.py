@@ -197,22 +197,19 @@ def other_answer(value: Prim, ctx: Context) -> Prim:
     return Prim("int", 42 + ctx.rng.between(-1, 1))
 """
 PROGRAM = """
-from fuzz_core.campaign.scheduler import RuleBandit
 from fuzz_core.ir.values import Invocation, prim
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.mutation.space import ArgumentSpace
 check_off(["Other Answer"])
-assert "Other Answer" in RuleBandit().names
-assert "Other Answer" not in RuleBandit(["Other Answer"]).names
 call, name = Invocation("add", (prim(3),)), "Other Answer"
-made = [Algorithm1({}, ArgumentSpace({}, (), {}, {}), off).case(call, 1, 7, 0, name) for off in ([], [name])]
-print(*made[0].rules, "Other Answer" in made[1].rules)
+makers = [Algorithm1({}, ArgumentSpace({}, (), {}, {}), off) for off in ([], [name])]
+print(*(any(name in maker.case(call, 1, seed).rules for seed in range(500)) for maker in makers))
 """
 
 
 def test_a_new_rule_is_one_decorated_function(tmp_path: Path) -> None:
-    """In a scratch copy: `disable` knows the rule, the bandit chooses it and Algorithm 1 applies it."""
+    """In a scratch copy: `disable` knows the rule and Algorithm 1 applies it."""
     shutil.copytree(
         ROOT / "fuzz_core", tmp_path / "fuzz_core", ignore=shutil.ignore_patterns("__pycache__", "programs")
     )
@@ -220,7 +217,7 @@ def test_a_new_rule_is_one_decorated_function(tmp_path: Path) -> None:
         file.write(NEW)
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stderr == ""
-    assert done.stdout.split() == ["Other", "Answer", "False"]
+    assert done.stdout.split() == ["True", "False"]
 
 
 def test_a_changed_value_is_told_from_an_equal_one() -> None:

@@ -23,6 +23,7 @@ from fuzz_core.oracles.performance import (
 )
 
 MODES = ("cpu", "cuda", "cuda-nocudnn")
+TORCH = dialect_of("torch")
 TEST = TestCase(Invocation("lib.f", (Tensor("float32", (2, 3)),)), 1)
 VERDICTS = {"clean", "crash", "internal-error", "hang", "slow", "leak", "bounds", "nonfinite", "inconsistent"}
 VERDICTS |= {"wrong-result", "wrong-metadata", "wrong-gradient", "regression", "changed", "fixed"}
@@ -51,7 +52,7 @@ def test_examples_get_the_verdict_they_must(name: str, dialect: Dialect) -> None
 def test_a_plan_asks_for_modes_that_there_are(name: str, modes: tuple[str, ...]) -> None:
     oracle = oracle_of(name)
     assert (oracle.name, 0 <= oracle.share <= 1) == (name, True)
-    assert {mode.split("@")[0].rstrip("*") for mode in oracle.plan(TEST, modes)} <= set(modes)
+    assert {mode.split("@")[0].rstrip("*") for mode in oracle.plan(TEST, modes, TORCH)} <= set(modes)
 
 
 @pytest.mark.parametrize("name", ORACLES)
@@ -61,7 +62,7 @@ def test_nothing_is_wrong_with_no_outcomes(name: str, dialect: Dialect) -> None:
 
 def test_one_device_leaves_nothing_to_compare() -> None:
     for name in ("differential", "performance"):
-        assert not oracle_of(name).plan(TEST, ("cpu",))
+        assert not oracle_of(name).plan(TEST, ("cpu",), TORCH)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -132,7 +133,7 @@ def test_the_chance_is_a_probability_and_one_direction_is_the_others_rest(a: lis
 
 def test_one_equivalent_mode_is_drawn_for_each_test_and_every_one_has_its_turn() -> None:
     oracle, modes = oracle_of("performance"), ("cpu", "strided", "out", "vmap", "onednn-off")
-    planned = [tuple(oracle.plan(TEST._replace(seed=seed), modes)) for seed in range(100)]
+    planned = [tuple(oracle.plan(TEST._replace(seed=seed), modes, TORCH)) for seed in range(100)]
     assert set(planned) == {("cpu@", "strided@"), ("cpu@", "out@"), ("cpu@", "onednn-off@")}
 
 
@@ -143,7 +144,7 @@ def test_precision_is_compared_where_there_is_a_tensor_that_has_one(dtype: str) 
     later = Invocation("lib.C", (), (), Then("__call__", (prim(1), tensor)))
     for call in (Invocation("lib.f", (tensor,)), nested, later, Invocation("lib.f", (nested,))):
         assert has_float_tensor(call) == (dtype in PRECISIONS)
-        planned = oracle_of("performance").plan(TestCase(call, 1), MODES)
+        planned = oracle_of("performance").plan(TestCase(call, 1), MODES, TORCH)
         assert list(planned) == ([f"cuda@{p}" for p in PRECISIONS] if dtype in PRECISIONS else [])
 
 

@@ -12,7 +12,7 @@ import pytest
 import fuzz_core
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
-from fuzz_core.triage.comparison import RAISED, render_comparison
+from fuzz_core.triage.script import RAISED, render_comparison
 
 PROGRAM = """
 import gc

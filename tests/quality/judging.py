@@ -12,13 +12,14 @@ from typing import Any
 
 from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import adapter_of
-from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.dialect import DEVICE, dialect_of
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import ORACLES
+from fuzz_core.oracles.differential import Differential
 from fuzz_core.worker.execution import Execution
 
 
@@ -47,14 +48,14 @@ def judge_all(library: str) -> None:
     for oracle in execution.oracles:
         # What is asked for suspects alone is asked for below.
         oracle.share = float(oracle.share > 0)
-        if hasattr(oracle, "shares"):
-            oracle.shares = dict.fromkeys(execution.modes, 1.0)
+        if isinstance(oracle, Differential):
+            oracle.share_of = lambda mode, dialect: float(dialect.modes.get(mode, DEVICE).share > 0)
     for index, line in enumerate(sys.stdin):
         test = decode_test(json.loads(line))
         outcome, verdicts = execution.judge(test)
         verdicts += execution.weigh(test, lambda: None)
         print(json.dumps([index, outcome.kind, [list(verdict) for verdict, _ in verdicts]]), flush=True)
-    compared = {mode for mode in adapter.ways if execution.mode(mode).against}
+    compared = {mode for mode in adapter.ways if execution.mode(mode).spec.against}
     print(json.dumps({"idle": sorted(compared - execution.returned)}))
 
 

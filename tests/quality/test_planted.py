@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 import qualitylib
-from nightfuzz_qualitylib.adapter import WAYS
+from nightfuzz_qualitylib.dialect import DEVICES, MODES
 from planted import PLANTED, SOUND, Fault
 
-from fuzz_core.campaign.examining import TriageOptions, examine
+from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.figures import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.oracles.contract import ORACLES, oracle_of
-from fuzz_core.oracles.differential import DEVICE_SHARE, REFERENCES, SHARES
 from fuzz_core.store.records import BugRow
 
 TRIAGE = TriageOptions(bug_seconds=600.0, runs=2, timeout=1.0)
@@ -28,7 +27,7 @@ def needed(oracle: str, mode: str) -> int:
     """How many tests a function needs, by the share of them that the oracle and the mode take."""
     if oracle == "crash":
         return JUDGED
-    share = SHARES.get(mode, DEVICE_SHARE) if oracle == "differential" else oracle_of(oracle).share
+    share = (MODES | DEVICES)[mode].share if oracle == "differential" else oracle_of(oracle).share
     return min(max(int(JUDGED / share), LEAST_TESTS), MOST_TESTS)
 
 
@@ -87,7 +86,7 @@ def test_nothing_is_found_in_sound_functions(quality_session: Session) -> None:
 def test_every_oracle_and_every_mode_has_faults_to_find() -> None:
     # What needs a second build has its faults in tests/campaign/test_comparing.py.
     assert set(ORACLES) - {fault.oracle for fault in PLANTED} == {"versions"}
-    compared = {mode for mode in WAYS if mode not in REFERENCES} | {"cpu-fp64", "cuda"}
+    compared = {mode for mode, spec in MODES.items() if spec.share} | {"cpu-fp64", "cuda"}
     assert compared - {fault.mode for fault in PLANTED} == set()
 
 

@@ -6,8 +6,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.collect_env import Environment
-from fuzz_core.triage.severity import Severity
-from fuzz_core.triage.validity import Validity
+from fuzz_core.triage.assess import Severity, Validity
 from reports.case import DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 TEST = TestCase(Invocation("torch.f", (prim(1),)), 1)

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from fuzz_core.targets import spec
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, Library
 
 MakeWheel = Callable[..., Path]
 
@@ -34,7 +34,7 @@ def make_wheel(tmp_path: Path, own_index: None) -> MakeWheel:
 @pytest.fixture
 def own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but the folder is asked for packages, and nothing but a temporary folder holds targets."""
-    monkeypatch.setitem(spec.DISTRIBUTIONS, "fakelib", "fakelib")
+    monkeypatch.setitem(KNOWN_LIBRARIES, "fakelib", Library("fakelib", distributions=("fakelib",)))
     for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": str(tmp_path / "index")}.items():
         monkeypatch.setenv(f"PIP_{name}", value)
     for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"):

@@ -12,8 +12,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import compiler, environment, installer
+from fuzz_core.targets import compiler, installer
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.record import Target, list_targets, lock_of, remove, targets_root
 from fuzz_core.targets.spec import parse_spec
@@ -24,8 +25,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 CHILD = """
 import sys
 from pathlib import Path
+from fuzz_core.adapters.library import KNOWN_LIBRARIES, Library
 from fuzz_core.targets import environment, spec
-spec.DISTRIBUTIONS["fakelib"] = "fakelib"
+KNOWN_LIBRARIES["fakelib"] = Library("fakelib", distributions=("fakelib",))
 {extra}
 print("ready", flush=True)
 print(environment.ensure(spec.parse_spec("fakelib==1.0")).python, flush=True)
@@ -257,8 +259,9 @@ def test_too_little_disk_is_told_before_anything_is_installed(
     make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel("1.0")
-    monkeypatch.setitem(environment.NEEDED_BYTES, ("fakelib", "cpu"), 10**18)
-    monkeypatch.setitem(environment.NEEDED_BYTES, ("fakelib", "cuda"), 10**18)
+    monkeypatch.setitem(
+        KNOWN_LIBRARIES, "fakelib", KNOWN_LIBRARIES["fakelib"]._replace(space={"cpu": 10**18, "cuda": 10**18})
+    )
     with pytest.raises(UserError, match=r"needs 1000000000\.0 GB under .* GB are free"):
         made()
     assert leftovers() == []
@@ -275,7 +278,7 @@ def test_a_companion_is_installed_and_can_not_move_the_version(
     make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel("1.0"), make_wheel("2.0")
-    monkeypatch.setitem(environment.COMPANIONS, "fakelib", ("fakelib>=2.0",))
+    monkeypatch.setitem(KNOWN_LIBRARIES, "fakelib", KNOWN_LIBRARIES["fakelib"]._replace(companions=("fakelib>=2.0",)))
     with pytest.raises(UserError, match="could not be installed"):
         made()
     assert leftovers() == []

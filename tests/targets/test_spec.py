@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.spec import DISTRIBUTIONS, LISTED, libraries, parse_spec
+from fuzz_core.targets.spec import distributions, libraries, parse_spec
 
 NUMBERS = st.lists(st.integers(0, 3000), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
 LABELS = st.sampled_from(["", "+cpu", "+cu130", ".dev20260424", "rc1", ".post1", ".dev20260424+cpu"])
 VERSIONS = st.builds("{}{}".format, NUMBERS, LABELS)
-NAMES = st.sampled_from(sorted(DISTRIBUTIONS))
+NAMES = st.sampled_from(sorted(distributions()))
 
 
 def a_wheel(folder: Path, name: str) -> Path:
@@ -30,8 +31,8 @@ def a_wheel(folder: Path, name: str) -> Path:
 @given(NAMES, VERSIONS, st.sampled_from(["{}=={}", " {} == {} ", "{} =={}"]))
 def test_a_pin_names_distribution_library_and_normal_version(name: str, version: str, form: str) -> None:
     spec = parse_spec(form.format(name, version))
-    assert (spec.distribution, spec.library) == (name, DISTRIBUTIONS[name])
-    assert spec.kind == ("index" if name in LISTED else "pin")
+    assert (spec.distribution, spec.library) == (name, distributions()[name])
+    assert spec.kind == ("index" if name in KNOWN_LIBRARIES[spec.library or ""].listed else "pin")
     assert spec.version == str(Version(version))
     assert parse_spec(spec.text) == spec
 
@@ -120,7 +121,7 @@ def test_the_library_said_makes_an_unknown_distribution_known(tmp_path: Path) ->
 
 def test_distributions_agree_with_the_dialects() -> None:
     for library in DIALECTS:
-        assert {name for name, held in DISTRIBUTIONS.items() if held == library} == set(
+        assert {name for name, held in distributions().items() if held == library} == set(
             dialect_of(library).distributions
         )
 

@@ -10,7 +10,7 @@ from types import FunctionType
 
 import pytest
 
-from fuzz_core.adapters.pytorch.contents import Contents
+from fuzz_core.adapters.pytorch.databases import Contents
 
 ROOT = Path(__file__).parent.parent.parent
 MODULE = """

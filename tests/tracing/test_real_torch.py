@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import fuzz_core
+from fuzz_core.campaign.carryover import validate
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.validation import validate
 from fuzz_core.execution.single import Job, run_jobs
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.catalogue import Api

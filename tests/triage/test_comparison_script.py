@@ -11,7 +11,7 @@ import pytest
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
-from fuzz_core.triage.comparison import CALL, RAISED, render_comparison
+from fuzz_core.triage.script import CALL, RAISED, render_comparison
 
 TORCH = dialect_of("torch")
 ONES = Tensor("float32", (2, 3), Fill("constant", 1.0, 1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fuzz_core.ir.values import Invocation, Seq, TestCase, prim
-from fuzz_core.triage.effort import SLACK, Seconds, excuse
+from fuzz_core.triage.assess import SLACK, Seconds, excuse
 
 STEP = 1e-6
 LIMIT = 3.0

@@ -10,12 +10,10 @@ from typing import ClassVar
 
 import pytest
 
-from fuzz_core.adapters.dialect import Around, dialect_of
-from fuzz_core.adapters.watching import last_use, twice
+from fuzz_core.adapters.dialect import Around, dialect_of, last_use, twice
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.triage.comparison import render_comparison
-from fuzz_core.triage.programs import render_around
+from fuzz_core.triage.script import render_around, render_comparison
 
 PROGRAM = '''"""A model."""
 

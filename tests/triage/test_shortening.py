@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.findings import finding_key
-from fuzz_core.triage.minimise import minimise
-from fuzz_core.triage.shortening import shortened
+from fuzz_core.triage.reduce import minimise, shortened
 
 PROGRAM = """import math
 

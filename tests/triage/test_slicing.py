@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.triage.slicing import slice_of, sliced
+from fuzz_core.triage.reduce import slice_of, sliced
 
 STATEMENTS = {
     "another statement": ("x = 1", "y = 2"),

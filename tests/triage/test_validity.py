@@ -7,7 +7,7 @@ import pytest
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.records import BugRow
-from fuzz_core.triage.validity import Ruling, validity
+from fuzz_core.triage.assess import Ruling, validity
 
 MUTATED = TestCase(Invocation("torch.f"), 0, rules=("Mutate a Value",))
 TRACED = MUTATED._replace(rules=())

@@ -14,21 +14,13 @@ from fuzz_core.adapters.arrays import NUMPY_DTYPES
 from fuzz_core.adapters.base import Describe, Examples, Listed
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.jittor.compiling import hasten, settle
+from fuzz_core.adapters.jittor.dialect import MODES
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim
 
 # In what Jittor tells of a Var for debugging.
 PENDING = ":s0:"
-_MODES = "fuzz_core.adapters.jittor.modes"
-WAYS = {
-    "cpu-fp64": f"{_MODES}.precision:Precise",
-    "cpu-fp64-nudged": f"{_MODES}.precision:Nudged",
-    "cpu-fp64-nudged-back": f"{_MODES}.precision:NudgedBack",
-    "fused": f"{_MODES}.fused:Fused",
-    "grad": f"{_MODES}.gradient:Reverse",
-    "grad-numerical": f"{_MODES}.gradient:Numerical",
-}
 # What Jittor itself writes while it works, and what only says how much it tells of it.
 _NO_SETTINGS = ("_", "stat_", "log_", "exec_called", "trace_", "profile")
 
@@ -51,7 +43,7 @@ class JittorAdapter(DefaultAdapter):
 
     library = "jittor"
     prefixes = ("jittor", "jittor_core")
-    ways = WAYS
+    ways = MODES
     # Names are what it takes for dtypes.
     dtypes: Mapping[str, Any] = {name: name for name, dtype in NUMPY_DTYPES.items() if dtype.kind not in "cO"}
 

@@ -6,34 +6,18 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.compare import Comparer
+from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.pytorch.dialect import MODES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
-WAYS = {
-    "cpu-fp64": "fuzz_core.adapters.pytorch.modes.precision:Precise",
-    "cpu-fp64-nudged": "fuzz_core.adapters.pytorch.modes.precision:Nudged",
-    "cpu-fp64-nudged-back": "fuzz_core.adapters.pytorch.modes.precision:NudgedBack",
-    "strided": "fuzz_core.adapters.pytorch.modes.strided:Strided",
-    "out": "fuzz_core.adapters.pytorch.modes.writing:Out",
-    "inplace": "fuzz_core.adapters.pytorch.modes.writing:InPlace",
-    "meta": "fuzz_core.adapters.pytorch.modes.metadata:Meta",
-    "fake": "fuzz_core.adapters.pytorch.modes.metadata:Fake",
-    "vmap": "fuzz_core.adapters.pytorch.modes.batching:VMap",
-    "backward": "fuzz_core.adapters.pytorch.modes.training:Backward",
-    "grad": "fuzz_core.adapters.pytorch.modes.gradient:Reverse",
-    "grad-forward": "fuzz_core.adapters.pytorch.modes.gradient:Forward",
-    "grad-numerical": "fuzz_core.adapters.pytorch.modes.gradient:Numerical",
-    "grad-grad": "fuzz_core.adapters.pytorch.modes.gradient:SecondReverse",
-    "grad-second": "fuzz_core.adapters.pytorch.modes.gradient:SecondNumerical",
-    "compile": "fuzz_core.adapters.pytorch.modes.compiling:Compiled",
-    "onednn-off": "fuzz_core.adapters.pytorch.modes.settings:OneDnnOff",
-    "threads": "fuzz_core.adapters.pytorch.modes.settings:Threads",
-}
 # What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
 _LATE = (
     "torch._dynamo.convert_frame",
@@ -43,12 +27,18 @@ _LATE = (
 )
 
 
-class TorchAdapter:
+class TorchAdapter(DefaultAdapter):
     """PyTorch on the CPU and, where there is one, on a CUDA device with and without cuDNN."""
 
     library = "torch"
     prefixes = ("torch",)
-    ways = WAYS
+    ways = MODES
+
+    @cached_property
+    def comparer(self) -> Comparer:
+        """See `pytorch.tensors`."""
+        made: Comparer = importlib.import_module("fuzz_core.adapters.pytorch.tensors").COMPARER
+        return made
 
     def load(self) -> ModuleType:
         """Imports torch; no thread pool and no CUDA context is started by it."""
@@ -57,13 +47,12 @@ class TorchAdapter:
             with suppress(ImportError):
                 importlib.import_module(late)
         self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
-        self.compare = importlib.import_module("fuzz_core.adapters.pytorch.compare")
-        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.operators")
+        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.apis")
         return self.torch
 
     def listed(self) -> list[Listed]:
         """Every public api of the documented modules."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.listing").listed()
+        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.apis").listed()
         return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
@@ -112,9 +101,6 @@ class TorchAdapter:
         own = ["__call__"] if "__call__" in dir(cls) and type(cls).__call__ is not cls.__call__ else []
         return tuple(own + sorted({n for n in names if callable(getattr(cls, n, None))}))
 
-    def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Nothing: every public function of torch can be wrapped."""
-
     def prepare(self) -> None:
         """One thread, no warnings (their text would cost more than most tests), a bounded share of each GPU."""
         warnings.simplefilter("ignore")
@@ -154,28 +140,10 @@ class TorchAdapter:
         self.torch.backends.cudnn.enabled = mode != "cuda-nocudnn"
         return "cuda"
 
-    def finish(self, result: Any) -> None:
-        """Nothing: calls are executed when they are made."""
-
     def synchronise(self, mode: str) -> None:
         """Waits for the CUDA stream."""
         if mode != "cpu":
             self.torch.cuda.synchronize()
-
-    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `pytorch.compare`."""
-        text: str = self.compare.COMPARER.differences(reference, other, relation)
-        return text
-
-    def error(self, reference: Any, other: Any) -> float:
-        """See `pytorch.compare`."""
-        units: float = self.compare.COMPARER.error(reference, other)
-        return units
-
-    def whole(self, result: Any) -> bool:
-        """Whether a tensor of it has an integral dtype."""
-        found: bool = self.compare.COMPARER.whole(result)
-        return found
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """ATen overloads, by a dispatch mode."""

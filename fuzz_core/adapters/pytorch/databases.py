@@ -2,10 +2,98 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from fuzz_core.adapters.pytorch.contents import Contents
+_PACKAGE = "torch.testing"
+_PLAIN = (bool, int, float, complex, str, type(None))
+
+
+class Contents:
+    """Digests of functions by what they do. Where they stand in their file, and their comments, do not count."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, tuple[bytes, list[Any]]] = {}
+        # Kept, so that no other object gets the identity of one that is gone.
+        self._seen: list[Any] = []
+
+    def digest(self, roots: Iterable[Any]) -> str:
+        """128 bits in hex over these objects and all that their code reaches in the test package."""
+        found: dict[int, bytes] = {}
+        waiting = list(roots)
+        while waiting:
+            thing = waiting.pop()
+            if id(thing) not in found:
+                found[id(thing)], further = self._part(thing)
+                waiting += further
+        return blake2b(b"".join(sorted(found.values())), digest_size=16).hexdigest()
+
+    def _part(self, thing: Any) -> tuple[bytes, list[Any]]:
+        if id(thing) not in self._parts:
+            self._seen.append(thing)
+            texts: list[str] = []
+            further = list(_taken_apart(thing, texts))
+            self._parts[id(thing)] = blake2b("\x1f".join(texts).encode(), digest_size=16).digest(), further
+        return self._parts[id(thing)]
+
+
+def _taken_apart(thing: Any, texts: list[str]) -> Iterator[Any]:
+    """Adds what identifies one object to the texts; yields the objects it needs."""
+    if isinstance(thing, MethodType):
+        yield thing.__func__
+        yield thing.__self__
+    elif isinstance(thing, functools.partial):
+        yield from (thing.func, *thing.args, *(thing.keywords[name] for name in sorted(thing.keywords)))
+    elif isinstance(thing, FunctionType):
+        if thing.__module__ and thing.__module__.startswith(_PACKAGE):
+            yield from _function(thing, texts)
+    elif isinstance(thing, type):
+        if thing.__module__.startswith(_PACKAGE):
+            texts.append(thing.__qualname__)
+            yield from (
+                vars(thing)[name] for name in sorted(vars(thing)) if isinstance(vars(thing)[name], FunctionType)
+            )
+    elif isinstance(thing, _PLAIN):
+        texts.append(repr(thing))
+    elif isinstance(thing, tuple | list):
+        yield from thing
+    elif type(thing).__module__.startswith(_PACKAGE) and callable(thing):
+        yield type(thing)
+
+
+def _function(function: FunctionType, texts: list[str]) -> Iterator[Any]:
+    texts.append(function.__qualname__)
+    names = set(_code(function.__code__, texts))
+    # Not texts: a module's are paths of this machine as often as not.
+    looked_up = (function.__globals__.get(name) for name in sorted(names))
+    yield from (found for found in looked_up if not isinstance(found, str))
+    yield from function.__defaults__ or ()
+    for cell in function.__closure__ or ():
+        yield from _content(cell)
+
+
+def _content(cell: Any) -> Iterator[Any]:
+    try:
+        yield cell.cell_contents
+    except ValueError:
+        return
+
+
+def _code(code: CodeType, texts: list[str]) -> Iterator[str]:
+    """Adds what the code does to the texts; yields the names it looks up."""
+    texts.append(code.co_code.hex())
+    texts.extend(map(repr, (code.co_names, code.co_varnames)))
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant, texts)
+        else:
+            texts.append(repr(sorted(constant, key=repr) if isinstance(constant, frozenset) else constant))
+
 
 _OPINFO = """
 import itertools

@@ -9,7 +9,7 @@ import logging
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +17,10 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.compare import Comparer
+from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.tensorflow.dialect import MODES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
@@ -28,18 +31,6 @@ CLEAR_EVERY = 4096
 _PLAIN = (bool, int, float, str)
 _OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
 _GRAPHS = "tensorflow.python.eager.polymorphic_function"
-_MODES = "fuzz_core.adapters.tensorflow.modes"
-WAYS = {
-    "cpu-fp64": f"{_MODES}.precision:Precise",
-    "cpu-fp64-nudged": f"{_MODES}.precision:Nudged",
-    "cpu-fp64-nudged-back": f"{_MODES}.precision:NudgedBack",
-    "function": f"{_MODES}.tracing:Traced",
-    "function-known": f"{_MODES}.tracing:Known",
-    "xla": f"{_MODES}.tracing:Compiled",
-    "backward": f"{_MODES}.training:Backward",
-    "grad": f"{_MODES}.gradient:Reverse",
-    "grad-numerical": f"{_MODES}.gradient:Numerical",
-}
 
 
 class Stream:
@@ -57,12 +48,18 @@ class Stream:
         return getattr(self.stream, name)
 
 
-class TensorFlowAdapter:
+class TensorFlowAdapter(DefaultAdapter):
     """TensorFlow on the CPU and, where there is one, on a CUDA device."""
 
     library = "tensorflow"
     prefixes = ("tensorflow", "keras")
-    ways = WAYS
+    ways = MODES
+
+    @cached_property
+    def comparer(self) -> Comparer:
+        """See `tensorflow.tensors`."""
+        made: Comparer = importlib.import_module("fuzz_core.adapters.tensorflow.tensors").COMPARER
+        return made
 
     def load(self) -> ModuleType:
         """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
@@ -72,8 +69,7 @@ class TensorFlowAdapter:
         self.tf = importlib.import_module("tensorflow")
         self.keras = importlib.import_module("fuzz_core.adapters.tensorflow.keras_versions")
         self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
-        self.compare = importlib.import_module("fuzz_core.adapters.tensorflow.compare")
-        self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.operators")
+        self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.apis")
         self.context = importlib.import_module("tensorflow.python.eager.context").context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
         self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
@@ -92,7 +88,7 @@ class TensorFlowAdapter:
 
     def listed(self) -> list[Listed]:
         """Every exported function and class that computes."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.tensorflow.listing").listed()
+        found: list[Listed] = importlib.import_module("fuzz_core.adapters.tensorflow.apis").listed()
         return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
@@ -152,7 +148,7 @@ class TensorFlowAdapter:
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
         """Every operation executed eagerly, as a call of its raw_ops function."""
-        importlib.import_module("fuzz_core.adapters.tensorflow.observing").observe(seen)
+        importlib.import_module("fuzz_core.adapters.tensorflow.apis").observe(seen)
 
     def prepare(self) -> None:
         """One thread each, quiet logs, no more GPU memory than is used."""
@@ -225,27 +221,10 @@ class TensorFlowAdapter:
             self.scope.__enter__()
         return device
 
-    def finish(self, result: Any) -> None:
-        """Nothing: calls are executed when they are made."""
-
     def synchronise(self, mode: str) -> None:
         """Waits for the GPU's streams."""
         if mode != "cpu":
             self.tf.test.experimental.sync_devices()
-
-    def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """See `tensorflow.compare`."""
-        text: str = self.compare.COMPARER.differences(reference, other, relation)
-        return text
-
-    def error(self, reference: Any, other: Any) -> float:
-        """See `tensorflow.compare`."""
-        units: float = self.compare.COMPARER.error(reference, other)
-        return units
-
-    def whole(self, result: Any) -> bool:
-        """Whether a tensor of it has an integral dtype."""
-        return any(self.tf.as_dtype(name).is_integer or name == "bool" for name in self.compare.dtypes(result))
 
     @contextlib.contextmanager
     def operators(self, seen: Callable[[str], None]) -> Iterator[None]:
@@ -256,10 +235,6 @@ class TensorFlowAdapter:
                 yield
         finally:
             self.watched = False
-
-    def seed_programs(self) -> Iterable[tuple[str, str]]:
-        """None: TensorFlow's wheel has no database of sample inputs."""
-        return ()
 
     def models(self) -> Models:
         """See `tensorflow.models`."""

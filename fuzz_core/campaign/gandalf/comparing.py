@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from fuzz_core.execution.results import Array
+from fuzz_core.execution.replay import Array
 
 # Beyond these a library may do what it likes: nobody computes there, and everything overflows.
 MOST_MAGNITUDE = 1e4

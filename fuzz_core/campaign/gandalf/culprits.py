@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fuzz_core.campaign.gandalf.comparing import moderate
 from fuzz_core.campaign.gandalf.looking import Disagreement, Runs, disagreements, drawn
 from fuzz_core.campaign.gandalf.sides import Sides
-from fuzz_core.execution.results import Array
+from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.graph import Graph, Input, shaped, tensors_of
 from fuzz_core.modelgen.gandalf.shapes import Tensor
 from fuzz_core.modelgen.gandalf.surgery import above, apart

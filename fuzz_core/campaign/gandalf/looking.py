@@ -19,7 +19,7 @@ from fuzz_core.campaign.gandalf.comparing import (
     worst,
 )
 from fuzz_core.campaign.gandalf.sides import Came, Sides
-from fuzz_core.execution.results import Array, Results
+from fuzz_core.execution.replay import Array, Results
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.graph import Graph, Input
 from fuzz_core.modelgen.gandalf.rendering import Precision

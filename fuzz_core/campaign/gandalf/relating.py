@@ -13,7 +13,7 @@ from fuzz_core.campaign.gandalf.culprits import sensible, smaller, taken, values
 from fuzz_core.campaign.gandalf.looking import DOUBLE, SINGLE, Runs, precisions, shaken
 from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.ways import Compiled, Rewritten, RowByRow, Way, last
-from fuzz_core.execution.results import Results
+from fuzz_core.execution.replay import Results
 from fuzz_core.ir.rng import Rng
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations import RELATIONS

@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
-from fuzz_core.execution.replay import Replayer
-from fuzz_core.execution.results import Results
+from fuzz_core.execution.replay import Replayer, Results
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.modelgen.gandalf.again import compiling, results, training

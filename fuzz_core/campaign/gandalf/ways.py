@@ -11,7 +11,7 @@ import numpy as np
 
 from fuzz_core.campaign.gandalf.looking import drawn
 from fuzz_core.campaign.gandalf.sides import Came, Sides
-from fuzz_core.execution.results import Array
+from fuzz_core.execution.replay import Array
 from fuzz_core.modelgen.gandalf.again import compiling
 from fuzz_core.modelgen.gandalf.graph import Graph
 from fuzz_core.modelgen.gandalf.relations.contract import Relation

@@ -17,6 +17,7 @@ from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import CodecError, NightfuzzError
 from fuzz_core.ir.values import Invocation, Tensor, Value
+from fuzz_core.ir.wire import decode
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Spell, positional
 from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
 from fuzz_core.triage.script import Writer
@@ -61,7 +62,7 @@ def inventory(session: Session) -> Inventory:
         result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)], 1, MEMORY_BYTES), None)
         if result is None or not result.complete:
             raise NightfuzzError(f"the target cannot list its apis\n{zygote.log()}")
-    listed = (Api.from_json(message["api"]) for message in result.messages if "api" in message)
+    listed = (decode(Api, message["api"]) for message in result.messages if "api" in message)
     apis = [api._replace(doc=api.doc[:MAX_DOC]) for api in listed]
     declared = (message["constraint"] for message in result.messages if "constraint" in message)
     return Inventory(apis, list(_readable(session, declared)))

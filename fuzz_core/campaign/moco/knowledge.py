@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fuzz_core.campaign.changed import changes_between
+from fuzz_core.campaign.changes import changes_between
 from fuzz_core.campaign.moco.knowing import learn
 from fuzz_core.campaign.moco.knowing_encoder import encoder
 from fuzz_core.campaign.session import Session

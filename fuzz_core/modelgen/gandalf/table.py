@@ -18,6 +18,8 @@ from fuzz_core.modelgen.moco.knowledge.file import parsed
 
 Library = Literal["torch", "tensorflow", "jittor"]
 LIBRARIES: tuple[Library, ...] = get_args(Library)
+# Libraries that are compared where none are named.
+COMPARED: tuple[Library, ...] = ("torch", "tensorflow")
 Symbol = Literal["input", "inner", "output"]
 Domain = Literal["cv", "nlp", "asr"]
 Layout = Literal["first", "last", "time"]

@@ -174,8 +174,9 @@ def ways(world: World) -> Problems:
         yield f"the first mode is {modes[0]}"
     for name in modes:
         mode = mode_of(world.adapter, name)
-        if mode.against not in ("", *modes) or mode.relation not in ("", *RELATIONS):
-            yield f"{name} is compared by {mode.relation} with {mode.against}"
+        spec = mode.spec
+        if spec.against not in ("", *modes) or spec.relation not in ("", *RELATIONS):
+            yield f"{name} is compared by {spec.relation} with {spec.against}"
         tests = [TestCase(call, seed) for call in world.examples.calls for seed in (1, 2)]
         texts = [_disagreement(world, name, test) for test in tests if mode.applies(test)]
         if tests and all(text is None for text in texts):
@@ -187,12 +188,13 @@ def ways(world: World) -> Problems:
 def _disagreement(world: World, name: str, test: TestCase) -> str | None:
     """How a mode's result differs from what it is compared with; None where it has no such call."""
     mode = mode_of(world.adapter, name)
+    spec = mode.spec
     results = []
-    for each in (mode_of(world.adapter, mode.against or "cpu"), mode):
+    for each in (mode_of(world.adapter, spec.against or "cpu"), mode):
         world.adapter.enter("cpu")
         world.adapter.reset(test.seed)
         try:
             results.append(each.run(test))
         except BuildError:
             return None
-    return world.adapter.differences(*results, mode.relation) if mode.relation and mode.against else ""
+    return world.adapter.differences(*results, spec.relation) if spec.relation and spec.against else ""

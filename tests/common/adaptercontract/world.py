@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fuzz_core.adapters.base import Listed, adapter_of
-from fuzz_core.adapters.building import Builder
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError

@@ -8,7 +8,7 @@ from types import ModuleType
 import nightfuzz_fakelib
 
 from fuzz_core.adapters.base import Listed
-from fuzz_core.adapters.signatures import definition
+from fuzz_core.adapters.listing import definition
 from fuzz_core.ir.catalogue import Api
 
 __all__ = ["Adapter", "Dialect"]

@@ -12,31 +12,17 @@ import numpy as np
 
 from fuzz_core.adapters.arrays import describe_array
 from fuzz_core.adapters.base import Describe, Listed, resolve
-from fuzz_core.adapters.signatures import definition
+from fuzz_core.adapters.listing import definition
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
 from nightfuzz_qualitylib import comparing
+from nightfuzz_qualitylib.dialect import MODES
 
 # Few: numpy is slow in half precision.
 MAX_ELEMENTS = 1 << 13
-_HERE = "nightfuzz_qualitylib.modes"
-WAYS = {
-    "cpu-fp64": f"{_HERE}:Precise",
-    "cpu-fp64-nudged": f"{_HERE}:Nudged",
-    "cpu-fp64-nudged-back": f"{_HERE}:NudgedBack",
-    "strided": f"{_HERE}:Strided",
-    "out": f"{_HERE}:Out",
-    "inplace": f"{_HERE}:InPlace",
-    "meta": f"{_HERE}:Meta",
-    "vmap": f"{_HERE}:VMap",
-    "grad": f"{_HERE}:Slope",
-    "grad-numerical": f"{_HERE}:Quotient",
-    "compiled": f"{_HERE}:Compiled",
-    "threaded": f"{_HERE}:Threaded",
-}
 
 
 class Adapter:
@@ -44,7 +30,7 @@ class Adapter:
 
     library = "qualitylib"
     prefixes = ("qualitylib",)
-    ways = WAYS
+    ways = MODES
 
     def load(self) -> ModuleType:
         """Imports qualitylib."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.defaults import DefaultDialect
-from fuzz_core.adapters.dialect import NEVER, Way
+from fuzz_core.adapters.dialect import NEVER, REFERENCE, ModeSpec, Way, derivative, doubles
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
 CLOSE = "np.testing.assert_allclose({actual}.data, {expected}.data, 1e-5, 1e-5)"
@@ -30,22 +30,40 @@ def _inplace(invocation: Invocation) -> Invocation:
     return invocation._replace(api=f"{invocation.api}_")
 
 
-WAYS: dict[str, Way] = {
-    "strided": Way(CLOSE, _scattered),
-    "cpu-fp64": Way("assert np.isfinite({expected}.data).all(), {actual}", _through("{}.double()")),
-    "out": Way(CLOSE, actual="f({x}, out=qualitylib.empty_like(f({x})))", more="out"),
-    "inplace": Way(INPLACE, actual="g({x})", call=_inplace),
-    "meta": Way(ALIKE, _through("{}.to('meta')")),
-    "vmap": Way(CLOSE, _through("qualitylib.twice({})"), "qualitylib.vmap(f)({x})[0]"),
-    "grad-numerical": Way(
-        "np.testing.assert_allclose({actual}, 1e-3, 1e-3)",
-        _through("{}.double()"),
-        "qualitylib.derivative(f, {x}), qualitylib.quotient(f, {x})",
+_HERE = "nightfuzz_qualitylib.modes:"
+MODES: dict[str, ModeSpec] = {
+    "strided": ModeSpec(f"{_HERE}Strided", Way(CLOSE, _scattered), share=0.2, equivalent=True),
+    **doubles(f"{_HERE}Precise", Way("assert np.isfinite({expected}.data).all(), {actual}", _through("{}.double()"))),
+    "out": ModeSpec(
+        f"{_HERE}Out",
+        Way(CLOSE, actual="f({x}, out=qualitylib.empty_like(f({x})))", more="out"),
+        share=0.1,
+        equivalent=True,
     ),
-    "compiled": Way(CLOSE, actual="qualitylib.compiled(f)({x})"),
-    "threaded": Way(CLOSE, actual="qualitylib.threaded(f)({x})"),
-    "cuda": Way(CLOSE, _through("{}.to('cuda')")),
+    "inplace": ModeSpec(f"{_HERE}InPlace", Way(INPLACE, actual="g({x})", call=_inplace), share=0.3, equivalent=True),
+    "meta": ModeSpec(
+        f"{_HERE}Meta",
+        Way(ALIKE, _through("{}.to('meta')")),
+        relation="metadata",
+        share=0.2,
+        kind="wrong-metadata",
+    ),
+    "vmap": ModeSpec(
+        f"{_HERE}VMap", Way(CLOSE, _through("qualitylib.twice({})"), "qualitylib.vmap(f)({x})[0]"), share=0.1
+    ),
+    "grad": REFERENCE._replace(run=f"{_HERE}Slope"),
+    "grad-numerical": derivative(
+        f"{_HERE}Quotient",
+        Way(
+            "np.testing.assert_allclose({actual}, 1e-3, 1e-3)",
+            _through("{}.double()"),
+            "qualitylib.derivative(f, {x}), qualitylib.quotient(f, {x})",
+        ),
+    ),
+    "compiled": ModeSpec(f"{_HERE}Compiled", Way(CLOSE, actual="qualitylib.compiled(f)({x})"), relation="behaviour"),
+    "threaded": ModeSpec(f"{_HERE}Threaded", Way(CLOSE, actual="qualitylib.threaded(f)({x})")),
 }
+DEVICES = {"cuda": ModeSpec(script=Way(CLOSE, _through("{}.to('cuda')")))}
 
 
 class Dialect(DefaultDialect):
@@ -55,7 +73,7 @@ class Dialect(DefaultDialect):
     distributions = ("qualitylib",)
     imports = ("import numpy as np", "import qualitylib")
     strided = False
-    ways = WAYS
+    modes = MODES | DEVICES
     internal_error = re.compile(r"INTERNAL ASSERT FAILED|SystemError: ")
     out_of_memory = re.compile(r"MemoryError|Unable to allocate")
     poisons = re.compile(r"device is lost")

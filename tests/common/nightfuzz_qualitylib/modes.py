@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.building import Change, Unchanged
 from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
@@ -16,7 +15,9 @@ from nightfuzz_qualitylib.comparing import COARSE
 NARROW = ("float16", "float32")
 
 
-class _Scattered(Unchanged):
+class Strided(Changed):
+    """The same elements in another order in memory."""
+
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
         import qualitylib
@@ -24,62 +25,21 @@ class _Scattered(Unchanged):
         return qualitylib.scattered(live) if described.shape else live
 
 
-class _Wide(Unchanged):
-    noise = 0.0
+class Precise(Changed):
+    """Double precision: a number where the plain result is none."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
         made = live.double()
-        if self.noise and made.dtype.kind == "f":
+        if self.spec.noise and made.dtype.kind == "f":
             turned = np.cos(1 + 2.4 * np.arange(made.data.size)).reshape(made.shape)
             sizes = np.where(made.data == 0, 1.0, made.data)
-            made.data = made.data + self.noise * np.finfo(live.dtype).eps * turned * sizes
+            made.data = made.data + self.spec.noise * np.finfo(live.dtype).eps * turned * sizes
         return made
-
-
-class _Noisy(_Wide):
-    noise = 4.0
-
-
-class _NoisyBack(_Wide):
-    noise = -4.0
-
-
-class Strided(Changed):
-    """The same elements in another order in memory."""
-
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _Scattered()
-
-
-class Precise(Changed):
-    """Double precision: a number where the plain result is none."""
-
-    relation = "finite"
-    kind: Change = _Wide()
-
-    def change(self) -> Change:
-        """See `Changed`."""
-        return self.kind
 
     def applies(self, test: TestCase) -> bool:
         """Where there is less precision."""
         return any(tensor.dtype in NARROW for tensor in tensors_of(test.invocation))
-
-
-class Nudged(Precise):
-    """Double precision on numbers that are a few roundings off; compared with nothing by itself."""
-
-    against = ""
-    relation = ""
-    kind = _Noisy()
-
-
-class NudgedBack(Nudged):
-    """As much off in the other direction."""
-
-    kind = _NoisyBack()
 
 
 class _Called(Changed):
@@ -125,7 +85,6 @@ class InPlace(_Called):
 class Meta(Changed):
     """What a result will look like."""
 
-    relation = "metadata"
     device = "meta"
 
 
@@ -143,12 +102,9 @@ class VMap(_Called):
 class Slope(_Called):
     """The derivative along a direction, by the function's own rule; compared with nothing by itself."""
 
-    against = ""
-    relation = ""
-
-    def change(self) -> Change:
-        """See `Changed`."""
-        return _Wide()
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`."""
+        return live.double()
 
     def applies(self, test: TestCase) -> bool:
         """Where the first argument is floating-point."""
@@ -170,9 +126,6 @@ class Slope(_Called):
 class Quotient(Slope):
     """The same as a difference quotient."""
 
-    against = "grad"
-    relation = "gradient"
-
     def around(self, function: Any, args: list[Any], keywords: dict[str, Any], test: TestCase) -> Any:
         """See `_Called`. Raises BuildError where other steps, or one side alone, give another one."""
         import qualitylib
@@ -186,8 +139,6 @@ class Quotient(Slope):
 
 class Compiled(_Called):
     """The call, compiled."""
-
-    relation = "behaviour"
 
     def around(self, function: Any, args: list[Any], keywords: dict[str, Any], test: TestCase) -> Any:
         """See `_Called`."""

@@ -1,0 +1,288 @@
+"""The FreeFuzz authors' published MongoDB dump, as seeds of a target: `python -m bench.freefuzz DIR --target KEY`.
+
+The dump has one BSON file per api, one document per traced call. A document holds `parameter:0`, `parameter:1`, … and
+keywords, with `input_signature` (what a class's instance was called with) and `output_signature`. Tensors are shapes
+and dtypes without values; objects are class names. Values of torch are bare or `{shape, dtype}`; values of TensorFlow
+are labelled by `type` or `Label`. What cannot become an invocation is counted by (api, reason).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bson import decode_file_iter
+from bson.errors import InvalidBSON
+
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import NightfuzzError, Undescribable, UserError
+from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value
+from fuzz_core.store import Store
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import SeedRecord
+
+LIBRARIES = ("torch.", "tf.")
+_NOT_ARGUMENTS = ("_id", "input_signature", "output_signature")
+_RECEIVER = "_input_tensor"
+MAX_DEPTH = 30
+_TENSOR_LABELS = {"tensor": "tensor", "KerasTensor": "tensor", "variable": "variable", "nparray": "ndarray"}
+_TORCH_NAMES = ("strided", "sparse_coo", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
+_DTYPE_ALIASES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64"}
+# Where a value was no data, FreeFuzz wrote its module and class run together: torchdtype, argparseNamespace.
+_CLASS_NAME = re.compile(
+    r"(torch(?!\.)|_io|argparse|pathlib|numpy|collections|functools|builtins|tensorflow\.)\w[\w.]*"
+)
+# Classes of objects whose construction needs no argument, so that the class name says all.
+_INITIALIZERS = ("Zeros", "Ones", "GlorotUniform", "GlorotNormal")
+
+
+def main(given: list[str]) -> int:
+    """Import the dump; the next `nightfuzz trace` runs the new invocations. Return 2 after an error of the user."""
+    parser = argparse.ArgumentParser(prog="python -m bench.freefuzz", description=__doc__)
+    parser.add_argument("directory", type=Path, help="directory of the dump's *.bson files")
+    parser.add_argument("--target", required=True, help="key of a traced target")
+    parser.add_argument("--state", type=Path, default=Path(".nightfuzz"), help="state directory")
+    options = parser.parse_args(given)
+    try:
+        with open_store(options.state / "state.db") as store:
+            new, unmapped = save_dump(store, options.target, options.directory)
+    except NightfuzzError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{new} new invocations; {unmapped.total()} records could not be imported")
+    return 0
+
+
+def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[tuple[str, str]]]:
+    """Save the calls of the target's apis. Return how many are new, and a count of the others by (api, reason).
+
+    Raises UserError for an unknown target or a directory without a dump.
+    """
+    if all(target != record.key for record in store.targets()):
+        raise UserError(f"no target {target!r} on record", "trace it first")
+    unmapped: Counter[tuple[str, str]] = Counter()
+    names = {name: api.name for api in store.apis(target) for name in (api.name, *api.aliases)}
+    brought = []
+    for invocation in read_dump(directory, unmapped):
+        if invocation.api in names:
+            brought.append((invocation._replace(api=names[invocation.api]), "ok"))
+        else:
+            unmapped[invocation.api, "no api of this target"] += 1
+    record = SeedRecord(f"freefuzz:{directory.resolve()}", "import", f"FreeFuzz dump {directory.name}", "ok")
+    return store.save_trace(target, record, brought, unmapped, {}), unmapped
+
+
+def read_dump(directory: Path, unmapped: Counter[tuple[str, str]] | None = None) -> Iterator[Invocation]:
+    """Every call of every collection in the directory that an invocation can describe.
+
+    unmapped: counts the others by (api, reason). Raises UserError where the directory holds no such dump.
+    """
+    counts = Counter() if unmapped is None else unmapped
+    for file in collections(directory):
+        yield from read_collection(file, counts)
+
+
+def collections(directory: Path) -> list[Path]:
+    """The dump's files that hold calls, one api each, by name. Raises UserError where there is none."""
+    if not directory.is_dir():
+        raise UserError(f"there is no directory {directory}", "give the one that holds the dump's *.bson files")
+    found = sorted(file for file in directory.glob("*.bson") if file.name.startswith(LIBRARIES))
+    if not found:
+        nested = ", ".join(sorted({str(file.parent) for file in directory.glob("*/*.bson")}))
+        hint = f"it may be one of: {nested}" if nested else "unpack the dump; its files are named like torch.add.bson"
+        raise UserError(f"{directory} holds no FreeFuzz collection (torch.*.bson, tf.*.bson)", hint)
+    return found
+
+
+def read_collection(file: Path, unmapped: Counter[tuple[str, str]]) -> Iterator[Invocation]:
+    """The calls in one file; the rest of a broken one is one count. Raises UserError where it cannot be read."""
+    api = file.name.removesuffix(".bson")
+    for document in _documents(file, api, unmapped):
+        try:
+            yield _invocation(api, document)
+        except Undescribable as reason:
+            unmapped[api, str(reason)] += 1
+
+
+def _documents(file: Path, api: str, unmapped: Counter[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    try:
+        with file.open("rb") as stream:
+            yield from decode_file_iter(stream)
+    except (InvalidBSON, RecursionError) as error:
+        unmapped[api, f"broken BSON: {str(error)[:100]}"] += 1
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error})", "check its permissions") from error
+
+
+def _invocation(api: str, document: dict[str, Any]) -> Invocation:
+    places = sorted(int(key[10:]) for key in document if _is_place(key))
+    if places != list(range(len(places))):
+        raise Undescribable("positions with a gap")
+    args = [value_of(document[f"parameter:{place}"]) for place in places]
+    if _RECEIVER in document:
+        args.insert(0, value_of(document[_RECEIVER]))
+    kwargs = []
+    for key, raw in document.items():
+        if key in _NOT_ARGUMENTS or key == _RECEIVER or _is_place(key):
+            continue
+        if not key.isidentifier():
+            raise Undescribable(f"no keyword: {key[:40]}")
+        kwargs.append((key, _keyword(key, raw, document)))
+    return Invocation(api, tuple(args), tuple(kwargs), _then(document.get("input_signature")))
+
+
+def _is_place(key: str) -> bool:
+    return key.startswith("parameter:") and key[10:].isascii() and key[10:].isdigit()
+
+
+def _keyword(key: str, raw: Any, document: dict[str, Any]) -> Value:
+    # FreeFuzz lost which dtype it was; what came out tells.
+    if raw == "torchdtype" and key == "dtype":
+        return dtype_of_output(document.get("output_signature"))
+    return value_of(raw)
+
+
+def _then(signature: Any) -> Then | None:
+    if signature is None:
+        return None
+    inputs = value_of(labelled_list(signature))
+    return Then("__call__", inputs.items if isinstance(inputs, Seq) else (inputs,))
+
+
+def value_of(raw: Any, depth: int = 0) -> Value:
+    """A recorded value. Raises Undescribable with the reason."""
+    if depth > MAX_DEPTH:
+        raise Undescribable("nested too deeply")
+    if raw is None:
+        return NONE
+    if isinstance(raw, bool | float):
+        return Prim(type(raw).__name__, raw)
+    if isinstance(raw, int):
+        return Prim("int", int(raw))
+    if isinstance(raw, bytes):
+        return Prim("bytes", bytes(raw))
+    if isinstance(raw, str):
+        return _string(raw)
+    if isinstance(raw, list):
+        return Seq("list", tuple(value_of(item, depth + 1) for item in raw))
+    if isinstance(raw, dict):
+        return _record(raw, depth)
+    raise Undescribable(f"BSON {type(raw).__name__}")
+
+
+def labelled_list(raw: Any) -> Any:
+    """The items of a record that is labelled as list or tuple; anything else as it is."""
+    is_list = isinstance(raw, dict) and _label(raw) in ("list", "tuple")
+    return _payload(raw) if is_list else raw
+
+
+def dtype_of_output(signature: Any) -> Value:
+    """The dtype that a call with a lost `dtype` argument had, by its result. Raises Undescribable."""
+    name = dtype_name(signature.get("dtype")) if isinstance(signature, dict) else None
+    if name is None:
+        raise Undescribable("value lost: torchdtype")
+    return Ref("dtype", name)
+
+
+def dtype_name(raw: Any) -> str | None:
+    """The library-neutral name of a dtype such as `torch.float32`, `tf.int32_ref`, `np.int64`; None for others."""
+    if not isinstance(raw, str):
+        return None
+    name = raw.strip().rsplit(".", 1)[-1].removesuffix("_ref")
+    name = _DTYPE_ALIASES.get(name, name)
+    return name if name in DTYPES else None
+
+
+def _string(raw: str) -> Value:
+    if raw.startswith(("torch.", "tf.")):
+        name = dtype_name(raw)
+        if name is not None:
+            return Ref("dtype", name)
+        if raw.removeprefix("torch.") in _TORCH_NAMES:
+            return Ref("name", raw)
+    if _CLASS_NAME.fullmatch(raw):
+        raise Undescribable(f"value lost: {raw[:60]}")
+    return Prim("str", raw)
+
+
+def _label(raw: dict[str, Any]) -> str:
+    return str(raw.get("Label", raw.get("type", "")))
+
+
+def _payload(raw: dict[str, Any]) -> Any:
+    """`value`, which FreeFuzz's instrumentation writes as JSON text where it can."""
+    value = raw.get("value")
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _record(raw: dict[str, Any], depth: int) -> Value:
+    label = _label(raw)
+    if label in _TENSOR_LABELS or (not label and {"shape", "dtype"} <= raw.keys()):
+        return _tensor(raw, label)
+    if label in ("list", "tuple"):
+        return _sequence(label, _payload(raw), depth)
+    if label == "raw":
+        return value_of(_payload(raw), depth + 1)
+    if label == "DType":
+        return _dtype(raw.get("value"))
+    if label in ("tf_object", "other"):
+        return _object(raw)
+    if raw.keys() == {"start", "stop", "step"}:
+        return Slice(*(value_of(raw[part], depth + 1) for part in ("start", "stop", "step")))
+    return Map(tuple((str(key), value_of(item, depth + 1)) for key, item in raw.items()))
+
+
+def _sequence(kind: str, items: Any, depth: int) -> Value:
+    if not isinstance(items, list):
+        raise Undescribable(f"{kind} without items")
+    return Seq(kind, tuple(value_of(item, depth + 1) for item in items))
+
+
+def _tensor(raw: dict[str, Any], label: str) -> Value:
+    name, shape = dtype_name(raw.get("dtype")), raw.get("shape")
+    if name is None:
+        raise Undescribable(f"tensor of dtype {str(raw.get('dtype'))[:40]}")
+    if not isinstance(shape, list):
+        raise Undescribable("tensor of unknown rank")
+    # An open dimension (a Keras batch) is 1, as FreeFuzz reads it.
+    sizes = [1 if size is None else size for size in shape]
+    if not all(isinstance(size, int) and size >= 0 for size in sizes):
+        raise Undescribable("tensor of odd shape")
+    from_torch = str(raw["dtype"]).startswith("torch.")
+    container = _TENSOR_LABELS[label] if label else "tensor" if from_torch else "ndarray"
+    return Tensor(name, tuple(map(int, sizes)), container=container)
+
+
+def _dtype(raw: Any) -> Value:
+    name = dtype_name(raw)
+    if name is None:
+        raise Undescribable(f"dtype {str(raw)[:40]}")
+    return Ref("dtype", name)
+
+
+def _object(raw: dict[str, Any]) -> Value:
+    shown = str(raw.get("value") or raw.get("class_name") or raw.get("type", ""))
+    shown = shown.removeprefix("<class '").removesuffix("'>")
+    if shown.endswith("dtypes.DType"):
+        return _dtype(str(raw.get("to_str")).removeprefix("<dtype: '").removesuffix("'>"))
+    name = shown.rsplit(".", 1)[-1]
+    if name in _INITIALIZERS:
+        return Invocation(f"tf.keras.initializers.{name}")
+    if name in ("KerasTensor", "RefVariable") and "shape" in raw:
+        return _tensor(raw, "variable" if name == "RefVariable" else "tensor")
+    raise Undescribable(f"object known by its class alone: {name[:60]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,1 +1,0 @@
-"""Ways to execute a test case with Jittor."""

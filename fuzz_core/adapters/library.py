@@ -1,0 +1,111 @@
+"""The libraries that can be fuzzed, as data: the only table that names a library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Library(NamedTuple):
+    """How a library is installed, called and reported. The defaults suit a library of which nothing more is known."""
+
+    name: str  # what is imported
+    adapter: str = ""  # `module:class`, as in every plug-in table
+    dialect: str = ""
+    definitions: str = ""  # `module:function` for constraints that the library declares as data
+    profile: str = ""  # `module:object` for the names that examples take for granted
+    distributions: tuple[str, ...] = ()  # packages that install it
+    listed: tuple[str, ...] = ()  # distributions whose newest build is looked up in the index itself
+    nightly: str = ""  # target that means the newest nightly build
+    own_index: bool = False  # its own index has a part for each flavour, and its nightly builds
+    dual: tuple[str, ...] = ()  # distributions that are one build for CPU and GPU; an extra brings the CUDA libraries
+    companions: tuple[str, ...] = ()  # what the library and its seeds need beside it
+    space: Mapping[str, int] = {}  # bytes of an environment and its cached wheels by flavour, rounded up
+    tested_packages: tuple[str, ...] = ()  # packages whose wheels ship runnable tests, and not only helpers of tests
+    model_packages: tuple[str, ...] = ()  # packages with ready-made models of the library
+    followers: tuple[str, ...] = ()  # packages that show that a project uses the library
+    conda: Mapping[str, str] = {}  # names of packages of conda, and what they are called on PyPI
+    repository: str = ""
+    security: str = ""  # where vulnerabilities are told
+    roots: Mapping[str, str] = {}  # first parts of public names, and the statement that binds each
+
+    @property
+    def newest(self) -> str:
+        """The target that means the newest build: of most libraries, the newest release."""
+        return self.nightly or self.name
+
+
+_HOME = "fuzz_core.adapters."
+DEFAULT_TARGET = "torch-nightly"
+KNOWN_LIBRARIES: dict[str, Library] = {
+    "torch": Library(
+        "torch",
+        adapter=f"{_HOME}pytorch.adapter:TorchAdapter",
+        dialect=f"{_HOME}pytorch.dialect:TorchDialect",
+        definitions=f"{_HOME}pytorch.apis:definitions",
+        profile=f"{_HOME}pytorch.profile:PROFILE",
+        distributions=("torch",),
+        nightly=DEFAULT_TARGET,
+        own_index=True,
+        companions=("numpy", "expecttest", "scipy", "pyyaml", "pytest"),
+        space={"cpu": 2_000_000_000, "cuda": 10_000_000_000},  # torch 2.13.0 (CPU) takes 1.2 GB
+        model_packages=("timm", "transformers"),
+        followers=("torchvision", "torchaudio", "lightning"),
+        conda=dict.fromkeys(("pytorch", "pytorch-cpu", "pytorch-gpu"), "torch"),
+        repository="pytorch/pytorch",
+        security="https://github.com/pytorch/pytorch/security/policy",
+        roots={"torch": "import torch"},
+    ),
+    "tensorflow": Library(
+        "tensorflow",
+        adapter=f"{_HOME}tensorflow.adapter:TensorFlowAdapter",
+        dialect=f"{_HOME}tensorflow.dialect:TensorFlowDialect",
+        definitions=f"{_HOME}tensorflow.apis:definitions",
+        profile=f"{_HOME}tensorflow.profile:PROFILE",
+        distributions=("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu"),
+        listed=("tf-nightly", "tf-nightly-cpu"),
+        nightly="tf-nightly-cpu",
+        dual=("tensorflow", "tf-nightly"),
+        # Spectrograms of Keras take their windows from scipy.
+        companions=("scipy", "pytest"),
+        space={"cpu": 2_500_000_000, "cuda": 8_000_000_000},  # TensorFlow 2.21.0 (CPU) takes 1.6 GB
+        tested_packages=("keras",),
+        model_packages=("keras",),
+        followers=("keras",),
+        conda={"tensorflow-gpu": "tensorflow"},
+        repository="tensorflow/tensorflow",
+        security="https://github.com/tensorflow/tensorflow/security/policy",
+        roots={"tf": "import tensorflow as tf", "keras": "import keras"},
+    ),
+    "jittor": Library(
+        "jittor",
+        adapter=f"{_HOME}jittor.adapter:JittorAdapter",
+        dialect=f"{_HOME}jittor.dialect:JittorDialect",
+        profile=f"{_HOME}jittor.profile:PROFILE",
+        distributions=("jittor",),
+        listed=("jittor",),
+        # On numpy 2 it reads and writes wrong numbers without a word (1.3.7.16); only newer releases say so themselves.
+        companions=("numpy<2", "pytest"),
+        space={"cpu": 1_000_000_000, "cuda": 1_000_000_000},
+        tested_packages=("jittor",),
+        model_packages=("jittor",),
+        followers=("jittor_utils", "jittor_geometric", "jdet"),
+        repository="Jittor/jittor",
+        roots={"jittor": "import jittor"},
+    ),
+}
+
+
+class Profile(NamedTuple):
+    """What examples of a library take for granted."""
+
+    imports: Mapping[str, str]  # the statement that brings each name in
+    stand_ins: Mapping[str, str]  # an expression for each value; expressions may use other names of this table
+    constant: str  # the function that makes a tensor of data
+    ones: str  # the function that makes a tensor of ones of a shape
+    form: tuple[str, ...]  # headings of the library's issue form
+
+
+def library_of(name: str | None) -> Library:
+    """The record of a library; one of defaults for a library from outside the project."""
+    return KNOWN_LIBRARIES.get(name or "") or Library(name or "")

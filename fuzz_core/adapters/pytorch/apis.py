@@ -1,0 +1,165 @@
+"""PyTorch's apis: which are public, what is declared of their arguments, and the operators that they dispatch to."""
+
+from __future__ import annotations
+
+import importlib
+import typing
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, Literal
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from fuzz_core.adapters.base import Listed
+from fuzz_core.adapters.listing import Named, doc, folded, methods
+from fuzz_core.ir.constraints import Constraint
+
+MODULES = (
+    "torch",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.linalg",
+    "torch.fft",
+    "torch.special",
+    "torch.sparse",
+    "torch.signal.windows",
+    "torch.distributions",
+    "torch.distributions.transforms",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.nn.init",
+    "torch.nn.utils",
+    "torch.nn.utils.rnn",
+    "torch.nn.utils.parametrizations",
+    "torch.autograd.functional",
+    "torch.func",
+    "torch.nested",
+    "torch.masked",
+    "torch.ao.nn.quantized",
+    "torch.ao.nn.quantized.functional",
+)
+
+
+def listed() -> list[Listed]:
+    """Functions and classes of the documented modules, then Tensor methods; one entry per object."""
+    listed = folded(_named()) + methods(torch.Tensor, "torch.Tensor")
+    return sorted(listed, key=lambda each: each.api.name)
+
+
+def _named() -> Iterator[Named]:
+    for module_name in MODULES:
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError:
+            continue
+        for name in _public_names(module):
+            found = getattr(module, name, None)
+            if _is_api(found):
+                yield f"{module_name}.{name}", found, module
+
+
+def _public_names(module: ModuleType) -> list[str]:
+    """`__all__` and, since that is incomplete in older modules, every name whose home is the module or native code."""
+    native = ("", "torch._C", "torch._jit_internal", "torch.functional")
+    declared = set(getattr(module, "__all__", ()))
+    for name, value in vars(module).items():
+        home = str(getattr(value, "__module__", None) or "")
+        own = home == module.__name__ or home.startswith(module.__name__ + ".")
+        if own or home.startswith("torch._C._") or (callable(value) and home in native):
+            declared.add(name)
+    return sorted(name for name in declared if not name.startswith("_"))
+
+
+def _is_api(found: Any) -> bool:
+    if not isinstance(found, type | FunctionType | BuiltinFunctionType):
+        return False
+    if isinstance(found, type) and (not doc(found) or issubclass(found, BaseException)):
+        return False
+    home = getattr(found, "__module__", None) or "torch"
+    return isinstance(home, str) and home.split(".")[0] in ("torch", "builtins", "_tensor")
+
+
+Lengths = dict[str, dict[str, tuple[tuple[int, ...], str]]]
+
+
+def definitions(listed: Iterable[Listed]) -> Iterator[Constraint]:
+    """The constraints of every listed api: of native ones by their schemas, of others by their annotations."""
+    lengths = _lengths()
+    for entry in listed:
+        if isinstance(entry.found, type) or hasattr(entry.found, "__code__"):
+            yield from _annotated(entry)
+            continue
+        for argument, (allowed, text) in lengths.get(entry.found.__name__, {}).items():
+            yield Constraint(entry.api.name, argument, "lengths", allowed, text, "schema")
+
+
+def _lengths() -> Lengths:
+    """Lengths of lists, by operator and argument, where all overloads agree: a single number stands for all."""
+    seen: defaultdict[str, defaultdict[str, dict[tuple[int, ...], str]]] = defaultdict(lambda: defaultdict(dict))
+    for schema in torch._C._jit_get_all_schemas():
+        namespace, _, name = schema.name.partition("::")
+        for argument in schema.arguments if namespace == "aten" else ():
+            seen[name][argument.name][_allowed(argument)] = f"{argument.type}[{argument.N}] {argument.name}"
+    return {
+        name: {argument: next(iter(found.items())) for argument, found in arguments.items() if _agreed(found)}
+        for name, arguments in seen.items()
+    }
+
+
+def _agreed(found: dict[tuple[int, ...], str]) -> bool:
+    return len(found) == 1 and found.keys() != {()}
+
+
+def _allowed(argument: Any) -> tuple[int, ...]:
+    """The lengths that a declared list may have, a default's own among them; () where any will do."""
+    if not isinstance(argument.N, int) or argument.N < 2 or "Optional" in str(argument.type):
+        return ()
+    default = argument.default_value if argument.has_default_value() else None
+    own = {len(default)} if isinstance(default, list) else set()
+    return tuple(sorted({1, argument.N, *own}))
+
+
+def _annotated(entry: Listed) -> Iterator[Constraint]:
+    """Literal types of parameters. What cannot be resolved says nothing."""
+    function = vars(entry.found).get("__init__") if isinstance(entry.found, type) else entry.found
+    try:
+        hints = typing.get_type_hints(function)
+    except (NameError, TypeError, AttributeError):
+        return
+    for argument, hint in hints.items():
+        parts = [part for part in (hint, *typing.get_args(hint)) if typing.get_origin(part) is Literal]
+        values = [value for part in parts for value in typing.get_args(part)]
+        texts = tuple(value for value in values if isinstance(value, str))
+        if texts and argument != "return":
+            words = f"{argument}: Literal[{', '.join(map(repr, values))}]"
+            yield Constraint(entry.api.name, argument, "choices", texts, words, "annotation")
+
+
+class Operators(TorchDispatchMode):  # type: ignore[misc]
+    """Tells `name dtype` of every operator executed within it; dtype is that of the first tensor."""
+
+    def __init__(self, seen: Callable[[str], None]) -> None:
+        super().__init__()
+        self.seen = seen
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here: what keeps the compiler off this mode would import it, a second per process."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Runs the operator as it is."""
+        self.seen(f"{func} {_dtype(args)}")
+        return func(*args, **(kwargs or {}))
+
+
+def _dtype(args: tuple[Any, ...]) -> str:
+    for value in args:
+        part = value[0] if isinstance(value, list | tuple) and value else value
+        if isinstance(part, torch.Tensor):
+            return str(part.dtype).removeprefix("torch.")
+    return "-"

@@ -1,0 +1,172 @@
+"""Ways to execute a test case with TensorFlow: as a graph, compiled from one, and with the backward pass."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
+from fuzz_core.ir.errors import BuildError
+from fuzz_core.ir.values import Tensor, TestCase
+
+# What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow; and
+# to take the dtype of a list or number from a later tensor, as eager code does: it converts arguments in their order.
+_BEYOND_GRAPHS = re.compile(
+    r"(?i)symbolic|<tf\.tensor '|graph|eager|tf\.function|singleton|lifted|placeholder|tensorspec|numpy"
+    r"|zero or more tensors|non-tensor|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically"
+    r"|fully[- ]defined|unknown (?:shape|rank)|does not match type \w+ of argument|have types \[.*don't all match"
+)
+# What XLA is documented not to have: an operator, a dtype, a shape that only the elements tell.
+_BEYOND_XLA = re.compile(
+    r"(?i)unsupported op|compile-time constant|not compilable|no registered|not supported|unsupported|dynamic|xla"
+    r"|unimplemented|not implemented"
+)
+
+# Inputs and attributes of operators that draw random numbers.
+SEEDS = ("seed", "seed2", "alg")
+
+Call = Callable[..., Any]
+
+
+class Traced(Changed):
+    """As a graph; it must also be accepted and refused alike."""
+
+    compiled: bool | None = None
+    drawing: tuple[str, ...] = ("seed2",)
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`. Raises BuildError for what graphs are documented not to do, and for random numbers."""
+        function, tensors = of_tensors(*_unnamed(*self.builder.parts(test.invocation)))
+        graph = self.traced(function, tensors)
+        if any(draws(operation, self.drawing) for operation in _operations(graph.graph)):
+            raise BuildError("it draws other numbers by design")
+        return self.executed(graph, tensors)
+
+    def traced(self, function: Call, tensors: list[Any]) -> Any:
+        """The graph of a function of these tensors."""
+        call = tf.function(function, autograph=False, jit_compile=self.compiled)
+        try:
+            return self.builder.timed(call.get_concrete_function, tensors, {})
+        except Exception as error:
+            if isinstance(error, NotImplementedError | AttributeError) or _BEYOND_GRAPHS.search(str(error)):
+                raise BuildError(f"not to be traced: {str(error)[:200]}") from error
+            _check_arguments(tensors)
+            if tensors and self._is_made_when_told(function, tensors):
+                raise BuildError(f"no graph without the elements: {str(error)[:200]}") from error
+            raise
+
+    def _is_made_when_told(self, function: Call, tensors: list[Any]) -> bool:
+        """Whether elements are all that a graph lacks: it may ask for a number, such as an axis, beforehand."""
+        try:
+            tf.function(lambda: function(*tensors), autograph=False).get_concrete_function()
+        except Exception:  # noqa: BLE001 - what is refused anyway is refused for another reason
+            return False
+        return True
+
+    def executed(self, graph: Any, tensors: list[Any]) -> Any:
+        """What the graph computes."""
+        return self.builder.timed(graph, tensors, {})
+
+
+def _check_arguments(tensors: list[Any]) -> None:
+    """Raises BuildError for what no graph takes: eager code looks at the parts of a composite when they are used."""
+    try:
+        tf.function(lambda *_: None, autograph=False).get_concrete_function(*tensors)
+    except (TypeError, ValueError) as error:
+        raise BuildError(f"no arguments of a graph: {str(error)[:200]}") from error
+
+
+class Known(Traced):
+    """As a graph that is told the elements of the tensors; compared with nothing by itself."""
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`."""
+        function, args, keywords = _unnamed(*self.builder.parts(test.invocation))
+        return self.executed(self.traced(lambda: function(*args, **keywords), []), [])
+
+
+class Compiled(Traced):
+    """Compiled by XLA.
+
+    It draws random numbers of its own even from given seeds.
+    """
+
+    compiled = True
+    drawing = SEEDS
+
+    def executed(self, graph: Any, tensors: list[Any]) -> Any:
+        """See `Traced`."""
+        try:
+            return super().executed(graph, tensors)
+        except (tf.errors.OpError, TypeError, ValueError) as error:
+            if isinstance(error, tf.errors.UnimplementedError) or _BEYOND_XLA.search(str(error)):
+                raise BuildError(f"not to be compiled: {str(error)[:200]}") from error
+            raise
+
+
+def _unnamed(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any], dict[str, Any]]:
+    """A call without the name of its operations, which graphs alone read."""
+    try:
+        place = list(inspect.signature(function).parameters).index("name")
+    except (TypeError, ValueError):
+        return function, args, keywords
+    named = [None if at == place else argument for at, argument in enumerate(args)]
+    return function, named, {key: value for key, value in keywords.items() if key != "name"}
+
+
+def of_tensors(function: Call, args: list[Any], keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
+    """A call as a function of its tensors alone, and the tensors, as TensorFlow orders them."""
+    tensors = tf.Tensor | tf.Variable | tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices
+    return of_leaves(function, args, dict(sorted(keywords.items())), lambda leaf: isinstance(leaf, tensors))
+
+
+def _operations(graph: Any) -> Iterable[str]:
+    """The operators in a graph and in the functions that it calls."""
+    for operation in graph.get_operations():
+        yield operation.type
+    for function in graph._functions.values():
+        for node in function.definition.node_def:
+            yield node.op
+
+
+@cache
+def draws(operator: str, names: tuple[str, ...]) -> bool:
+    """Whether an operator has an input or an attribute of one of these names, by its definition."""
+    definition = op_def_registry.get(operator)
+    if definition is None:
+        return False
+    return any(part.name in names for part in (*definition.attr, *definition.input_arg))
+
+
+class Backward(Trained):
+    """Gradients as training asks for them; what is wrong with these is for other modes to say."""
+
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
+        super().__init__(adapter, spec, clock)
+        self.tensors: list[Any] = []
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Change`: one that gradients are asked for."""
+        if isinstance(live, tf.Tensor) and live.dtype.is_floating:
+            self.tape.watch(live)
+            self.tensors.append(live)
+        return live
+
+    def run(self, test: TestCase) -> Any:
+        """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""
+        self.tensors = []
+        with tf.GradientTape() as self.tape:
+            parts = tf.nest.flatten(super().run(test), expand_composites=True)
+        results = [part for part in parts if isinstance(part, tf.Tensor) and part.dtype.is_floating]
+        sources = [*self.tensors, *self.tape.watched_variables()]
+        if not results or not sources:
+            raise BuildError("nothing to differentiate")
+        self.tape.gradient(results, sources)

@@ -1,0 +1,379 @@
+"""With which build a bug came, or went: builds of an index tried in environments of their own, few of them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fuzz_core.adapters.library import library_of
+from fuzz_core.campaign.candidates import (
+    Candidate,
+    Environments,
+    candidates,
+    is_version,
+    package_of,
+    placed,
+    version_of,
+)
+from fuzz_core.campaign.parallel import run_parallel
+from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.reproduce import Bench, case_of, is_replayed, speaks
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.store.probes import Probe
+from fuzz_core.store.records import BugRow, TargetRecord
+from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.commits import said_by_library
+from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
+from fuzz_core.targets.record import Target, cache_folder
+from fuzz_core.targets.spec import TargetSpec
+from fuzz_core.triage.bisect import Answer, Search, Status, miss, runs_needed
+from fuzz_core.triage.process import Processes
+from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, Check, summed
+from fuzz_core.triage.signature import corrupts_heap
+
+# So often where its rate is learnt: as long as every run shows the bug, few are enough.
+STEADY_RUNS = 5
+RATE_RUNS = 20
+INNERMOST = 2
+_HASH = re.compile(r"[0-9a-f]{7,40}")
+
+
+@dataclass(frozen=True)
+class BisectOptions:
+    """good, bad: specs or versions; without, the bug's own target is the bad one and a good one is searched for.
+
+    fixed: search forward for the first build without the bug. runs: on each build; without, what the bug's rate needs.
+    keep: environments on disk at a time. index: address of a package index, reached by `access`. timeout: a test's, in
+    seconds.
+    """
+
+    good: str | None = None
+    bad: str | None = None
+    fixed: bool = False
+    runs: int | None = None
+    keep: int = 2
+    index: str | None = None
+    flavour: Flavour = "auto"
+    access: Access = DEFAULT_ACCESS
+    timeout: float = 3.0
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """The answer. bad, good: the builds that the change lies between, None for one that is not known; between: those
+    there that cannot tell.
+
+    beyond: where no good build was found, how many lie beyond the bad one; as far as they were tried, they cannot tell.
+    sure: the probability that the good build is one, with the bug's rate of hits in runs. compare: where its
+    repository shows the changes, or empty. builds: how many there were to search; tried: probes on record; installs:
+    environments made this time.
+    """
+
+    bug: int
+    fixed: bool
+    bad: Probe
+    good: Probe | None
+    between: tuple[Probe, ...]
+    beyond: int
+    sure: float | None
+    hits: int
+    runs: int
+    compare: str
+    builds: int
+    tried: int
+    installs: int
+
+
+def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
+    """Searches until no build that is left would say more; what an earlier call has tried is not tried again.
+
+    Raises UserError where the bug does not show itself on the bad end, or an end is not to be had; Interrupted when
+    the user stops it.
+    """
+    package = package_of(session.target, options.bad, options.index)
+    bad = version_of(options.bad, session.target, options.index)
+    listed = placed(candidates(package, options.flavour, options.access), package, bad)
+    search = _search(listed, bad, options, session.target)
+    session.watch.phase(f"bisecting bug {bug.id} over {len(listed)} builds of {package.text}")
+    with ExitStack() as stack:
+        how = (options.flavour, session.target.library, options.access)
+        environments = Environments(_folder(session), *how)
+        stack.callback(environments.clear)
+        trials = Trials(session, bug, environments, options.timeout, stack)
+        if _is_own(session.target, package, bad, options.index):
+            trials.own = listed[search.bad].spec
+            environments.give(listed[search.bad], session.target)
+        return _Bisector(session, bug, options, listed, search, trials).run()
+
+
+def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, target: TargetRecord) -> Search:
+    place = {each.release: number for number, each in enumerate(listed)}
+    here = place[Candidate("", bad).release]
+    if options.good is None:
+        return Search(len(listed), here, fixed=options.fixed)
+    good = version_of(options.good, target, options.index)
+    there = place.get(Candidate("", good).release)
+    if there is None:
+        near = ", ".join(each.version for each in listed[-5:])
+        raise UserError(f"the index has no {good}", f"the newest that it has: {near}")
+    if (there < here) == options.fixed or there == here:
+        side = "newer" if options.fixed else "older"
+        raise UserError(f"{good} is to be {side} than {bad}", "exchange --good and --bad, or see --first-fixed")
+    return Search(len(listed), here, there, options.fixed)
+
+
+def _is_own(target: TargetRecord, package: TargetSpec, version: str, index: str | None) -> bool:
+    """Whether the bug's own target is the build of this version; another index may have another one."""
+    same = index is None or package_of(target, None, None).text == package.text
+    return (
+        same and is_version(target.version) and Candidate("", version).release == Candidate("", target.version).release
+    )
+
+
+def _folder(session: Session) -> Path:
+    """Of this state alone, of which there is one writer: whatever lies there is ours to remove."""
+    name = hashlib.sha256(str(session.state_dir.absolute()).encode()).hexdigest()[:12]
+    return cache_folder() / "bisect" / name
+
+
+class Trials:
+    """Runs the bug's script on builds; any thread may ask.
+
+    said: the signature that the script has today on the bug's own build, `own`, where it is another one than the bug's:
+    other processors run other kernels, and another nightfuzz may write it in another way.
+    """
+
+    def __init__(
+        self, session: Session, bug: BugRow, environments: Environments, timeout: float, stack: ExitStack
+    ) -> None:
+        self.session = session
+        self.environments = environments
+        self.timeout = timeout
+        self.case = case_of(session.store, bug)
+        self.own = ""
+        self.said = ""
+        self.processes = Processes()
+        self.plan: Path | None = None
+        if is_replayed(self.case.verdict, session.dialect):
+            self.plan = stack.enter_context(scratch()) / "plan.jsonl"
+            make_replay_plan(session, self.plan)
+
+    def probe(self, candidate: Candidate, runs: int, rate: bool) -> Probe:
+        """Tries a build until it shows the bug, `runs` times at most; `rate`: to learn how often it does.
+
+        Raises UserError where it is this machine's fault that there is no answer.
+        """
+        info: dict[str, Any] = {"version": candidate.version, "day": candidate.day, "commit": "", "reason": ""}
+        try:
+            target, made = self.environments.get(candidate)
+        except UserError as error:
+            if self.environments.is_ours(error, candidate):
+                raise
+            return Probe(candidate.spec, "broken", 0, 0, {**info, "reason": error.problem, "made": True})
+        info |= {"commit": _commit(target), "made": made}
+        if target.origin is not None and target.origin.day:
+            info["day"] = target.origin.day
+        return self._tried(candidate.spec, target, runs, rate, info)
+
+    def _tried(self, spec: str, target: Target, runs: int, rate: bool, info: dict[str, Any]) -> Probe:
+        record = TargetRecord(target.key, target.spec, target.library, target.version, str(target.python))
+        session = self.session
+        bench = Bench(record, session.dialect, self.processes, self.timeout, self.plan, session.stopped)
+        hits = done = 0
+        other = ""
+        try:
+            while done < runs and (rate or not hits):
+                check = summed(bench.sightings(self.case, 1))
+                shown = self._shows(check, spec)
+                hits, done = hits + shown, done + 1
+                if not shown and check.status in (CHANGED, UNRUNNABLE):
+                    other = check.said or f"{check.outcome.kind} {check.outcome.name}"
+                if check.status == UNRUNNABLE or (rate and hits == done == STEADY_RUNS):
+                    break
+        finally:
+            bench.close()
+        status = "bad" if hits else "broken" if other else "good"
+        why = f"its script fails in another way there: {other}" if status == "broken" else ""
+        return Probe(spec, status, hits, done, {**info, "reason": why, "said": self.said if spec == self.own else ""})
+
+    def _shows(self, check: Check, spec: str) -> bool:
+        if check.status == CHANGED and spec == self.own:
+            self.said = self.said or check.said
+        same = check.said == self.said or alike(self.case.bug.outcome, check.outcome)
+        return bool(check.hits) or (check.status == CHANGED and same)
+
+
+def alike(bug: Outcome, seen: Outcome) -> bool:
+    """Deaths of one cause that look different: a corrupted heap is noticed anywhere, another build inlines others.
+
+    Only the innermost frames say where it was: what called a kernel is the same for all.
+    """
+    if bug.kind != "signal" or seen.kind != "signal":
+        return False
+    unnamed = bug.name == seen.name and bool(bug.frames) and not speaks(seen)
+    inner = {*bug.frames[:INNERMOST]} & {*seen.frames[:INNERMOST]}
+    return corrupts_heap(bug) or (unnamed and (not seen.frames or bool(inner)))
+
+
+def _commit(target: Target) -> str:
+    if target.origin is not None and target.origin.commit:
+        return target.origin.commit
+    return said_by_library(target.info.commit).text
+
+
+@dataclass
+class _Bisector:
+    """The search with what is known, and its limits."""
+
+    session: Session
+    bug: BugRow
+    options: BisectOptions
+    listed: Sequence[Candidate]
+    search: Search
+    trials: Trials
+    known: dict[int, Probe] = field(default_factory=dict)
+    installs: int = 0
+
+    def run(self) -> Bisection:
+        """Round by round."""
+        self._remember()
+        with ThreadPoolExecutor(self.session.workers, "bisect") as threads:
+            try:
+                while wanted := self._wanted():
+                    self._round(threads, wanted)
+                    self._check_ends()
+            finally:
+                self.trials.processes.end()
+        return self._bisection()
+
+    def _remember(self) -> None:
+        """What is on record; an end that was not what it was said to be is tried again."""
+        place = {each.spec: number for number, each in enumerate(self.listed)}
+        kept = self.session.store.probes(self.bug.id)
+        self.known = {place[spec]: probe for spec, probe in kept.items() if spec in place}
+        for end, status in self._ends():
+            if end in self.known and self.known[end].status != status:
+                del self.known[end]
+        if self.search.bad in self.known:
+            self.trials.said = str(self.known[self.search.bad].info.get("said", ""))
+
+    def _ends(self) -> list[tuple[int, str]]:
+        good = [] if self.search.good is None else [(self.search.good, "good")]
+        return [(self.search.bad, "bad"), *good]
+
+    def _statuses(self) -> dict[int, Status]:
+        return {number: probe.status for number, probe in self.known.items()}  # type: ignore[misc]
+
+    def _wanted(self) -> list[int]:
+        """The next build, with those that may come after it as far as they are at hand; a good one that needs more."""
+        if self.search.bad not in self.known:
+            return [self.search.bad]
+        width = min(self.session.workers, self.options.keep)
+        ahead = self.search.ahead(self._statuses(), 2 * width)
+        others = [each for each in ahead[1:] if self.trials.environments.at_hand(self.listed[each])]
+        return [*ahead[:1], *others[: width - 1]] or self._doubtful()
+
+    def _doubtful(self) -> list[int]:
+        """The last good build, where the bug has turned out to show itself too rarely for the runs that it had."""
+        good = self.search.answer(self._statuses()).good
+        if good is None or self.options.runs is not None:
+            return []
+        return [good] if self.known[good].runs < runs_needed(*self._rate()) else []
+
+    def _rate(self) -> tuple[int, int]:
+        """How often the bug showed itself in how many runs on bad builds."""
+        bad = [probe for probe in self.known.values() if probe.status == "bad"]
+        return sum(probe.hits for probe in bad), sum(probe.runs for probe in bad)
+
+    def _round(self, threads: ThreadPoolExecutor, wanted: Sequence[int]) -> None:
+        builds = {number: self.listed[number] for number in wanted}
+        self.trials.environments.make_room(builds.values(), self.options.keep)
+        runs = self.options.runs or (runs_needed(*self._rate()) if self.known else RATE_RUNS)
+
+        def work(number: int) -> Probe:
+            first = number == self.search.bad and self.options.runs is None
+            silent = self.known[number].runs if number in self.known else 0
+            return self.trials.probe(builds[number], RATE_RUNS if first else runs - silent, number == self.search.bad)
+
+        trying = ", ".join(build.version for build in builds.values())
+        self.session.watch.advance(len(self.known), trying=trying)
+        for number, probe in run_parallel(self.session, threads, wanted, work):
+            self._keep(number, probe)
+        if self.session.stopped():
+            raise Interrupted("stopped by the user")
+
+    def _keep(self, number: int, probe: Probe) -> None:
+        """On record before the next begins; silent runs of a build add up."""
+        before = self.known.get(number)
+        if before is not None and probe.status == "good":
+            probe = probe._replace(runs=before.runs + probe.runs)
+        self.session.store.save_probe(self.bug.id, probe)
+        self.known[number] = probe
+        self.installs += bool(probe.info["made"])
+        self.session.watch.note(f"{probe.build}: {probe.status}, shown in {probe.hits} of {probe.runs} runs")
+
+    def _check_ends(self) -> None:
+        for end, status in self._ends():
+            probe = self.known.get(end)
+            if probe is None or probe.status == status:
+                continue
+            if probe.status == "broken":
+                raise UserError(
+                    f"{probe.build} cannot tell: {probe.info['reason']}", f"name another one with --{status}"
+                )
+            shows = "does not show itself" if status == "bad" else "shows itself"
+            problem = f"bug {self.bug.id} {shows} on {probe.build} ({probe.hits} of {probe.runs} runs)"
+            raise UserError(problem, f"name a build that is {status} with --{status}")
+
+    def _bisection(self) -> Bisection:
+        answer, (hits, runs) = self.search.answer(self._statuses()), self._rate()
+        assert answer.bad is not None
+        good = None if answer.good is None else self.known[answer.good]
+        bad = self.known[answer.bad]
+        return Bisection(
+            bug=self.bug.id,
+            fixed=self.options.fixed,
+            bad=bad,
+            good=good,
+            between=tuple(self.known[each] for each in answer.between),
+            beyond=self._beyond(answer),
+            sure=None if good is None else 1 - miss(hits, runs, good.runs),
+            hits=hits,
+            runs=runs,
+            compare=compare_link(self.session.target.library, *((bad, good) if self.options.fixed else (good, bad))),
+            builds=len(self.listed),
+            tried=len(self.known),
+            installs=self.installs,
+        )
+
+    def _beyond(self, answer: Answer) -> int:
+        """Where no good build was found: how many lie on that side of the last bad one, and could not tell."""
+        if answer.good is not None or answer.bad is None:
+            return 0
+        return len(self.listed) - 1 - answer.bad if self.options.fixed else answer.bad
+
+
+def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:
+    """GitHub's page of what lies between two source commits."""
+    commits = [probe.info["commit"] for probe in (older, newer) if probe is not None]
+    known = len(commits) == 2 and all(_HASH.fullmatch(commit) for commit in commits)
+    repository = library_of(library).repository
+    if not known or not repository:
+        return ""
+    return f"https://github.com/{repository}/compare/{commits[0]}...{commits[1]}"
+
+
+def as_json(found: Bisection) -> Mapping[str, Any]:
+    """The answer as JSON data."""
+    probes = {"bad": found.bad, "good": found.good}
+    told = {name: None if probe is None else probe._asdict() for name, probe in probes.items()}
+    return {**vars(found), **told, "between": [probe._asdict() for probe in found.between]}

@@ -1,0 +1,258 @@
+"""What a new build takes over from an earlier one, and which invocations run there as they were traced."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from fuzz_core.campaign.changes import Changes, changes_between, doubtful, sample
+from fuzz_core.campaign.planning import make_plan
+from fuzz_core.campaign.session import Session
+from fuzz_core.collect.seed import Seed
+from fuzz_core.execution.pool import Lease, Limits, Pool
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.errors import CodecError, UserError
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.store.carrying import Twin
+from fuzz_core.store.records import Body
+from fuzz_core.store.store import Store
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
+_LOOKED_UP = re.compile(r"(?:\.|\bimport\s+)(\w+)")
+VALIDATION_TIMEOUT = 10.0
+# Every api has its first ones re-run before any has all: a time-box may end in between.
+FIRST, THEN = 4, 64
+
+
+@dataclass
+class Retraced:
+    """What was carried over. since: from which target, empty where from none. seeds, invocations: how many came along.
+
+    dependants: unchanged seeds that are traced anew for what they name. retired: invocations that mention an api that
+    is gone. rechecked, lost: run again, and no longer valid. doubted: apis all of whose invocations were run again.
+    """
+
+    since: str = ""
+    seeds: int = 0
+    dependants: int = 0
+    invocations: int = 0
+    retired: int = 0
+    rechecked: int = 0
+    lost: int = 0
+    doubted: list[str] = field(default_factory=list)
+    changes: Counter[str] = field(default_factory=Counter)
+
+
+def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retraced: Retraced) -> list[Seed]:
+    """Carries over what unchanged seeds brought to an earlier target; returns the seeds that are to be traced.
+
+    since: the key of that target; None for the one it was before, or else the newest that came before this one.
+    Raises UserError for an unknown target or one of another library.
+    """
+    store, target = session.store, session.target.key
+    known = store.traced(target)
+    left = [seed for seed in seeds if seed.digest not in known]
+    retraced.since = _source(session, since)
+    if not retraced.since:
+        return left
+    changes = changes_between(store, retraced.since, target)
+    dependants = _dependants(store, changes, left)
+    traced = store.traced(retraced.since)
+    same = {s.digest: s.name for s in left if s.digest in traced and s.digest not in dependants}
+    retraced.dependants = sum(s.digest in traced and s.digest in dependants for s in left)
+    imports = {s.digest: s.name for s in store.seeds(retraced.since) if s.source == "import"}
+    named = {**same, **{digest: name for digest, name in imports.items() if digest not in known}}
+    if named:
+        session.watch.phase(f"carrying over from {retraced.since}")
+        seed = f"{retraced.since}>{target}"
+        done = store.carry(
+            target, retraced.since, named, changes.gone, changes.signatures, lambda ids: sample(ids, seed)
+        )
+        retraced.seeds, retraced.invocations, retraced.retired = done.seeds, done.invocations, done.retired
+    return [seed for seed in left if seed.digest not in same]
+
+
+def _source(session: Session, since: str | None) -> str:
+    store, target = session.store, session.target
+    if since is None:
+        return store.since(target.key) or store.predecessor(target.key)
+    named = store.target(since)
+    if named.library != target.library:
+        raise UserError(f"{since} is a build of {named.library}", f"name one of {target.library}")
+    if since == target.key:
+        raise UserError(f"{since} is the target itself", "name an earlier one")
+    return since
+
+
+def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[str]:
+    """Unchanged seeds that would not bring the same: they call what has moved, or name what was not there.
+
+    An api that is new is named by its full name, or by its last part where no api had that before.
+    """
+    found = store.seeds_mentioning(changes.since, {change.before for change in changes.of("moved")})
+    added = {change.api for change in changes.of("added", "moved")}
+    if added:
+        words = {_last(name) for name in added} - {_last(api.name) for api in store.apis(changes.since)}
+        found |= {seed.digest for seed in seeds if _names(seed.code, added, words)}
+    return found
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _names(code: str, full: set[str], words: set[str]) -> bool:
+    return not (full.isdisjoint(_DOTTED.findall(code)) and words.isdisjoint(_LOOKED_UP.findall(code)))
+
+
+def recheck(session: Session, report: Counts, retraced: Retraced, deadline: float | None = None) -> None:
+    """Re-runs what has no result yet, until the deadline.
+
+    What was valid on the earlier build and fails is run once more by fresh workers; where a sample shows that much of
+    an api's is lost, the rest of it is run too.
+    """
+    if not retraced.since:
+        validate(session, report, deadline)
+        return
+    ran = _rerun(session, report, retraced.since, deadline)
+    lost = {twin.id for twin in ran if not twin.valid}
+    retraced.doubted = doubtful(Counter(t.api for t in ran), Counter(t.api for t in ran if t.id in lost))
+    if lost and not session.stopped():
+        session.store.doubt(lost | _unsampled(session, retraced, {twin.id for twin in ran}))
+        report.checked -= len(lost)
+        ran = [twin for twin in ran if twin.id not in lost]
+        ran += _rerun(session, report, retraced.since, deadline)
+    retraced.rechecked, retraced.lost = len(ran), sum(not twin.valid for twin in ran)
+    retraced.changes = Counter(c.kind for c in changes_between(session.store, retraced.since, session.target.key).apis)
+
+
+def _unsampled(session: Session, retraced: Retraced, sampled: set[int]) -> set[int]:
+    """The rest of what was carried over of the doubted apis."""
+    if not retraced.doubted:
+        return set()
+    session.watch.note(f"much of what was carried over fails, so all of it is run again: {', '.join(retraced.doubted)}")
+    twins, doubted = session.store.twins(session.target.key, retraced.since), set(retraced.doubted)
+    return {t.id for t in twins if t.api in doubted and t.valid and t.before and t.id not in sampled}
+
+
+def _rerun(session: Session, report: Counts, since: str, deadline: float | None) -> list[Twin]:
+    """Runs what has no result, until the deadline, and returns what of it was valid on the earlier target."""
+    store, target = session.store, session.target.key
+    waiting = {twin.id for twin in store.twins(target, since) if twin.valid is None and twin.before}
+    validate(session, report, deadline)
+    return [t for t in store.twins(target, since) if t.id in waiting and t.valid is not None]
+
+
+def stirred(store: Store, target: str) -> set[str]:
+    """Apis that are new, changed, or no longer take what they took, since the target that this one took over from."""
+    since = store.since(target)
+    if not since:
+        return set()
+    lost = {twin.api for twin in store.twins(target, since) if twin.before and twin.valid is False}
+    return changes_between(store, since, target).stirred | lost
+
+
+class Counts(Protocol):
+    """Where the figures go; the developers' error inputs are no part of them, but for those that wait."""
+
+    checked: int
+    valid: int
+    waiting: int
+
+
+def validate(session: Session, report: Counts, deadline: float | None = None) -> None:
+    """Re-runs all invocations that have no result yet and records whether they are valid.
+
+    What is not reached by the deadline (in seconds of the session's clock) has no result still: the next time, it has.
+    """
+    rows = session.store.bodies(session.target.key, unchecked=True)
+    if not rows:
+        return
+    session.watch.phase("re-running invocations", len(rows))
+    with scratch() as folder:
+        plan = folder / "plan.jsonl"
+        make_plan(session, plan, rows, seed=0, mutating=False)
+        with Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped) as zygote:
+            listener = _Validation(session, rows)
+            pool = Pool(zygote, session.workers, Limits(timeout=VALIDATION_TIMEOUT))
+            pool.run(listener, lambda: session.is_over(deadline), listener.tick)
+    listener.save()
+    report.checked += listener.checked
+    report.valid += listener.valid
+    report.waiting = len(rows) - listener.done
+
+
+def _portions(count: int) -> Iterator[tuple[int, int]]:
+    """Ranges that cover so many, the first one short."""
+    first, size = 0, FIRST
+    while first < count:
+        yield first, min(first + size, count)
+        first, size = first + size, THEN
+
+
+class _Validation:
+    """Leases every api's invocations once, in portions; a death is the result of the invocation it happened in."""
+
+    def __init__(self, session: Session, rows: list[Body]) -> None:
+        self.session = session
+        self.ids: dict[str, list[int]] = {}
+        for row in rows:
+            self.ids.setdefault(row.api, []).append(row.id)
+        ranges = [(*each, api) for api, ids in self.ids.items() for each in _portions(len(ids))]
+        ranges.sort(key=lambda each: each[0], reverse=True)
+        self.waiting = [Lease(n, api, first, last, log=True) for n, (first, last, api) in enumerate(ranges, 1)]
+        self.next_number = len(self.waiting) + 1
+        self.error_inputs = {row.id for row in rows if row.expected == "exception"}
+        self.results: list[tuple[int, str, str]] = []
+        self.done = self.checked = self.valid = 0
+
+    def next_lease(self) -> Lease | None:
+        return self.waiting.pop() if self.waiting else None
+
+    def message(self, lease: Lease, message: dict[str, Any]) -> None:
+        following = message.get("next")
+        if message.get("done") == lease.number and type(following) is int and following < lease.last:
+            self._again(lease, following)
+        if "ran" not in message:
+            return
+        try:
+            outcome = Outcome.from_json(message.get("outcome"))
+        except CodecError:
+            return
+        index = message["ran"]
+        if type(index) is int and 0 <= index < len(self.ids[lease.api]):
+            self._record(self.ids[lease.api][index], outcome)
+
+    def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        if 0 <= index < len(self.ids[lease.api]):
+            self._record(self.ids[lease.api][index], outcome)
+        if index + 1 < lease.last:
+            self._again(lease, index + 1)
+
+    def _again(self, lease: Lease, first: int) -> None:
+        self.waiting.append(Lease(self.next_number, lease.api, max(first, lease.first), lease.last, log=True))
+        self.next_number += 1
+
+    def _record(self, number: int, outcome: Outcome) -> None:
+        valid = outcome.kind == "ok"
+        self.done += 1
+        if number not in self.error_inputs:
+            self.checked += 1
+            self.valid += valid
+        reason = "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"
+        self.results.append((number, outcome.kind, reason))
+
+    def tick(self) -> None:
+        """Saves now and then, so that an interruption loses little."""
+        self.session.watch.advance(self.done, valid=self.valid)
+        if len(self.results) > 2000:
+            self.save()
+
+    def save(self) -> None:
+        """Commits results so far."""
+        self.session.store.set_validity(self.results)
+        self.results.clear()

@@ -1,0 +1,236 @@
+"""What is not the same in two builds of a library: apis, seeds, and what of them the tests of a project call."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_core.campaign.session import Session
+from fuzz_core.collect.seed import Request
+from fuzz_core.collect.sources import collect
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.notices import ITSELF
+from fuzz_core.ir.rng import derive
+from fuzz_core.store.records import SeedRecord
+from fuzz_core.store.store import Store
+
+KINDS = ("added", "removed", "moved", "signature", "deprecated", "docstring")
+# Of every api, so many of the invocations carried over are re-run, and this share where that is more.
+SAMPLE = 3
+SAMPLE_SHARE = 0.05
+# From this share on, what the sample shows to be no longer valid makes all of the api doubtful.
+DOUBTFUL_SHARE = 0.25
+_ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]+")
+OUT_OF_TIME = "no time was left for it; give --time more"
+OTHER_PYTHON = "to trace with the packages of an environment of your own, name its interpreter: --from python:PATH"
+
+
+class ApiChange(NamedTuple):
+    """What happened to an api: one of KINDS, with its definition (or name, or what is deprecated) before and after."""
+
+    api: str
+    kind: str
+    before: str = ""
+    after: str = ""
+
+
+class SeedChanges(NamedTuple):
+    """How many seeds of a source are the same, have another content, are new, and are no longer there."""
+
+    source: str
+    unchanged: int
+    changed: int
+    new: int
+    gone: int
+
+
+class Changes(NamedTuple):
+    """All that is not the same in `target` as in `since`; empty keys where there is nothing to compare with."""
+
+    target: str = ""
+    since: str = ""
+    apis: tuple[ApiChange, ...] = ()
+    seeds: tuple[SeedChanges, ...] = ()
+
+    def of(self, *kinds: str) -> list[ApiChange]:
+        """The changes of these kinds."""
+        return [change for change in self.apis if change.kind in kinds]
+
+    @property
+    def gone(self) -> set[str]:
+        """Names that mean nothing any more, or are no longer an api's own."""
+        return {c.api for c in self.of("removed")} | {c.before for c in self.of("moved")}
+
+    @property
+    def signatures(self) -> set[str]:
+        """Apis that take other arguments."""
+        return {change.api for change in self.of("signature")}
+
+    @property
+    def stirred(self) -> set[str]:
+        """Apis of the target that are new, or of which anything is another."""
+        return {change.api for change in self.apis if change.kind != "removed"}
+
+
+def changes_between(store: Store, since: str, target: str) -> Changes:
+    """The changes from one target on record to another."""
+    apis = compare(store.apis(since), store.apis(target), store.deprecated(since), store.deprecated(target))
+    return Changes(target, since, tuple(apis), tuple(compare_seeds(store.seeds(since), store.seeds(target))))
+
+
+def compare(
+    before: Iterable[Api],
+    after: Iterable[Api],
+    deprecated_before: Mapping[str, frozenset[str]],
+    deprecated_after: Mapping[str, frozenset[str]],
+) -> list[ApiChange]:
+    """The changes of apis, in the order of KINDS and by name. `doc` of an api may be a digest.
+
+    deprecated_before, deprecated_after: by api, what is deprecated of it; where an api is missing that is not known.
+    """
+    old, new = {api.name: api for api in before}, {api.name: api for api in after}
+    canonical = {alias: api.name for api in new.values() for alias in api.aliases}
+    left = [name for name in old if name not in new]
+    moved = {name: canonical[name] for name in left if name in canonical}
+    fresh = new.keys() - old.keys() - set(moved.values())
+    changes = [ApiChange(name, "added", "", new[name].definition) for name in fresh]
+    changes += [ApiChange(name, "removed", old[name].definition) for name in left if name not in moved]
+    changes += [ApiChange(now, "moved", was, now) for was, now in moved.items()]
+    for name in old.keys() & new.keys():
+        changes += _within(old[name], new[name])
+        if name in deprecated_before and (lately := deprecated_after.get(name, frozenset()) - deprecated_before[name]):
+            changes.append(ApiChange(name, "deprecated", "", _spelled(lately)))
+    return sorted(changes, key=lambda change: (KINDS.index(change.kind), change))
+
+
+def _within(old: Api, new: Api) -> list[ApiChange]:
+    found = []
+    if (_signature(old)) != _signature(new):
+        found.append(ApiChange(new.name, "signature", _plain(old), _plain(new)))
+    if old.doc != new.doc:
+        found.append(ApiChange(new.name, "docstring", old.doc, new.doc))
+    return found
+
+
+def _signature(api: Api) -> tuple[str, tuple[str, ...], str]:
+    return api.kind, api.params, _plain(api)
+
+
+def _plain(api: Api) -> str:
+    """The definition without addresses, which are others in every process."""
+    return _ADDRESS.sub("0x", api.definition)
+
+
+def _spelled(deprecated: Iterable[str]) -> str:
+    return ", ".join("itself" if name == ITSELF else name for name in sorted(deprecated))
+
+
+def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> list[SeedChanges]:
+    """The changes of seeds by source. A seed is the same by its content; one of another content changed by its name."""
+    found = []
+    for source in sorted({seed.source for seed in (*before, *after)}):
+        old = {seed.digest: seed.name for seed in before if seed.source == source}
+        new = {seed.digest: seed.name for seed in after if seed.source == source}
+        old_names, new_names = set(old.values()), set(new.values())
+        fresh = Counter(name in old_names for digest, name in new.items() if digest not in old)
+        gone = sum(name not in new_names for digest, name in old.items() if digest not in new)
+        found.append(SeedChanges(source, len(old.keys() & new.keys()), fresh[True], fresh[False], gone))
+    return found
+
+
+def sample(invocations: Mapping[str, Sequence[int]], seed: object) -> list[int]:
+    """Of the invocations of every api (ids), those to run again: three or a twentieth, drawn by the seed."""
+    chosen: list[int] = []
+    for api, numbers in sorted(invocations.items()):
+        count = max(SAMPLE, round(len(numbers) * SAMPLE_SHARE))
+        # By place, not by id: the same in a state of which another target was traced first.
+        places = sorted(range(len(numbers)), key=lambda place: derive(seed, api, place))
+        chosen += sorted(numbers[place] for place in places[:count])
+    return chosen
+
+
+def doubtful(rechecked: Counter[str], lost: Counter[str]) -> list[str]:
+    """Apis of whose sample (re-run, and no longer valid, by api) a large share is lost."""
+    return sorted(api for api, count in lost.items() if count >= DOUBTFUL_SHARE * rechecked[api])
+
+
+class Untraced(NamedTuple):
+    """A file of which some tests (all, where they are as many) did not run to their end, and why the first did not."""
+
+    file: str
+    tests: int
+    failed: int
+    reason: str
+
+
+class Dropped(NamedTuple):
+    """An api that tests call and that the new build removes or calls deprecated: kind, what it says, which tests."""
+
+    kind: str
+    api: str
+    said: str
+    seeds: list[str]
+
+
+@dataclass(frozen=True)
+class OwnTests:
+    """files, tests: that ran. calls: numbers of the invocations that they bring. untraced: what did not run."""
+
+    files: int
+    tests: int
+    calls: frozenset[int]
+    untraced: Sequence[Untraced]
+
+
+def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
+    """What is on record of the test files in these folders, as they are now.
+
+    Raises UserError where they bring no call that the target accepts, with the reason of each file.
+    """
+    problems: list[tuple[str, str]] = []
+    request = Request(session.target.library, tests_dirs=folders, problems=problems)
+    seeds = {seed.digest: seed.name for seed in collect(request, ["tests"])}
+    known = {record.digest: record for record in session.store.seeds(session.target.key)}
+    records = [known[digest] for digest in seeds if digest in known]
+    accepted = {row.id for row in session.store.bodies(session.target.key) if row.valid}
+    calls = session.store.brought(session.target.key, seeds) & accepted
+    untraced = [
+        *(Untraced(name, 0, 0, reason) for name, reason in problems),
+        *(Untraced(r.name, r.statements, r.statements_failed, r.reason) for r in records if r.status != "ok"),
+        *(Untraced(name, 0, 0, OUT_OF_TIME) for digest, name in seeds.items() if digest not in known),
+    ]
+    ran = [record for record in records if record.statements > record.statements_failed]
+    if not calls:
+        reasons = "; ".join(f"{each.file}: {each.reason}" for each in untraced)
+        said = reasons or f"they make no call that {session.target.key} accepts"
+        raise UserError(f"nothing to compare from these tests: {said}", _remedy(untraced))
+    return OwnTests(len(ran), sum(r.statements - r.statements_failed for r in ran), frozenset(calls), untraced)
+
+
+def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int]) -> list[Dropped]:
+    """Apis of these calls that are gone in `target`, then those newly deprecated."""
+    numbers: dict[str, list[int]] = {}
+    for row in store.bodies(baseline):
+        if row.id in calls:
+            numbers.setdefault(row.api, []).append(row.id)
+    changes = changes_between(store, baseline, target)
+    return [
+        Dropped(change.kind, change.api, change.after, _names(store, numbers[change.api]))
+        for kind in ("removed", "deprecated")
+        for change in changes.of(kind)
+        if change.api in numbers
+    ]
+
+
+def _names(store: Store, numbers: Sequence[int]) -> list[str]:
+    return sorted({name for number in numbers for name in store.seeds_of(number)})
+
+
+def _remedy(untraced: Sequence[Untraced]) -> str:
+    missing = any("ModuleNotFoundError" in each.reason for each in untraced)
+    return OTHER_PYTHON if missing else "name the directory of tests that use the library: --tests DIR"

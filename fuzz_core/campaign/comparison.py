@@ -1,0 +1,279 @@
+"""A target against its baseline: what differs on ordinary test cases, told from noise, made small and confirmed."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fuzz_core.campaign.pair import Pair
+from fuzz_core.campaign.parallel import PerThread, results_of
+from fuzz_core.campaign.planning import chosen, make_plan
+from fuzz_core.campaign.reproduce import HANG_FACTOR, IMPORT_SECONDS
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.execution.replay import Replayer
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.ir.errors import BuildError, CodecError, UserError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.rng import derive
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.kinds import CHANGES
+from fuzz_core.store.changes import Change
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.triage.confirm import printed
+from fuzz_core.triage.difference import same_text
+from fuzz_core.triage.process import Processes
+from fuzz_core.triage.reduce import minimise
+from fuzz_core.triage.script import render_printing
+from fuzz_core.triage.signature import normalised, signature
+from fuzz_core.worker.plan import Plan
+
+# So many tests of an api at a time, the more the longer nothing else is new.
+TURN = 8
+# Changes of one api that are examined; what it does otherwise besides has most likely the same cause.
+MOST_PER_API = 3
+# Of the time for a comparison; what is found in the rest is minimised and confirmed in it.
+CONFIRM_SHARE = 0.1
+
+
+@dataclass
+class CompareOptions:
+    """deadline: clock time by which all ends. seconds: for minimising one change. runs: fresh processes.
+
+    seed: of the stream of test cases. patterns: of apis, where not all are meant. first: apis that have their turn
+    before all others. most: tests in all. calls: numbers of the invocations that are meant, each of which comes before
+    all mutants; None for all there are.
+    """
+
+    deadline: float | None = None
+    seconds: float = 20.0
+    runs: int = 5
+    timeout: float = 3.0
+    seed: int = 0
+    disabled: Sequence[str] = ()
+    patterns: Sequence[str] = ()
+    first: Sequence[str] = ()
+    most: int | None = None
+    calls: Collection[int] | None = None
+
+
+@dataclass
+class CompareReport:
+    """tests that both builds have executed; changes that are on record now; what was seen and not confirmed, by why."""
+
+    tests: int = 0
+    apis: int = 0
+    changes: list[Change] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, options: CompareOptions) -> CompareReport:
+    """Executes test cases from the valid invocations of the one `traced` on both builds, and keeps what differs.
+
+    Raises UserError where the two are not of one library.
+    """
+    if baseline.library != session.target.library:
+        raise UserError(f"{baseline.key} is no baseline for {session.target.key}", "name a build of the same library")
+    report = CompareReport()
+    rows = chosen(replace(session, target=traced), options.patterns)
+    if options.calls is not None:
+        rows = [row for row in rows if row.id in options.calls]
+    with scratch() as folder, ExitStack() as stack:
+        path = folder / "plan.jsonl"
+        make_plan(replace(session, target=traced), path, rows, seed=options.seed, disabled=options.disabled)
+        seconds = 0.0 if options.deadline is None else max(options.deadline - session.clock(), 0.0)
+        session.watch.phase(f"comparing with {baseline.key}", seconds)
+        comparison = _Comparison(session, baseline, path, options, stack)
+        threads = stack.enter_context(ThreadPoolExecutor(session.workers, "compare"))
+        stack.callback(comparison.processes.end)
+        report.apis = len(comparison.plan.places)
+        turns = _turns(comparison.plan, options)
+
+        def may_begin(_: object) -> bool:
+            return not comparison.is_late() and (options.most is None or report.tests < options.most)
+
+        for _, done in results_of(session.workers, threads, turns, comparison.turn, may_begin):
+            report.tests += done.tests
+            report.dropped.update(done.dropped)
+            for change in done.changes:
+                session.store.save_change(session.target.key, baseline.key, change)
+                session.watch.note(f"{change.kind}: {change.signature}")
+            report.changes += done.changes
+            spent = session.clock() - comparison.began
+            session.watch.advance(spent, tests=report.tests, changes=len(report.changes))
+    return report
+
+
+def _turns(plan: Plan, options: CompareOptions) -> Iterator[tuple[str, range]]:
+    """(api, range of tests) in rounds: each api in turn, in an order drawn from the seed; some apis first."""
+    early = set(options.first)
+    apis = sorted(plan.places, key=lambda api: (api not in early, derive(options.seed, api)))
+    done = dict.fromkeys(apis, 0)
+    if options.calls is not None:
+        for api in apis:
+            done[api] = plan.count(api)
+            yield api, range(done[api])
+    while apis:
+        for api in apis:
+            done[api] += TURN
+            yield api, range(done[api] - TURN, done[api])
+
+
+def worst_first(changes: Sequence[Change]) -> list[Change]:
+    """Regressions first; of one kind, what a traced call itself shows first, and last what both builds refuse."""
+
+    def badness(change: Change) -> tuple[int, bool, int, str, str]:
+        refused = (change.before.kind != "ok") + (change.after.kind != "ok")
+        return CHANGES.index(change.kind), bool(change.test.rules), refused, change.api, change.signature
+
+    return sorted(changes, key=badness)
+
+
+def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
+    """Changes by what their signatures say after the api: one message under many apis is one cause.
+
+    Of what the target refuses, only its own message counts, all of it: one new check stands before many old ones.
+    """
+    found: dict[str, list[Change]] = {}
+    for change in changes:
+        said = change.signature.partition(": ")[2]
+        after = change.after
+        cause = f"{after.name}: {normalised(after.text)}" if after.kind == "exception" else said
+        found.setdefault(f"{change.kind} {cause}", []).append(change)
+    return found
+
+
+class _Comparison:
+    """A comparison under way, in any thread; each thread has a pair of zygotes."""
+
+    def __init__(
+        self, session: Session, baseline: TargetRecord, path: Path, options: CompareOptions, stack: ExitStack
+    ) -> None:
+        self.session = session
+        self.baseline = baseline
+        self.path = path
+        self.plan = Plan(path)
+        self.options = options
+        self.stack = stack
+        self.pairs = PerThread(self._pair)
+        self.processes = Processes()
+        self.lock = threading.Lock()
+        self.known: set[str] = set()
+        self.per_api: Counter[str] = Counter()
+        self.began = session.clock()
+
+    def _pair(self) -> Pair:
+        return Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
+
+    def _replayer(self, target: TargetRecord) -> Replayer:
+        zygote = Zygote(target.python, target.library, "fuzz", self.path, self.session.stopped)
+        self.stack.callback(zygote.close)
+        return Replayer(zygote, self.options.timeout, MEMORY_BYTES)
+
+    def is_over(self) -> bool:
+        """Whether there is no time left."""
+        return self.session.is_over(self.options.deadline)
+
+    def is_late(self) -> bool:
+        """Whether nothing new begins: some time is kept for confirming what has been found."""
+        deadline = self.options.deadline
+        return self.session.is_over(deadline, CONFIRM_SHARE * ((deadline or self.began) - self.began))
+
+    def turn(self, part: tuple[str, range]) -> CompareReport:
+        """Executes these test cases of an api, and examines what differs in a way not seen before."""
+        api, indices = part
+        with self.lock:
+            tests = [self.plan.test(api, index) for index in indices]
+        done = CompareReport()
+        for test in tests:
+            if self.is_late():
+                break
+            verdict, after, text = self._look(test)
+            done.tests += 1
+            if not text and after.kind == "ok" and after.name:
+                done.dropped[after.name] += 1
+            if text and self._is_new(test.invocation.api, text):
+                found = self._examine(test, verdict, after, text)
+                if isinstance(found, str):
+                    done.dropped[found] += 1
+                else:
+                    done.changes.append(found)
+        return done
+
+    def _look(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome, str]:
+        """What the pair says of a test case, with the signature of a verdict that is not clean."""
+        verdict, seen = self.pairs.get().judge(test, fresh)
+        return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
+
+    def _is_new(self, api: str, text: str) -> bool:
+        if text in self.known or self.per_api[api] >= MOST_PER_API:
+            return False
+        self.known.add(text)
+        self.per_api[api] += 1
+        return True
+
+    def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, wanted: str) -> Change | str:
+        """The change, small and confirmed; else why it is none."""
+        end = self.session.clock() + self.options.seconds
+        # Cheap beside minimising, and most of what a busy machine or an earlier test has done ends here.
+        if not self._again(test, wanted):
+            return self._unconfirmed()
+
+        def shows(candidate: TestCase) -> bool:
+            return self._look(candidate)[2] == wanted
+
+        small = minimise(test, shows, lambda: self.session.clock() >= end or self.is_late())
+        found = self._confirmed(small, verdict, after, wanted)
+        if isinstance(found, str) and not self.is_over():
+            found = self._confirmed(test, verdict, after, wanted)
+        return found
+
+    def _unconfirmed(self) -> str:
+        return "not confirmed in time" if self.is_over() else "not confirmed"
+
+    def _confirmed(self, test: TestCase, verdict: Verdict, seen: Outcome, wanted: str) -> Change | str:
+        """By the same verdict in workers that have run nothing else, and a script of its own; else why it is none."""
+        runs = self.options.runs
+        try:
+            script = render_printing(test, self.session.dialect)
+        except (CodecError, BuildError):
+            return "not confirmed"
+        if not all(self._again(test, wanted) for _ in range(runs)):
+            return self._unconfirmed()
+        before, after = (self._printed(target, script) for target in (self.baseline, self.session.target))
+        if self.is_over():
+            return self._unconfirmed()
+        if before is None or after is None:
+            return "random"
+        if not self._is_shown(before, after, seen):
+            return "not confirmed"
+        return Change(test.invocation.api, verdict.kind, wanted, test, script, before, after, runs, runs)
+
+    def _is_shown(self, before: Outcome, after: Outcome, seen: Outcome) -> bool:
+        """Whether scripts do otherwise too: where workers were short of memory, say, they do not."""
+        if before.kind == after.kind == "ok":
+            # What both return need not look different in print: a type, the time that it took.
+            return seen.kind == "ok" and bool(seen.text)
+        return not self.pairs.get().verdict(before, after).clean
+
+    def _again(self, test: TestCase, wanted: str) -> bool:
+        return not self.is_over() and self._look(test, fresh=True)[2] == wanted
+
+    def _printed(self, target: TargetRecord, script: str) -> Outcome | None:
+        """What the script does in processes of its own; the text of a good end is what it prints.
+
+        None where they do not agree: workers are forks of one process, and find the same garbage in their memory.
+        """
+        options, dialect = self.options, self.session.dialect
+        seconds = options.timeout * HANG_FACTOR + IMPORT_SECONDS
+        if options.deadline is not None:
+            # A moment for one that the deadline cuts short: what it says does not count.
+            seconds = min(seconds, max(options.deadline - self.session.clock(), 1.0))
+        first, again = (printed(target.python, script, dialect, seconds, self.processes) for _ in range(2))
+        alike = first.kind != "ok" or same_text(first.text, again.text)
+        return first if alike and first[:2] == again[:2] else None

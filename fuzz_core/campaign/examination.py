@@ -1,0 +1,380 @@
+"""From pending findings to bugs: replay, minimise, confirm by script in fresh processes, sign, settle."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzz_core.adapters.dialect import LIBRARIES
+from fuzz_core.campaign.cases import consult, review
+from fuzz_core.campaign.history import review_standings
+from fuzz_core.campaign.parallel import PerThread, run_parallel
+from fuzz_core.campaign.planning import make_replay_plan
+from fuzz_core.campaign.reproduce import (
+    CRASH,
+    HANG_FACTOR,
+    HANG_IMPORT_SECONDS,
+    PLAIN,
+    Attempt,
+    Bench,
+    mode_of,
+    strategy,
+)
+from fuzz_core.campaign.session import Session
+from fuzz_core.execution.scratch import scratch
+from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Verdict
+from fuzz_core.ir.values import TestCase
+from fuzz_core.modelgen.gandalf.scripts import is_of_shape
+from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.store.known import KNOWN
+from fuzz_core.store.records import BugRow, FindingRow, NewBug
+from fuzz_core.triage.assess import SLACK, excuse
+from fuzz_core.triage.confirm import Confirmation
+from fuzz_core.triage.cost import cost
+from fuzz_core.triage.known import Registry
+from fuzz_core.triage.process import Processes
+from fuzz_core.triage.reduce import minimise, slice_of
+from fuzz_core.triage.signature import signature
+
+TRIED_PER_GROUP = 3
+RESERVE_SECONDS = 10.0
+# Of what each group of findings has of the time that is left; the rest is for confirming.
+MINIMISING_SHARE = 0.5
+
+
+@dataclass
+class TriageOptions:
+    """deadline: clock time after which nothing new begins. bug_seconds: for minimising one, at most. runs: fresh
+    processes.
+    """
+
+    deadline: float | None = None
+    bug_seconds: float = 60.0
+    runs: int = 5
+    timeout: float = 3.0
+    known: Registry = field(default_factory=Registry)
+
+
+@dataclass
+class TriageReport:
+    """Findings settled by status, bugs to report by id, findings of known bugs, and what waits for the next time."""
+
+    settled: Counter[str] = field(default_factory=Counter)
+    bugs: list[int] = field(default_factory=list)
+    known: int = 0
+    left: int = 0
+
+    def add(self, later: TriageReport) -> None:
+        """Counts a later examination; what waits now is what that one left."""
+        self.settled += later.settled
+        self.bugs += [bug for bug in later.bugs if bug not in self.bugs]
+        self.known += later.known
+        self.left = later.left
+
+
+def examine(session: Session, options: TriageOptions) -> TriageReport:
+    """Settles pending findings, simplest first; what the deadline leaves stays pending."""
+    report = TriageReport(bugs=review(session.store, options.known))
+    groups = _groups(session.store.pending_findings(session.target.key))
+    total = sum(map(len, groups))
+    before = {bug.id for bug in _unfinished(session)}
+    if not groups and not before:
+        return report
+    session.watch.phase("confirming and minimising", total)
+    with scratch() as folder, ThreadPoolExecutor(session.workers, "triage") as threads:
+        plan = folder / "plan.jsonl"
+        make_replay_plan(session, plan)
+        examiners = _Examiners(session, options, plan, len(groups))
+        try:
+            examined = run_parallel(
+                session, threads, groups, examiners, options.deadline, lambda each: _reserve(each, options)
+            )
+            for group, examination in examined:
+                _settle(session, options.known, group, examination, report)
+                session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
+            _improve(session, options, examiners, threads, before)
+        finally:
+            examiners.close()
+    report.left = total - sum(report.settled.values())
+    return report
+
+
+def _unfinished(session: Session) -> list[BugRow]:
+    return [bug for bug in session.store.bugs(session.target.key) if not bug.minimised]
+
+
+def _improve(
+    session: Session, options: TriageOptions, examiners: _Examiners, threads: ThreadPoolExecutor, before: set[int]
+) -> None:
+    """Bugs whose minimising was cut short are minimised further with the time that is left.
+
+    Those of this run too where a deadline has cut them short; else they have had all the time that one may take.
+    """
+    for bug in _unfinished(session):
+        if options.deadline is None and bug.id not in before:
+            continue
+        finding = session.store.findings(session.target.key, bug=bug.id)[0]
+        if session.is_over(options.deadline, _hanging(finding.verdict.kind, options.runs + 1, options)):
+            continue
+        better = threads.submit(examiners.improve, finding, bug).result()
+        if better is not None:
+            session.store.improve_bug(bug.id, better)
+
+
+def _groups(findings: Sequence[FindingRow]) -> list[list[FindingRow]]:
+    """Findings that look alike before examination, simplest test case first."""
+    groups: dict[str, list[FindingRow]] = defaultdict(list)
+    for finding in findings:
+        groups[signature(finding.api, finding.verdict, finding.outcome).text].append(finding)
+    for group in groups.values():
+        group.sort(key=lambda finding: (cost(finding.test), finding.id))
+    return _in_turn(groups)
+
+
+def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
+    """Exceptions, deaths and hangs have equal shares of the time, however long each of them takes.
+
+    Of each kind, what fails in a way that no group before it did comes first.
+    """
+    alike: Counter[tuple[str, str]] = Counter()
+    ranked: defaultdict[str, list[tuple[int, int, list[FindingRow]]]] = defaultdict(list)
+    for text, group in sorted(groups.items(), key=lambda item: item[1][0].id):
+        kind, fault = group[0].verdict.kind, text.partition(": ")[2]
+        ranked[kind if kind_of(kind).expense > 1 else ""].append((alike[kind, fault], group[0].id, group))
+        alike[kind, fault] += 1
+    turns = [
+        ((place + 1) * kind_of(kind).expense, number, group)
+        for kind, those in ranked.items()
+        for place, (_, number, group) in enumerate(sorted(those, key=lambda each: each[:2]))
+    ]
+    return [group for *_, group in sorted(turns, key=lambda each: each[:2])]
+
+
+@dataclass
+class Examination:
+    """What became of a group: the finding that was decided on, its status and, when confirmed, its bug."""
+
+    finding: FindingRow
+    status: str = "rejected"
+    reason: str = ""
+    hits: int = 0
+    runs: int = 0
+    bug: NewBug | None = None
+    postponed: bool = False
+
+
+class Examiner:
+    """One thread's work on findings that look alike: does it reproduce, how small can it be, is it the same each time.
+
+    bug_seconds: for minimising the next one, at most.
+    """
+
+    def __init__(self, session: Session, options: TriageOptions, processes: Processes, plan: Path | None) -> None:
+        self.session = session
+        self.dialect = session.dialect
+        self.options = options
+        self.bench = Bench(session.target, session.dialect, processes, options.timeout, plan, session.stopped)
+        self.bug_seconds = options.bug_seconds
+        # What the last minimising came to, where it came to its end.
+        self.smallest: TestCase | None = None
+
+    def examine(self, group: Sequence[FindingRow]) -> Examination:
+        """The first finding that is confirmed decides; else the one that reproduced most often."""
+        tried = (self._one(finding) for finding in itertools.takewhile(lambda _: not self._over(), group))
+        return _decisive(tried) or Examination(group[0], postponed=True)
+
+    def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
+        """A bug whose minimising was cut short, minimised further from where it was; None where that brings nothing."""
+        found = self._one(finding._replace(api=bug.api, test=bug.test), known=True).bug
+        return found if found is not None and found.signature == bug.signature_text else None
+
+    def _over(self) -> bool:
+        return self.session.is_over(self.options.deadline)
+
+    def _one(self, finding: FindingRow, known: bool = False) -> Examination:
+        try:
+            if finding.verdict.kind == "hang" and not known and (why := self._excuse(finding)):
+                return Examination(finding, reason=why, runs=1)
+            return self.confirm(finding, self._minimised(finding))
+        except CodecError as error:
+            return Examination(finding, reason=f"cannot be written as a script: {error}")
+
+    def confirm(self, finding: FindingRow, small: TestCase) -> Examination:
+        """What fresh processes say of a finding that was minimised to `small`."""
+        way = strategy(self.bench, finding.verdict)
+        tried = ((each, *way.confirm(each, self.options.runs)) for each in way.attempts(finding, small))
+        found = _decisive(self._decided(*each) for each in tried)
+        assert found is not None
+        return found
+
+    def _excuse(self, finding: FindingRow) -> str:
+        """Most time-outs are long work: one look at five times the limit, alone, before any minimising."""
+
+        def seconds(test: TestCase) -> float | None:
+            told = self.bench.replayer.tell(test).get(PLAIN, ())
+            return told[0].outcome.seconds if told and told[0].outcome.kind in ("ok", "exception") else None
+
+        def hangs(limit: float) -> bool:
+            # A script that dies fails, too.
+            script = Attempt(finding, finding.test, True).script(self.dialect)
+            outcome = self.bench.run(script, "hang", limit + HANG_IMPORT_SECONDS)
+            return not CRASH.judge({PLAIN: outcome}, self.dialect).clean
+
+        return excuse(finding.test, seconds, hangs, self.options.timeout * HANG_FACTOR)
+
+    def _minimised(self, finding: FindingRow) -> TestCase:
+        """The smallest test case with the finding's signature; the original where it does not replay."""
+        self.smallest = None
+        first = self.bench.evidence(finding.test, finding)
+        if first is None:
+            return finding.test
+        end, late = self._end(finding.verdict), False
+        stated, program = mode_of(finding.verdict) == LIBRARIES, finding.test.program
+        depends = () if not stated or is_of_shape(program) else slice_of(program)
+
+        def over() -> bool:
+            nonlocal late
+            late = late or self.session.clock() >= end or self._over()
+            return late
+
+        def reproduces(test: TestCase) -> bool:
+            # What the program is compared with stands in it: of one that computes something else, it says nothing.
+            if depends and slice_of(test.program) != depends:
+                return False
+            seen = self.bench.evidence(test, finding)
+            return seen is not None and (not stated or seen.text == first.text)
+
+        small = minimise(finding.test, reproduces, over)
+        self.smallest = None if late else small
+        return small
+
+    def _end(self, verdict: Verdict) -> float:
+        """When minimising has to end: what it has found is still to be confirmed before the deadline."""
+        end, options = self.session.clock() + self.bug_seconds, self.options
+        if options.deadline is None:
+            return end
+        run = options.timeout * HANG_FACTOR if verdict.kind == "hang" else 1.0
+        return min(end, options.deadline - options.runs * run)
+
+    def _decided(self, attempt: Attempt, seen: Confirmation, verdict: Verdict) -> Examination:
+        finding, test = attempt.finding._replace(verdict=verdict), attempt.test
+        if not seen.hits or seen.hits < seen.runs:
+            status = "flaky" if seen.hits else "rejected"
+            reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
+            return Examination(finding, status, reason, seen.hits, seen.runs)
+        outcome = self.bench.with_frames(seen.outcome, attempt._replace(finding=finding).script(self.dialect))
+        # Where the smallest call is one that was an argument, that is what fails.
+        api = test.invocation.api
+        text = signature(api, verdict, outcome).text
+        # Written again with what happened in the fresh process, which may say more than the first sight did.
+        script = attempt._replace(finding=finding._replace(outcome=outcome)).script(self.dialect)
+        head = (text, api, verdict.oracle, verdict.kind)
+        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test == self.smallest)
+        return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
+
+
+def _decisive(examinations: Iterable[Examination]) -> Examination | None:
+    """The first confirmed one, after which none is asked for; else the one with most hits; None out of none."""
+    best: Examination | None = None
+    for found in examinations:
+        if found.status == "confirmed":
+            return found
+        if best is None or found.hits > best.hits:
+            best = found
+    return best
+
+
+class _Examiners:
+    """One examiner with a zygote of its own per thread."""
+
+    def __init__(self, session: Session, options: TriageOptions, plan: Path, groups: int) -> None:
+        self.session = session
+        self.waiting = groups
+        self.lock = threading.Lock()
+        self.options = options
+        self.plan = plan
+        self.examiners = PerThread(self._examiner)
+        self.benches: list[Bench] = []
+        self.processes = Processes()
+
+    def __call__(self, group: list[FindingRow]) -> Examination:
+        mine = self.examiners.get()
+        mine.bug_seconds = self._portion()
+        return mine.examine(group[:TRIED_PER_GROUP])
+
+    def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
+        """See `Examiner`."""
+        mine = self.examiners.get()
+        mine.bug_seconds = self.options.bug_seconds
+        return mine.improve(finding, bug)
+
+    def _portion(self) -> float:
+        """Seconds for minimising the next one: all that wait are to be confirmed before any is as small as can be."""
+        with self.lock:
+            waiting, self.waiting = self.waiting, self.waiting - 1
+        if self.options.deadline is None:
+            return self.options.bug_seconds
+        left = (self.options.deadline - self.session.clock()) * self.session.workers
+        return min(self.options.bug_seconds, MINIMISING_SHARE * left / max(waiting, 1))
+
+    def _examiner(self) -> Examiner:
+        made = Examiner(self.session, self.options, self.processes, self.plan)
+        self.benches.append(made.bench)
+        return made
+
+    def close(self) -> None:
+        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
+        self.processes.end()
+        for bench in self.benches:
+            bench.close()
+
+
+def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
+    """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
+    return RESERVE_SECONDS + _hanging(group[0].verdict.kind, options.runs + 1 + SLACK, options)
+
+
+def _hanging(kind: str, looks: float, options: TriageOptions) -> float:
+    """Seconds that scripts hang for, if they do, looked at so often."""
+    return looks * options.timeout * HANG_FACTOR if kind == "hang" else 0.0
+
+
+def _settle(
+    session: Session, registry: Registry, group: list[FindingRow], found: Examination, report: TriageReport
+) -> None:
+    """The examined finding carries the bug; its look-alikes join it, or share its rejection."""
+    if found.postponed:
+        return
+    store = session.store
+    chosen = found.finding
+    number = store.settle_finding(
+        chosen.id, found.status, reason=found.reason, hits=found.hits, runs=found.runs, bug=found.bug
+    )
+    known = store.findings(session.target.key, bug=number) if number is not None else []
+    new = number is not None and len(known) == 1
+    # A finding of a bug on record is a duplicate, whatever its examination showed.
+    report.settled[found.status if new or number is None else "duplicate"] += 1
+    for other in group:
+        if other.id != chosen.id:
+            status = "duplicate" if number is not None else found.status
+            store.settle_finding(other.id, status, reason=f"like finding {chosen.id}", bug=number)
+            report.settled[status] += 1
+    if number is not None:
+        _tell(session, registry, number, len(group), new, report)
+
+
+def _tell(session: Session, registry: Registry, number: int, findings: int, new: bool, report: TriageReport) -> None:
+    """What is new or has come back is reported, what is known is counted; of all builds' rows the first is the bug."""
+    first = session.store.later_rows().get(number, number)
+    back = new and first in review_standings(session.store)
+    if consult(session.store, registry, number, findings, new and (first == number or back)):
+        report.bugs.append(first)
+        session.watch.note(f"bug {first}{' is back' * back}: {session.store.bug(first).signature_text}")
+    elif session.store.bug(number).status == KNOWN:
+        report.known += findings

@@ -1,0 +1,266 @@
+"""What a bug is worth: whether its input is valid, how bad it is, and whether a call that does not end is one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from math import exp, log
+from typing import NamedTuple, TypeAlias
+
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.tree import Path, exchanged, positions
+from fuzz_core.ir.values import Invocation, Prim, TestCase
+from fuzz_core.oracles.kinds import GRADES, kind_of
+from fuzz_core.triage.cluster import clusters
+from fuzz_core.triage.location import Bug, spoke
+from fuzz_core.triage.signature import corrupts_heap
+from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
+
+STATUSES = ("valid", "unknown", "invalid")
+
+# The library itself says that it does not take the argument; it says so by dying, which makes it no clean refusal.
+_REFUSAL = re.compile(
+    r"INVALID_ARGUMENT: *(?P<status>[^\n]{3,200}?)\)*$"
+    r"|(?P<words>[^.:\n)\]]{0,80}\b(?:[Mm]ust be|(?:only|not) (?:yet )?supported|[Uu]nsupported|Unrecognized)\b"
+    r"[^.\n]{0,80})",
+    re.MULTILINE,
+)
+# A condition that the library checks of itself holds whatever the caller passes, so its text speaks of no argument;
+# a pointer that must not be null is one of its own too.
+_OWN_CHECK = re.compile(
+    r"^.*?INTERNAL ASSERT FAILED at [^,\n]*,? ?(?:please report a bug to [\w ]+\.?)?|'[^'\n]{0,200}' Must be non NULL",
+    re.MULTILINE,
+)
+
+
+class Validity(NamedTuple):
+    """status: valid, unknown or invalid. reason: how it is known, for a reader."""
+
+    status: str
+    reason: str
+
+
+class Ruling(NamedTuple):
+    """What documentation says of a test case.
+
+    text: the words, source: where they stand. untold: arguments of which too little is documented to call them valid.
+    """
+
+    holds: bool
+    text: str
+    source: str = ""
+    untold: tuple[str, ...] = ()
+
+
+Rule = Callable[[TestCase], Ruling | None]
+
+
+def validity(bug: Bug, rules: Sequence[Rule] = ()) -> Validity:
+    """Whether the bug's input is valid: by documentation first, then by its origin, then by what accepts it.
+
+    rules: each gives the documentation's ruling on a test case, or None where it has nothing to say. Only documentation
+    or the library's own words make an input invalid. Documentation that holds speaks for an input only where nothing
+    speaks against it, and it tells of everything.
+    """
+    rulings = [ruling for rule in rules if (ruling := rule(bug.test)) is not None]
+    broken = [_cited(ruling) for ruling in rulings if not ruling.holds]
+    untold = ", ".join(dict.fromkeys(name for ruling in rulings for name in ruling.untold))
+    reasons = (
+        ("invalid", broken and f"documented: {broken[0]}"),
+        ("valid", _origin(bug)),
+        # A judgement over a call that has returned: the library took the input.
+        ("valid", kind_of(bug.kind).validity),
+        ("invalid", _refusal(bug)),
+        ("unknown", untold and f"documented constraints hold, but say too little of {untold}"),
+        ("valid", rulings and f"documented constraints hold: {'; '.join(map(_cited, rulings))}"),
+    )
+    known = (Validity(status, str(reason)) for status, reason in reasons if reason)
+    return next(known, Validity("unknown", "a mutated call that nothing else accepts or rejects"))
+
+
+def _cited(ruling: Ruling) -> str:
+    return f"{ruling.text} ({ruling.source})" if ruling.source else ruling.text
+
+
+def _origin(bug: Bug) -> str:
+    if bug.test.program:
+        return "a model program each block of which works by itself"
+    if bug.test.rules:
+        return ""
+    if bug.minimised:
+        return "found by a traced call that no rule had changed; the script is simpler"
+    return "a traced call as its seed makes it"
+
+
+def _refusal(bug: Bug) -> str:
+    """The library's own words; of modes that disagree whether to accept a call, those are of the one on trial."""
+    if bug.kind == "inconsistent" or not spoke(bug.outcome):
+        return ""
+    found = _REFUSAL.search(_OWN_CHECK.sub("", bug.outcome.text[:4000]))
+    return f"the library's own words: {(found['status'] or found['words']).strip()}" if found else ""
+
+
+_MEMORY_SIGNALS = ("SIGSEGV", "SIGBUS")
+_SANITIZER = re.compile(
+    r"(?:Address|Memory|HWAddress|Leak|Thread)Sanitizer|heap-(?:buffer-overflow|use-after-free)|stack-buffer-overflow"
+    r"|runtime error: .*(?:out of bounds|misaligned|null pointer)|Invalid (?:read|write) of size \d"
+)
+_FOREIGN = re.compile(r"out-of-bounds|uninitiali[sz]ed|foreign memory", re.IGNORECASE)
+
+
+class Severity(NamedTuple):
+    """grade: one of GRADES. reason: why it is private; empty otherwise. regression: a baseline does not show it."""
+
+    grade: str
+    reason: str
+    validity: Validity
+    regression: bool = False
+
+    @property
+    def private(self) -> bool:
+        """Whether it may only be told in a private place."""
+        return self.grade == "private"
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """Smaller is more urgent: private, then regressions, then valid input before invalid, then the grade."""
+        place = GRADES.index(self.grade)
+        return int(not self.private), int(not self.regression), STATUSES.index(self.validity.status), place
+
+
+def severity(bug: Bug, judged: Validity | None = None, regression: bool = False) -> Severity:
+    """The severity of a bug; `judged` where its validity is known already.
+
+    A regression is what a baseline target does not show. Sort bugs by `order`, which no two of them share.
+    """
+    suspected = suspicion(bug.kind, bug.outcome)
+    died = bug.kind == "internal-error" and bug.outcome.kind == "signal"
+    grade = "private" if suspected else "abort" if died else kind_of(bug.kind).grade
+    return Severity(grade, suspected, judged or validity(bug), regression or bug.kind == "regression")
+
+
+def order(bug: Bug, found: Severity) -> tuple[tuple[int, ...], int]:
+    """A total order on bugs: by severity, the oldest first among equals."""
+    return found.rank, bug.id
+
+
+def withheld(bugs: Sequence[Bug]) -> frozenset[int]:
+    """The numbers of bugs of which nothing may be told in public: private ones, and what looks like the same cause.
+
+    A null pointer here and a corrupted heap there may be one missing check.
+    """
+    private = (
+        cluster for cluster in clusters(bugs) if any(suspicion(bug.kind, bug.outcome) for bug in cluster.members)
+    )
+    return frozenset(bug.id for cluster in private for bug in cluster.members)
+
+
+def suspicion(kind: str, outcome: Outcome) -> str:
+    """Why memory that is not the library's may have been touched; empty where nothing says so."""
+    died = suspected_death(outcome)
+    if not died and not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}"):
+        return "the result holds memory that is not the library's"
+    return died
+
+
+def suspected_death(outcome: Outcome) -> str:
+    """Why a process may have touched memory that is not the library's before it died; empty where nothing says so."""
+    if _SANITIZER.search(outcome.text):
+        return "a sanitizer's report"
+    if corrupts_heap(outcome):
+        return "the heap is corrupted"
+    harmless = NULL_PAGE in outcome.frames or OVERFLOW in outcome.frames
+    if outcome.kind == "signal" and outcome.name in _MEMORY_SIGNALS and not harmless:
+        return f"{outcome.name} at an address that is not known to be harmless"
+    return ""
+
+
+Number: TypeAlias = tuple[Path, int]
+Time: TypeAlias = tuple[int, float]
+Seconds: TypeAlias = Callable[[TestCase], float | None]
+
+# The numbers that stand in for larger ones: close together while they are small, as a time may grow by their cube.
+SMALLER = tuple(sorted({round(2 ** (half / 2)) for half in range(4, 20)} | {1 << bits for bits in range(10, 31, 2)}))
+# Seconds below which a call's time says nothing.
+NOISE = 0.002
+# A time grows that comes to so many times an earlier one, by way of one that is so far from both.
+GROWTH, STEP = 4.0, 1.5
+# What grows may turn out to take so many times as long as it promises: what is larger fits no cache.
+SLACK = 4.0
+# The largest numbers are looked at one by one as well: all together may be no legal call.
+ALONE = 3
+# The logarithm of how many times longer than the last that ended: what is more is no number to reckon with.
+MOST = 50.0
+
+
+def excuse(test: TestCase, seconds: Seconds, hangs: Callable[[float], bool], limit: float) -> str:
+    """Why a call that timed out is no bug; empty where it is one.
+
+    seconds: until a test case ends, however it does; None where it does not in time. hangs: whether the call does not
+    end in so many seconds, alone. limit: those within which a call ends.
+    """
+    if not hangs(limit):
+        return f"ends within {limit:g} s"
+    asked = seconds_asked_for(test, seconds)
+    if asked >= limit or (asked * SLACK >= limit and not hangs(limit * SLACK)):
+        return "takes as long as its numbers ask for"
+    return ""
+
+
+def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
+    """What a call has to take as its time grows with its numbers; 0 where it does not.
+
+    An endless loop does not begin with one number in place of a smaller one, unless that has wrapped around: then what
+    comes before it takes no time, or far less.
+    """
+    numbers = sorted(_numbers(test.invocation), key=lambda each: -each[1])
+    groups = [numbers] if len(numbers) == 1 else [numbers, *([each] for each in numbers[:ALONE])]
+    return max((_promised(test, group, seconds) for group in groups if group), default=0.0)
+
+
+def _numbers(call: Invocation) -> Iterator[Number]:
+    """The integers that smaller ones can stand in for, without their signs."""
+    for path, value in positions(call):
+        if isinstance(value, Prim) and value.type == "int":
+            assert isinstance(value.value, int)
+            if abs(value.value) > SMALLER[0]:
+                yield path, abs(value.value)
+
+
+def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
+    """Seconds, if a time goes on to grow by the power of these numbers by which it has grown."""
+    times = [each for each in _times(test, numbers, seconds) if each[1] >= NOISE]
+    early = _start(times)
+    if early is None:
+        return 0.0
+    late, largest = times[-1], max(value for _, value in numbers)
+    power = log(late[1] / early[1]) / log(late[0] / early[0])
+    return late[1] * exp(min(power * log(largest / late[0]), MOST))
+
+
+def _times(test: TestCase, numbers: list[Number], seconds: Seconds) -> Iterator[Time]:
+    """How long it takes with smaller numbers in place of these, until it does not return in time."""
+    largest = max(value for _, value in numbers)
+    for smaller in itertools.takewhile(lambda number: number < largest, SMALLER):
+        took = seconds(test._replace(invocation=_with(test.invocation, numbers, smaller)))
+        if took is None:
+            return
+        yield smaller, took
+
+
+def _start(times: list[Time]) -> Time | None:
+    """The latest time from which the last one has grown."""
+    for place, early in reversed(list(enumerate(times[:-1]))):
+        last, between = times[-1][1], times[place + 1 : -1]
+        if early[1] * GROWTH < last and any(early[1] * STEP < took < last / STEP for _, took in between):
+            return early
+    return None
+
+
+def _with(call: Invocation, numbers: list[Number], number: int) -> Invocation:
+    for path, value in numbers:
+        made = exchanged(call, path, Prim("int", min(value, number)))
+        assert isinstance(made, Invocation)
+        call = made
+    return call

@@ -1,0 +1,327 @@
+"""Smaller test cases that still reproduce: greedy, deterministic, down to a fixed point of all passes."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from fuzz_core.ir.codec import dumps
+from fuzz_core.ir.tree import Path, exchanged, positions, rewritten, tensors_of, walk
+from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
+from fuzz_core.triage import simplify
+from fuzz_core.triage.cost import cost
+from fuzz_core.triage.simplify import Proposals
+
+_IMPORTS = ast.Import | ast.ImportFrom
+
+
+class Search:
+    """The best test case so far; a candidate is executed once at most, and only if it costs less."""
+
+    def __init__(self, test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> None:
+        self.best = test
+        self.cost = cost(test)
+        self.reproduces = reproduces
+        self.deadline = deadline
+        self.tried: set[tuple[str, int]] = set()
+
+    def attempt(self, candidate: TestCase) -> bool:
+        """Whether the candidate is the new best one."""
+        key = (dumps(candidate.invocation), candidate.seed)
+        if key in self.tried or self.deadline():
+            return False
+        price = cost(candidate)
+        if price >= self.cost:
+            return False
+        self.tried.add(key)
+        if not self.reproduces(candidate):
+            return False
+        self.best, self.cost = candidate, price
+        return True
+
+    def attempt_tree(self, tree: Value) -> bool:
+        """Like `attempt`, with another invocation in the best test case."""
+        return isinstance(tree, Invocation) and self.attempt(self.best._replace(invocation=tree))
+
+    def attempt_at(self, path: Path, value: Value) -> bool:
+        """Like `attempt`, with another value at a path of the best one."""
+        return self.attempt_tree(exchanged(self.best.invocation, path, value))
+
+
+Pass = Callable[[Search], None]
+
+
+def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
+    """The simplest test case that greedy passes reach; it reproduces if `test` does, and never costs more.
+
+    `reproduces` executes a candidate; `deadline` says when to stop with the best so far. Of a program, statements go;
+    all of it goes where the call that it is about suffices.
+    """
+    if test.program:
+        alone = test._replace(program="")
+        return minimise(alone, reproduces, deadline) if reproduces(alone) else shortened(test, reproduces, deadline)
+    search = Search(test, reproduces, deadline)
+    before: tuple[Any, ...] = ()
+    while before != search.cost and not deadline():
+        before = search.cost
+        for run in PASSES:
+            run(search)
+    return search.best
+
+
+def at_each(simplify: Callable[[Value], Proposals]) -> Pass:
+    """A pass that offers simpler values at every place, again and again where one is accepted."""
+
+    def run(search: Search) -> None:
+        index = 0
+        while index < len(places := list(positions(search.best.invocation))):
+            path, value = places[index]
+            if not _drive(simplify(value), partial(search.attempt_at, path)):
+                index += 1
+
+    return run
+
+
+def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], bool]) -> bool:
+    """Feeds a generator with what became of its candidates; whether any was accepted."""
+    progress = False
+    candidate = next(proposals, None)
+    while candidate is not None:
+        accepted = accept(candidate)
+        progress = progress or accepted
+        try:
+            candidate = proposals.send(accepted)
+        except StopIteration:
+            break
+    return progress
+
+
+def shrink_equal_sizes(search: Search) -> None:
+    """Dimensions and integers that are equal shrink together: channels of a tensor and of its layer, two operands."""
+    done: set[int] = set()
+    while sizes := [n for n in _sizes(search.best.invocation) if n not in done]:
+        done.add(sizes[0])
+        _shrink_together(search, sizes[0], partial(_with_size, sizes[0]))
+
+
+def _sizes(tree: Value) -> list[int]:
+    """Positive numbers that occur twice among dimensions and integers, the largest first."""
+    found: Counter[int] = Counter()
+    for value in walk(tree):
+        if isinstance(value, Tensor):
+            found.update(value.shape)
+        elif isinstance(value, Prim) and type(value.value) is int:
+            found.update([value.value])
+    return sorted((n for n, times in found.items() if n > 0 and times > 1), reverse=True)
+
+
+def _shrink_together(search: Search, size: int, change: Callable[[Value, int], Value]) -> None:
+    """Everything of one size becomes 1, 0 or as small as can be; `change` gives another size to what has this one."""
+    start = search.best.invocation
+
+    def make(number: int) -> Value:
+        return rewritten(start, lambda value: change(value, number))
+
+    if not any(search.attempt_tree(make(simple)) for simple in (1, 0) if simple < size):
+        _drive(simplify.lowered(size, make), search.attempt_tree)
+
+
+def _with_size(size: int, value: Value, number: int) -> Value:
+    if isinstance(value, Tensor) and size in value.shape:
+        return simplify.resized(value, tuple(number if n == size else n for n in value.shape))
+    return Prim("int", number) if value == Prim("int", size) else value
+
+
+def shrink_equal_axes(search: Search) -> None:
+    """The same axis of all tensors of one rank shrinks together where it is equally long: a batch, its channels."""
+    shapes = [tensor.shape for tensor in tensors_of(search.best.invocation)]
+    found = Counter((len(shape), axis, size) for shape in shapes for axis, size in enumerate(shape) if size > 1)
+    shared = [key for key, times in found.items() if times > 1]
+    for rank, axis, size in sorted(shared, key=lambda key: (-key[2], key)):
+        _shrink_together(search, size, partial(_with_axis, rank, axis, size))
+
+
+def _with_axis(rank: int, axis: int, size: int, value: Value, number: int) -> Value:
+    if isinstance(value, Tensor) and len(value.shape) == rank and value.shape[axis] == size:
+        return simplify.along(value, axis, number)
+    return value
+
+
+def drop_equal_dimensions(search: Search) -> None:
+    """Tensors of equal shape lose the same dimension together."""
+    for shape in sorted({tensor.shape for tensor in tensors_of(search.best.invocation)}):
+        for axis in range(len(shape)):
+
+            def drop(value: Value, shape: tuple[int, ...] = shape, axis: int = axis) -> Value:
+                equal = isinstance(value, Tensor) and value.shape == shape
+                return simplify.without_axis(value, axis) if equal and isinstance(value, Tensor) else value
+
+            if search.attempt_tree(rewritten(search.best.invocation, drop)):
+                return drop_equal_dimensions(search)
+    return None
+
+
+def cast_equal_dtypes(search: Search) -> None:
+    """Tensors and dtype arguments of one dtype change it together."""
+    for old in sorted({tensor.dtype for tensor in tensors_of(search.best.invocation)}):
+        for new in simplify.simpler_dtypes(old):
+
+            def convert(value: Value, old: str = old, new: str = new) -> Value:
+                if isinstance(value, Tensor) and value.dtype == old:
+                    return simplify.cast(value, new)
+                return Ref("dtype", new) if value == Ref("dtype", old) else value
+
+            if search.attempt_tree(rewritten(search.best.invocation, convert)):
+                break
+
+
+def zero_seed(search: Search) -> None:
+    """Random streams that begin at 0."""
+    search.attempt(search.best._replace(seed=0))
+
+
+PASSES: tuple[Pass, ...] = (
+    at_each(simplify.drop_then),
+    at_each(simplify.drop_keywords),
+    at_each(simplify.drop_trailing_arguments),
+    at_each(simplify.replace_objects),
+    at_each(simplify.shorten_sequences),
+    drop_equal_dimensions,
+    shrink_equal_sizes,
+    shrink_equal_axes,
+    at_each(simplify.shrink_tensors),
+    at_each(simplify.simplify_scalars),
+    cast_equal_dtypes,
+    at_each(simplify.default_dtypes),
+    at_each(simplify.plain_layout),
+    at_each(simplify.simplify_fills),
+    zero_seed,
+)
+
+
+def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: Callable[[], bool]) -> TestCase:
+    """The test case with a program that no single statement can be taken out of; the text is else as it was.
+
+    A program that names the api that it is about does so to the end: what fails without it is something else.
+    `reproduces` executes a candidate; `deadline` says when to stop with the best so far.
+    """
+    best, tried = test, {test.program}
+    about = test.invocation.api.rpartition(".")[2]
+    named = about in _mentioned(test.program)
+    while True:
+        for program in _shorter(best.program):
+            if deadline():
+                return best
+            new = program not in tried and (not named or about in _mentioned(program))
+            tried.add(program)
+            if new and reproduces(best._replace(program=program)):
+                best = best._replace(program=program)
+                break
+        else:
+            return best
+
+
+def parsed(program: str) -> ast.Module:
+    """The syntax of a program; without any statement where the text is none."""
+    try:
+        return ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
+def _mentioned(program: str) -> set[str]:
+    """The names and attributes in a program."""
+    nodes = list(ast.walk(parsed(program)))
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return attributes | {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _shorter(program: str) -> Iterator[str]:
+    """What the program's end depends on; the program without each of its statements in turn: those of most lines
+    first, of these the last ones.
+
+    A body that would be empty gets `pass`.
+    """
+    tree = parsed(program)
+    yield sliced(program).lstrip("\n")
+    lines = program.splitlines(keepends=True)
+    bodies = [body for node in ast.walk(tree) for body in _bodies(node)]
+    every = [
+        (*_place(statement), statement, len(body) == 1 and body is not tree.body)
+        for body in bodies
+        for statement in body
+    ]
+    for first, last, statement, alone in sorted(every, key=lambda each: (each[0] - each[1], -each[0])):
+        instead = [" " * statement.col_offset + "pass\n"] if alone else []
+        if not (alone and isinstance(statement, ast.Pass)):
+            yield "".join([*lines[: first - 1], *instead, *lines[last:]]).lstrip("\n")
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        body = getattr(node, name, None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+            yield body
+
+
+def slice_of(program: str) -> tuple[str, ...]:
+    """The statements that the last one depends on, itself among them, in order and without their layout.
+
+    It is the static backward slice (Weiser 1981, Program slicing) of the top level, where names alone tell: whoever
+    calls or sets something of an object, without a name for what comes of that, changes it. A module is taken to
+    change nothing, whatever it is told. Empty where the text is no program.
+    """
+    return tuple(ast.unparse(each) for each in _needed(parsed(program).body))
+
+
+def sliced(program: str) -> str:
+    """The program without the statements that its last one does not depend on; its imports stay, and its layout."""
+    statements = parsed(program).body
+    needed = _needed(statements)
+    lines: dict[bool, set[int]] = {True: set(), False: set()}
+    for each in statements:
+        first, last = _place(each)
+        lines[each in needed or isinstance(each, _IMPORTS)].update(range(first, last + 1))
+    gone = lines[False] - lines[True]
+    return "".join(line for number, line in enumerate(program.splitlines(keepends=True), 1) if number not in gone)
+
+
+def _place(statement: ast.stmt) -> tuple[int, int]:
+    """The first and the last line of a statement, decorators and all, counted from 1."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)]), statement.end_lineno or 0
+
+
+def _needed(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    modules = {
+        alias.asname or alias.name.partition(".")[0]
+        for each in statements
+        if isinstance(each, _IMPORTS)
+        for alias in each.names
+    }
+    needed: set[str] = set()
+    kept: list[ast.stmt] = []
+    for statement in reversed(statements):
+        bound = _bound(statement)
+        if kept and not needed & (bound or _names(statement)):
+            continue
+        kept.append(statement)
+        needed = ((needed - bound) | _names(statement, ast.Load)) - modules
+    return kept[::-1]
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement gives a new meaning, and does nothing else; none where it changes what it names."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    places = [each for target in targets for each in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    names = [each.id for each in places if isinstance(each, ast.Name)]
+    return set(names) if len(names) == len(places) else set()
+
+
+def _names(statement: ast.stmt, how: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, how)}
