@@ -28,7 +28,6 @@ OTHERS = {
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints/docstrings.py": "other names in docstrings",
     "oracles/performance.py": "precisions that are timed",
-    "store/freefuzz_values.py": "other names in FreeFuzz's records",
     "triage/cost.py": "which dtypes are simplest",
     "triage/simplify.py": "the default dtype of each kind",
 }
