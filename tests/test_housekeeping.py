@@ -54,6 +54,16 @@ def test_tests_have_names_of_their_own() -> None:
 @pytest.mark.parametrize(
     "page", sorted(str(path.relative_to(ROOT)) for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
 )
+def test_files_that_documents_name_exist(page: str) -> None:
+    rooms = {path.name for path in (ROOT / "fuzz_core").iterdir() if path.is_dir()}
+    named = re.findall(r"`((?:\w+/)+[\w*-]+\.py)`", (ROOT / page).read_text())
+    ours = [name for name in named if name.split("/")[0] in rooms | {"fuzz_core", "bot", "reports", "tests", "bench"}]
+    assert [name for name in ours if not any(list(ROOT.glob(each)) for each in (name, f"fuzz_core/{name}"))] == []
+
+
+@pytest.mark.parametrize(
+    "page", sorted(str(path.relative_to(ROOT)) for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
+)
 def test_make_targets_that_documents_name_exist(page: str) -> None:
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))

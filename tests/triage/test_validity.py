@@ -43,11 +43,6 @@ def test_what_the_plain_call_accepts_is_valid(kind: str) -> None:
     assert validity(bug(kind=kind)).status == "valid"
 
 
-def test_what_another_mode_or_target_accepts_is_valid() -> None:
-    judged = validity(bug(), accepted_by=["meta", "torch-2.12.0"])
-    assert (judged.status, judged.reason) == ("valid", "accepted by meta, torch-2.12.0")
-
-
 def test_a_violated_constraint_decides_with_its_text() -> None:
     for found in (bug(TRACED), bug(kind="wrong-result")):
         judged = validity(found, [lambda _: None, lambda _: HOLDS, lambda _: BROKEN])
