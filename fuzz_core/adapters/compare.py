@@ -9,36 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fuzz_core.ir.dtypes import DTYPES, Tolerance
+
 Array = np.ndarray[Any, Any]
 
 
-class Tolerance(NamedTuple):
-    """How far an element may be off: `absolute + relative * |expected|`."""
-
-    relative: float
-    absolute: float
-
-
-# Those of `torch.testing`; other dtypes of numbers by that of float64.
-TOLERANCES: Mapping[str, Tolerance] = {
-    "float8_e4m3fn": Tolerance(0.13, 0.13),
-    "float8_e5m2": Tolerance(0.26, 0.26),
-    "float16": Tolerance(1e-3, 1e-5),
-    "bfloat16": Tolerance(1.6e-2, 1e-5),
-    "float32": Tolerance(1.3e-6, 1e-5),
-    "float64": Tolerance(1e-7, 1e-7),
-    "complex32": Tolerance(1e-3, 1e-5),
-    "complex64": Tolerance(1.3e-6, 1e-5),
-    "complex128": Tolerance(1e-7, 1e-7),
-}
+TOLERANCES: Mapping[str, Tolerance] = {name: dtype.tolerance for name, dtype in DTYPES.items() if dtype.floating}
 DERIVATIVES = Tolerance(1e-3, 1e-5)
 # Beyond it an infinity is an overflow that another order of the same sum need not have.
 OVERFLOW_SHARE = 0.25
 # What is nested deeper is one leaf: results that hold themselves have an end.
 MAX_DEPTH = 64
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38} | dict.fromkeys(
-    ("float32", "complex64"), float(np.finfo(np.float32).max)
-)
 
 
 class Parts(NamedTuple):
@@ -109,7 +90,7 @@ class Comparer:
             tuple(array.shape),
             str(array.dtype),
             array.dtype.kind,
-            _LARGEST.get(name, float(np.finfo(np.float64).max)),
+            DTYPES.get(name, DTYPES["float64"]).largest,
             self.tolerances.get(name, self.tolerances["float64"]),
             lambda: array,
         )

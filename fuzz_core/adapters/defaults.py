@@ -20,10 +20,10 @@ import numpy as np
 from fuzz_core.adapters import listing, spelling
 from fuzz_core.adapters.arrays import NUMPY_DTYPES, Arrays, describe_array
 from fuzz_core.adapters.base import Describe, Examples, Listed, resolve
-from fuzz_core.adapters.compare import TOLERANCES, Comparer, Tolerance
+from fuzz_core.adapters.compare import TOLERANCES, Comparer
 from fuzz_core.adapters.dialect import NEVER, Eager, ModeSpec
 from fuzz_core.adapters.models import Models
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Ref, Tensor, Value
 

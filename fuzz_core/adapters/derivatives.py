@@ -12,7 +12,7 @@ from fuzz_core.adapters.modes import of_leaves
 from fuzz_core.adapters.widened import Doubled
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase
 
 # That of double precision.

@@ -11,7 +11,7 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import DEVICE, REFERENCE, ModeSpec, load_plugin
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
 
 _SEQUENCES: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "set": set}

@@ -126,7 +126,7 @@ def inlined(tensor: Tensor) -> bool:
 
 def special(tensor: Tensor) -> bool:
     """Whether every third element is overwritten."""
-    return tensor.fill.special is not None and DTYPES[tensor.dtype].kind in ("float", "complex")
+    return tensor.fill.special is not None and DTYPES[tensor.dtype].floating
 
 
 def scaled(base: str, low: float, high: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from time import perf_counter
 from typing import Any
 
@@ -11,27 +11,10 @@ import numpy as np
 from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Changed, Clock
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Prim, Ref, Tensor, TestCase
-
-# What has a double becomes one; what is a double already is off by its own roundings, see `Doubled`.
-WIDE = {
-    name: "complex128" if dtype.kind == "complex" else "float64"
-    for name, dtype in DTYPES.items()
-    if dtype.kind in ("float", "complex")
-}
-_EPSILON = 2.0**-52
-_EPSILONS = {
-    "float8_e4m3fn": 2.0**-3,
-    "float8_e5m2": 2.0**-2,
-    "float16": 2.0**-10,
-    "bfloat16": 2.0**-7,
-    "float32": 2.0**-23,
-    "complex32": 2.0**-10,
-    "complex64": 2.0**-23,
-}
 
 
 def nudged(array: Any, share: float) -> Any:
@@ -47,15 +30,19 @@ def nudged(array: Any, share: float) -> Any:
     return np.where(array == 0, shares * (largest or 1.0), array * (1 + shares))
 
 
+def is_narrow(dtype: str) -> bool:
+    """Whether it has a double that is another dtype."""
+    return double_of(dtype) != dtype
+
+
 class Doubled(Changed):
     """A call whose tensors are doubles, and the dtypes that it names.
 
-    wide: the double of each dtype. module: what public names begin with, by default the library's name. The noise of
-    its record is the largest relative change of an element, in its dtype's epsilons.
+    module: what public names begin with, by default the library's name. The noise of its record is the largest relative
+    change of an element, in its dtype's epsilons.
     """
 
     adapter: DefaultAdapter
-    wide: Mapping[str, str] = WIDE
     module = ""
 
     def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock = perf_counter) -> None:
@@ -65,27 +52,25 @@ class Doubled(Changed):
 
     def applies(self, test: TestCase) -> bool:
         """Where there is a tensor of a narrower floating-point dtype."""
-        return any(self.narrow(tensor.dtype) for tensor in tensors_of(test.invocation))
-
-    def narrow(self, dtype: str) -> bool:
-        """Whether there is a wider one."""
-        return self.wide.get(dtype, dtype) != dtype
+        return any(is_narrow(tensor.dtype) for tensor in tensors_of(test.invocation))
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`."""
-        if not (self.narrow(described.dtype) or (self.spec.noise and described.dtype in self.wide)):
+        dtype = DTYPES[described.dtype]
+        # What is a double already is off by its own roundings.
+        if not (is_narrow(dtype.name) or (self.spec.noise and dtype.floating)):
             return live
-        share = self.spec.noise * _EPSILONS.get(described.dtype, _EPSILON)
-        array = nudged(self.numbers(live, described).astype(self.wide[described.dtype]), share)
+        wide = self.numbers(live, described).astype(double_of(dtype.name))
+        array = nudged(wide, self.spec.noise * dtype.epsilon)
         return array if described.container == "ndarray" else self.made(array, live, described)
 
     def ref(self, ref: Ref) -> Ref:
         """See `Change`."""
         if ref.kind == "dtype":
-            return Ref("dtype", self.wide.get(ref.name, ref.name))
+            return Ref("dtype", double_of(ref.name))
         owner, _, plain = ref.name.rpartition(".")
-        named = owner == (self.module or self.adapter.library) and plain in self.wide
-        return Ref("name", f"{owner}.{self.wide[plain]}") if named else ref
+        named = owner == (self.module or self.adapter.library)
+        return Ref("name", f"{owner}.{double_of(plain)}") if named else ref
 
     def numbers(self, live: Any, described: Tensor) -> Any:
         """The elements of a tensor as an array of numpy's."""
@@ -93,11 +78,11 @@ class Doubled(Changed):
 
     def made(self, array: Any, live: Any, described: Tensor) -> Any:
         """A tensor of doubles, in place of the live one."""
-        wide = described._replace(dtype=self.wide[described.dtype])
+        wide = described._replace(dtype=double_of(described.dtype))
         return self.adapter.tensor(array, wide, self.adapter.enter("cpu"))
 
     def _named(self, value: Prim) -> Prim:
-        return Prim("str", self.wide.get(str(value.value), value.value)) if value.type == "str" else value
+        return Prim("str", double_of(str(value.value))) if value.type == "str" else value
 
 
 class Precise(Doubled):
@@ -106,7 +91,7 @@ class Precise(Doubled):
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Raises BuildError where the result is no more precise than the plain one."""
         result = super().run(test)
-        if any(map(self.narrow, self.dtypes(result))):
+        if any(map(is_narrow, self.dtypes(result))):
             raise BuildError("the result is no double")
         return result
 

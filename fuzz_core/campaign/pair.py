@@ -11,11 +11,11 @@ from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.ir.messages import Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import Prim, Tensor, TestCase, Value
+from fuzz_core.ir.tree import walk
+from fuzz_core.ir.values import Invocation, Prim, Slice, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
-from fuzz_core.triage.tree import positions
 from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, NUDGED, REFERENCE, REPEATS
 from fuzz_core.worker.excuses import find_excuse
 
@@ -182,5 +182,5 @@ def _whole(value: Value) -> bool:
     return any(
         (isinstance(each, Tensor) and each.dtype.startswith(("int", "uint", "bool")))
         or (isinstance(each, Prim) and each.type in ("int", "bool"))
-        for _, each in positions(value)
+        for each in walk(value, (Invocation, Slice))
     )

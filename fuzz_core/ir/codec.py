@@ -14,6 +14,7 @@ from typing import Any
 
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.tree import outline
 from fuzz_core.ir.values import (
     NONE,
     Fill,
@@ -264,14 +265,4 @@ def digest(value: Value) -> str:
 
     Two calls that differ only in the numbers inside their tensors are one entry.
     """
-    return blake2b(json.dumps(encode(_outline(value))).encode(), digest_size=16).hexdigest()
-
-
-def _outline(value: Any) -> Any:
-    """The value with every tensor's elements forgotten; parts of values are tuples, named or plain."""
-    if isinstance(value, Tensor):
-        return value._replace(fill=Fill())
-    if not isinstance(value, tuple) or isinstance(value, Prim | Ref):
-        return value
-    parts = [_outline(part) for part in value]
-    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return blake2b(json.dumps(encode(outline(value))).encode(), digest_size=16).hexdigest()

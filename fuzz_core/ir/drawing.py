@@ -61,7 +61,7 @@ def elements(tensor: Tensor, size: int | None = None) -> NDArray[Any]:
         flat = repeated(_numbers(fill, tensor.dtype, POOL_SIZE), count)
     else:
         flat = _numbers(fill, tensor.dtype, count)
-    if fill.special is not None and dtype.kind in ("float", "complex"):
+    if fill.special is not None and dtype.floating:
         with np.errstate(over="ignore"):
             flat[::SPECIAL_STEP] = fill.special
     return flat
@@ -82,7 +82,7 @@ def _given(data: bytes, storage: str, count: int) -> NDArray[Any]:
 
 def _numbers(fill: Fill, dtype_name: str, count: int) -> NDArray[Any]:
     dtype = DTYPES[dtype_name]
-    if dtype.kind not in ("float", "complex"):
+    if not dtype.floating:
         return _integers(fill, dtype_name, count)
     if -_HARMLESS < fill.low < _HARMLESS and -_HARMLESS < fill.high < _HARMLESS:
         return _reals(fill, dtype, count)

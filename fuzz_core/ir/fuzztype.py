@@ -1,7 +1,11 @@
-"""FuzzType, the fine-grained type system of the FreeFuzz paper (section 3.2, figure 5)."""
+"""What the value space is keyed by: FuzzTypes (the FreeFuzz paper, section 3.2, figure 5) and names of arguments."""
+
+from collections.abc import Mapping, Sequence
 
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Value
 
+Params = Mapping[str, Sequence[str]]
+_CALLED = ("forward", "call", "__call__")
 _BRACKETS = {"tuple": ("(", ")"), "list": ("[", "]"), "set": ("{", "}")}
 
 
@@ -23,12 +27,29 @@ def fuzz_type(value: Value) -> str:
     return f"object<{value.api}>"
 
 
-def arguments(invocation: Invocation) -> list[tuple[str, int | str, Value]]:
-    """Every argument as (part, position or keyword, value); part is `args`, `kwargs`, `then.args`, `then.kwargs`."""
-    found: list[tuple[str, int | str, Value]] = []
-    found += [("args", index, value) for index, value in enumerate(invocation.args)]
-    found += [("kwargs", name, value) for name, value in invocation.kwargs]
-    if invocation.then is not None:
-        found += [("then.args", index, value) for index, value in enumerate(invocation.then.args)]
-        found += [("then.kwargs", name, value) for name, value in invocation.then.kwargs]
-    return found
+def argument_names(invocation: Invocation, params: Params) -> list[str]:
+    """The argument name of every value of `ir.tree.children`, in its order: what the value space is keyed by.
+
+    params: names of the positional parameters by api. A keyword names itself; a position takes its parameter's name,
+    else `arg0`, `arg1`, … What an instance is called with takes the parameters of `api.forward`, `api.call` or
+    `api.method`, whichever is known, else `input0`, `input1`, …
+    """
+    names = _positional(params.get(invocation.api, ()), len(invocation.args), "arg")
+    names += [name for name, _ in invocation.kwargs]
+    then = invocation.then
+    if then is not None:
+        names += _positional(_then_params(invocation.api, then.method, params), len(then.args), "input")
+        names += [name for name, _ in then.kwargs]
+    return names
+
+
+def _then_params(api: str, method: str, params: Params) -> Sequence[str]:
+    for name in _CALLED if method == "__call__" else (method,):
+        found = params.get(f"{api}.{name}")
+        if found is not None:
+            return found[1:] if found[:1] == ("self",) or found[:1] == ["self"] else found
+    return ()
+
+
+def _positional(params: Sequence[str], count: int, prefix: str) -> list[str]:
+    return [*params[:count], *(f"{prefix}{index}" for index in range(len(params), count))]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from fuzz_core.ir.fuzztype import arguments
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.fuzztype import Params, argument_names
 from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.tree import children, tensors_of, with_children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.mutation.contract import Context, ValueSource
 from fuzz_core.mutation.registry import Choices, RuleBook, try_rules
-from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 from fuzz_core.mutation.space import ArgumentSpace
 
 # Every further mutation halves a mutant's chance to be valid, so few are drawn often; the rest are uniform.
@@ -101,7 +100,7 @@ class Algorithm1:
         return plan
 
     def _compile(self, invocation: Invocation) -> Plan:
-        values = tuple([value for *_, value in arguments(invocation)])
+        values = children(invocation)
         names = argument_names(invocation, self._params)
         slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
         redraw = self._book.rules.get(REDRAW)
@@ -128,7 +127,7 @@ class Algorithm1:
                     break
         if plan.drawn and rng.random() < max(age, REDRAWN_SHARE):
             self._redraw(plan, values, rng, applied)
-        return with_arguments(plan.invocation, values) if applied else plan.invocation
+        return with_children(plan.invocation, values) if applied else plan.invocation
 
     def _redraw(self, plan: Plan, values: list[Value], rng: Rng, applied: list[str]) -> None:
         """One tensor whose elements no rule has touched gets new ones: the cheapest way not to repeat a test."""

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import arguments, fuzz_type
+from fuzz_core.ir.fuzztype import Params, argument_names, fuzz_type
+from fuzz_core.ir.tree import children, with_children
 from fuzz_core.ir.values import Invocation, Value
 from fuzz_core.mutation.changed import drop_unchanged
 from fuzz_core.mutation.contract import KINDS, Context, Mutator
 from fuzz_core.mutation.rules import calls, layout, paper, values
-from fuzz_core.mutation.slots import Params, argument_names, with_arguments
 
 MAX_TRIES = 3
 MAX_CACHED_TYPES = 4096
@@ -73,7 +73,7 @@ def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: lis
 class RuleBook:
     """All rules that are on. Implements `contract.Rules` for those that reach into a value's parts.
 
-    off: names or kinds of rules to leave out; raises UserError for an unknown one. params: see `slots.argument_names`.
+    off: names or kinds of rules to leave out; raises UserError for an unknown one. params: see `argument_names`.
     rules: those for arguments, by name. calls: those for the whole call.
     """
 
@@ -108,7 +108,7 @@ class RuleBook:
 
     def argument(self, invocation: Invocation, ctx: Context) -> Invocation | None:
         """See `contract.Rules`."""
-        values = [value for *_, value in arguments(invocation)]
+        values = list(children(invocation))
         if not values:
             return None
         at = ctx.rng.below(len(values))
@@ -117,4 +117,4 @@ class RuleBook:
         if made is None:
             return None
         values[at] = made
-        return with_arguments(invocation, values)
+        return with_children(invocation, values)

@@ -10,8 +10,8 @@ import numpy as np
 
 from fuzz_core.adapters.dialect import DEVICE, Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.parts import tensors_of
 from fuzz_core.ir.rng import derive
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase, Value
 from fuzz_core.oracles.contract import Example, Outcomes
 

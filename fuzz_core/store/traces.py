@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fuzz_core.ir import codec
-from fuzz_core.ir.fuzztype import arguments, fuzz_type
-from fuzz_core.ir.parts import objects_of
+from fuzz_core.ir.fuzztype import argument_names, fuzz_type
+from fuzz_core.ir.tree import children, walk
 from fuzz_core.ir.values import Invocation, Value
-from fuzz_core.mutation.slots import argument_names
 from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.records import Body, InvocationRow, SeedRecord
 
@@ -186,6 +185,7 @@ def named_values(invocation: Invocation, params: Mapping[str, Sequence[str]]) ->
 
     params: names of the positional parameters by api. The names are those that mutation looks values up by.
     """
-    for call in (invocation, *objects_of(invocation)):
-        for name, (_, _, value) in zip(argument_names(call, params), arguments(call), strict=True):
-            yield call.api, name, value
+    for call in walk(invocation):
+        if isinstance(call, Invocation):
+            for name, value in zip(argument_names(call, params), children(call), strict=True):
+                yield call.api, name, value

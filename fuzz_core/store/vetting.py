@@ -21,7 +21,7 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
 from fuzz_core.oracles.kinds import CHANGES, check_kind
 from fuzz_core.store.base import text

@@ -12,7 +12,8 @@ from typing import Any
 
 from fuzz_core.ir.codec import encode
 from fuzz_core.ir.errors import CodecError, Undescribable
-from fuzz_core.ir.values import Fill, Invocation, Map, Seq, Slice, Tensor, Then, Value
+from fuzz_core.ir.tree import outline
+from fuzz_core.ir.values import Invocation
 from fuzz_core.tracing.describe import Describer
 
 UNIQUE_CAP = 256
@@ -67,7 +68,7 @@ class Recorder:
     def keep(self, invocation: Invocation, ok: bool) -> None:
         """Writes an invocation unless one that differs only in tensor elements was written before."""
         began = perf_counter()
-        key = hash((_outline(invocation), ok))
+        key = hash((outline(invocation), ok))
         if key not in self.seen:
             self.seen.add(key)
             self.unique[invocation.api] += 1
@@ -92,18 +93,3 @@ def _test() -> dict[str, str]:
     """The test that pytest says is running, where one is."""
     name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].rpartition(" ")[0]
     return {"by": name} if name else {}
-
-
-def _outline(value: Value | Then | None) -> Any:
-    """Hashable, with tensors' elements left out."""
-    if isinstance(value, Tensor):
-        return value._replace(fill=Fill())
-    if isinstance(value, Invocation | Then):
-        name = value.api if isinstance(value, Invocation) else value.method
-        then = _outline(value.then) if isinstance(value, Invocation) else None
-        return (name, tuple(map(_outline, value.args)), tuple((k, _outline(v)) for k, v in value.kwargs), then)
-    if isinstance(value, Seq):
-        return (value.kind, tuple(map(_outline, value.items)))
-    if isinstance(value, Map):
-        return tuple((key, _outline(item)) for key, item in value.entries)
-    return tuple(value) if isinstance(value, Slice) else value

@@ -11,8 +11,8 @@ import numpy as np
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.tree import walk
 from fuzz_core.ir.values import Fill, Invocation, Prim, Ref, Tensor, TestCase, Value
-from fuzz_core.triage.tree import positions
 
 _CAP = float(2**70)
 _DTYPES = ("float32", "int64", "bool", "float64", "int32")
@@ -27,7 +27,7 @@ def cost(test: TestCase) -> tuple[Any, ...]:
     An empty dimension counts as one element and is then dearer than a dimension of one: a bug that does not need empty
     tensors is not reported on them, since maintainers take those for corner cases.
     """
-    values = [value for _, value in positions(test.invocation)]
+    values = list(walk(test.invocation))
     tensors = [value for value in values if isinstance(value, Tensor)]
     text = json.dumps(encode_test(test._replace(origin=0, rules=())))
     return (
@@ -79,7 +79,7 @@ def _total(fills: list[tuple[int, float]]) -> tuple[int, float]:
 
 
 def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
-    if fill.special is not None and DTYPES[dtype].kind in ("float", "complex"):
+    if fill.special is not None and DTYPES[dtype].floating:
         return _SPECIAL, _size(fill.low) + _size(fill.high)
     if fill.kind == "constant":
         plain = fill.low in (0.0, 1.0) and math.copysign(1, fill.low) > 0

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.adapters.compare import TOLERANCES, Comparer, Pair, Parts, units
+from fuzz_core.adapters.compare import Comparer, Pair, Parts, units
 from fuzz_core.ir.drawing import elements
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, DType
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Tensor, Value
 
@@ -148,17 +148,18 @@ def _numbers(tensor: Tensor) -> NDArray[Any]:
 def _apart(reference: NDArray[Any], other: NDArray[Any], dtype: str) -> float:
     if reference.shape != other.shape:
         return inf
-    if dtype not in TOLERANCES:
+    known = DTYPES[dtype]
+    if not known.floating:
         return 0.0 if np.array_equal(reference, other) else inf
-    wide = np.complex128 if DTYPES[dtype].kind == "complex" or reference.dtype.kind == "c" else np.float64
+    wide = np.complex128 if known.kind == "complex" or reference.dtype.kind == "c" else np.float64
     with np.errstate(all="ignore"):
-        a, b = (_to_the_edge(each.astype(wide), dtype) for each in (reference, other))
-    return float(units(a, b, TOLERANCES[dtype]).max(initial=0.0))
+        a, b = (_to_the_edge(each.astype(wide), known) for each in (reference, other))
+    return float(units(a, b, known.tolerance).max(initial=0.0))
 
 
-def _to_the_edge(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
+def _to_the_edge(numbers: NDArray[Any], dtype: DType) -> NDArray[Any]:
     """Numbers within the tolerance of the largest of the dtype become infinite: rounding decides whether they are."""
-    edge = np.finfo(DTYPES[dtype].storage).max / (1 + TOLERANCES[dtype].relative)
+    edge = dtype.largest / (1 + dtype.tolerance.relative)
     return np.where(np.abs(numbers) >= edge, np.sign(numbers) * inf, numbers)
 
 

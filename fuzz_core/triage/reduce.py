@@ -9,12 +9,11 @@ from functools import partial
 from typing import Any
 
 from fuzz_core.ir.codec import dumps
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import Path, exchanged, positions, rewritten, tensors_of, walk
 from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
 from fuzz_core.triage import simplify
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.simplify import Proposals
-from fuzz_core.triage.tree import Path, children, exchanged, positions, with_children
 
 _IMPORTS = ast.Import | ast.ImportFrom
 
@@ -100,11 +99,6 @@ def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], 
     return progress
 
 
-def everywhere(value: Value, change: Callable[[Value], Value]) -> Value:
-    """The tree with every value in it changed, from the inside out."""
-    return change(with_children(value, tuple(everywhere(child, change) for child in children(value))))
-
-
 def shrink_equal_sizes(search: Search) -> None:
     """Dimensions and integers that are equal shrink together: channels of a tensor and of its layer, two operands."""
     done: set[int] = set()
@@ -116,7 +110,7 @@ def shrink_equal_sizes(search: Search) -> None:
 def _sizes(tree: Value) -> list[int]:
     """Positive numbers that occur twice among dimensions and integers, the largest first."""
     found: Counter[int] = Counter()
-    for _, value in positions(tree):
+    for value in walk(tree):
         if isinstance(value, Tensor):
             found.update(value.shape)
         elif isinstance(value, Prim) and type(value.value) is int:
@@ -129,7 +123,7 @@ def _shrink_together(search: Search, size: int, change: Callable[[Value, int], V
     start = search.best.invocation
 
     def make(number: int) -> Value:
-        return everywhere(start, lambda value: change(value, number))
+        return rewritten(start, lambda value: change(value, number))
 
     if not any(search.attempt_tree(make(simple)) for simple in (1, 0) if simple < size):
         _drive(simplify.lowered(size, make), search.attempt_tree)
@@ -165,7 +159,7 @@ def drop_equal_dimensions(search: Search) -> None:
                 equal = isinstance(value, Tensor) and value.shape == shape
                 return simplify.without_axis(value, axis) if equal and isinstance(value, Tensor) else value
 
-            if search.attempt_tree(everywhere(search.best.invocation, drop)):
+            if search.attempt_tree(rewritten(search.best.invocation, drop)):
                 return drop_equal_dimensions(search)
     return None
 
@@ -180,7 +174,7 @@ def cast_equal_dtypes(search: Search) -> None:
                     return simplify.cast(value, new)
                 return Ref("dtype", new) if value == Ref("dtype", old) else value
 
-            if search.attempt_tree(everywhere(search.best.invocation, convert)):
+            if search.attempt_tree(rewritten(search.best.invocation, convert)):
                 break
 
 

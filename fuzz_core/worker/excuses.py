@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from fuzz_core.adapters.layout import overlaps
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.parts import numbers_of, objects_of, tensors_of, with_tensors
-from fuzz_core.ir.values import Fill, Ref, TestCase, Value
+from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_tensors
+from fuzz_core.ir.values import Fill, Invocation, Ref, TestCase, Value
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
     BUILD_VALUES,
@@ -48,7 +48,6 @@ from fuzz_core.worker.nearby import (
     overflows,
     scales,
     tempered,
-    tiny_of,
     without_ties,
 )
 
@@ -125,7 +124,11 @@ def _need_not_refuse(refusal: Refusal) -> bool:
 
 
 def _has_generator(found: Evidence) -> bool:
-    return any(made.api.endswith(".Generator") for made in objects_of(found.case.invocation))
+    return any(
+        isinstance(made, Invocation) and made.api.endswith(".Generator")
+        for part in children(found.case.invocation)
+        for made in walk(part)
+    )
 
 
 def _is_random(found: Evidence) -> bool:
@@ -188,7 +191,7 @@ def _is_badly_scaled(found: Difference) -> bool:
     most = min([LARGEST_SCALE, *(largest**0.125 for largest in largest(case))])
     if any(not high < most or 0 < low < least for low, high, _ in scales(case)) or largest_whole(case) > most:
         return True
-    return any(not size < LARGEST_EXPONENT or 0 < size < tiny_of("float32") for size in _sizes(case))
+    return any(not size < LARGEST_EXPONENT or 0 < size < DTYPES["float32"].normal for size in _sizes(case))
 
 
 def _power_overflows(found: Difference) -> bool:

@@ -18,9 +18,9 @@ from fuzz_core.ir.complaints import complaint_in, with_complaint
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.parts import texts_of, with_tensors
 from fuzz_core.ir.rng import derive
-from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, TestCase, Value
+from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
+from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.differential import ACCEPTS, REFUSES
 from fuzz_core.oracles.performance import PRECISIONS, timed
@@ -293,19 +293,11 @@ def without_given(test: TestCase, outcome: Outcome) -> Outcome:
 
 def _with_text(call: Invocation) -> Iterator[Invocation]:
     """The call with TEXT for all texts in one of its arguments, for each that has any."""
-    for place, value in enumerate(call.args):
-        if (made := _filled(value)) != value:
-            yield call._replace(args=(*call.args[:place], made, *call.args[place + 1 :]))
-    for place, (name, value) in enumerate(call.kwargs):
-        if (made := _filled(value)) != value:
-            yield call._replace(kwargs=(*call.kwargs[:place], (name, made), *call.kwargs[place + 1 :]))
+    parts = children(call)
+    for place, value in enumerate(parts):
+        if (made := rewritten(value, _filled)) != value:
+            yield with_children(call, (*parts[:place], made, *parts[place + 1 :]))
 
 
 def _filled(value: Value) -> Value:
-    if isinstance(value, Prim) and value.type == "str":
-        return Prim("str", TEXT)
-    if isinstance(value, Seq):
-        return value._replace(items=tuple(map(_filled, value.items)))
-    if isinstance(value, Map):
-        return Map(tuple((name, _filled(item)) for name, item in value.entries))
-    return value
+    return Prim("str", TEXT) if isinstance(value, Prim) and value.type == "str" else value

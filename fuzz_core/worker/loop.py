@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fuzz_core.ir.codec import decode_test, encode_test
-from fuzz_core.ir.fuzztype import arguments, fuzz_type
+from fuzz_core.ir.fuzztype import argument_names, fuzz_type
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.tree import children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.execution import Execution
@@ -74,7 +75,7 @@ class Compiling:
 
 def kind(call: Invocation) -> tuple[object, ...]:
     """The api and the types of its arguments; an empty tensor is of a kind of its own."""
-    return call.api, *((part, name, _type(value)) for part, name, value in arguments(call))
+    return call.api, *zip(argument_names(call, {}), map(_type, children(call)), strict=True)
 
 
 def _type(value: Value) -> object:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
-from fuzz_core.ir.parts import numbers_of, tensors_of, with_tensors
+from fuzz_core.ir.tree import numbers_of, tensors_of, with_tensors
 from fuzz_core.ir.values import Fill, Tensor, TestCase
 
 # Far enough from a kink that a difference quotient no longer sees it.
@@ -106,7 +106,7 @@ def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
     for tensor in _filled(test):
         sizes = np.abs(elements(tensor).astype(np.complex128))
         least = sizes[sizes > 0].min(initial=inf)
-        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), tiny_of(tensor.dtype)
+        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), DTYPES[tensor.dtype].normal
 
 
 def has_nan(test: TestCase) -> bool:
@@ -118,10 +118,7 @@ def has_nan(test: TestCase) -> bool:
 
 def largest(test: TestCase) -> Iterator[float]:
     """The largest number of the dtype of each floating-point tensor that has elements."""
-    for tensor in _filled(test):
-        wide = 1.8e308 if tensor.dtype in ("float64", "complex128") else 3.4e38
-        narrow = 65504.0 if tensor.dtype in ("float16", "complex32") else wide
-        yield 448.0 if DTYPES[tensor.dtype].bits == 8 else narrow
+    return (DTYPES[tensor.dtype].largest for tensor in _filled(test))
 
 
 def largest_whole(test: TestCase) -> int:
@@ -149,11 +146,3 @@ def is_complex(test: TestCase) -> bool:
     """Whether there is a complex number or tensor."""
     scalars = any(isinstance(number, complex) for number in numbers_of(test.invocation))
     return scalars or any(DTYPES[tensor.dtype].kind == "complex" for tensor in tensors_of(test.invocation))
-
-
-def tiny_of(dtype: str) -> float:
-    """The least normal magnitude, of a dtype that numpy knows; of float32 otherwise."""
-    try:
-        return float(np.finfo(dtype).tiny)
-    except (TypeError, ValueError):
-        return float(np.finfo(np.float32).tiny)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Value
+from fuzz_core.ir.tree import texts_of
+from fuzz_core.ir.values import Invocation, Prim, Seq, TestCase, Then, Value
 from fuzz_core.worker.execution import TEXT, is_compiled, without_given
 
 OPERATORS = ("add", "min")
@@ -34,6 +35,15 @@ def call(operator: str, *expressions: str, more: tuple[Value, ...] = ()) -> Test
 @pytest.mark.parametrize("texts", [("",), (">", "i0"), ("i0", "694")])
 def test_an_argument_whose_text_is_compiled_is_told(texts: tuple[str, ...]) -> None:
     assert is_compiled(call("min", *texts), reindexed)
+
+
+def test_texts_of_inner_calls_and_of_what_an_instance_is_called_with_are_the_callers_too() -> None:
+    def compiled(test: TestCase) -> Outcome:
+        return Outcome("exception", "RuntimeError", f"compiler: {' '.join(texts_of(test.invocation))}\nCheck failed")
+
+    text = Prim("str", "i0 +")
+    assert is_compiled(TestCase(Invocation("a.b", (Invocation("a.Code", (text,)),)), 0), compiled)
+    assert is_compiled(TestCase(Invocation("a.Code", (), (), Then("__call__", (text,))), 0), compiled)
 
 
 def test_a_name_that_is_looked_up_is_none() -> None:

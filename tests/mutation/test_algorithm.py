@@ -10,13 +10,13 @@ import pytest
 
 from fuzz_core.ir.codec import decode_test, dumps, encode_test
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import arguments
+from fuzz_core.ir.fuzztype import argument_names
 from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.tree import children, with_children
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.contract import KINDS
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
-from fuzz_core.mutation.slots import argument_names, with_arguments
 from fuzz_core.mutation.space import ArgumentSpace
 
 MATRIX = Tensor("float32", (2, 3))
@@ -165,9 +165,9 @@ def test_an_origin_that_now_means_another_invocation_is_not_confused() -> None:
 
 def test_every_argument_gets_mutated_constructor_and_call_alike() -> None:
     machine, touched = algorithm(), Counter[int]()
-    before = [value for *_, value in arguments(CONV)]
+    before = children(CONV)
     for seed in range(1500):
-        after = [value for *_, value in arguments(machine.case(CONV, 1, seed).invocation)]
+        after = children(machine.case(CONV, 1, seed).invocation)
         if len(after) == len(before):
             touched.update(at for at, value in enumerate(after) if value != before[at])
     assert set(touched) == set(range(len(before)))
@@ -208,7 +208,7 @@ def test_other_methods_take_their_own_parameters() -> None:
 
 
 def test_values_go_back_where_they_came_from() -> None:
-    values = [value for *_, value in arguments(CONV)]
-    assert with_arguments(CONV, values) == CONV
-    swapped = with_arguments(CONV, [prim(at) for at in range(len(values))])
-    assert [value.value for *_, value in arguments(swapped)] == list(range(len(values)))  # type: ignore[union-attr]
+    values = children(CONV)
+    assert with_children(CONV, values) == CONV
+    swapped = with_children(CONV, [prim(at) for at in range(len(values))])
+    assert [value.value for value in children(swapped)] == list(range(len(values)))  # type: ignore[union-attr]

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.codec import dumps, loads
 from fuzz_core.ir.drawing import elements
-from fuzz_core.ir.fuzztype import arguments, fuzz_type
+from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Value, prim
 from fuzz_core.mutation import rules
 from fuzz_core.mutation.changed import drop_unchanged, same
@@ -76,18 +77,6 @@ def spanned(tensor: Tensor) -> int:
     return max(tensor.size, 0 if tensor.strides is None else storage_size(tensor.shape, tensor.strides))
 
 
-def tensors(value: Value) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    parts = value.items if isinstance(value, Seq) else ()
-    if isinstance(value, Map):
-        parts = tuple(item for _, item in value.entries)
-    if isinstance(value, Invocation):
-        parts = tuple(item for *_, item in arguments(value))
-    for part in parts:
-        yield from tensors(part)
-
-
 @pytest.mark.parametrize("name", TABLE_1 + TABLE_2)
 def test_every_row_of_the_papers_tables_is_a_rule_of_its_kind(name: str) -> None:
     rule = RULES[name]
@@ -129,7 +118,7 @@ def test_what_a_rule_makes_survives_the_codec(rule: Mutator) -> None:
 @each_rule
 def test_no_tensor_passes_the_cap_and_all_can_be_drawn(rule: Mutator) -> None:
     for _, made in mutants(rule):
-        for tensor in tensors(made):
+        for tensor in tensors_of(made):
             assert spanned(tensor) <= MAX_ELEMENTS
             assert len(elements(tensor)) == tensor.size
 
@@ -153,7 +142,7 @@ WIDE = Tensor("int64", (2**20,))
 def test_tensors_at_the_cap_do_not_pass_it(rule: Mutator) -> None:
     for value in (HUGE, WIDE):
         for _, made in mutants(rule, value) if rule.domain.applies(value) else ():
-            assert all(spanned(tensor) <= MAX_ELEMENTS for tensor in tensors(made))
+            assert all(spanned(tensor) <= MAX_ELEMENTS for tensor in tensors_of(made))
 
 
 SIZES = st.lists(st.integers(0, 9), max_size=7).map(tuple)
@@ -185,8 +174,8 @@ def test_rules_that_apply_to_any_value_keep_their_promises(value: Value, seed: i
         if made is None:
             continue
         assert dumps(loads(dumps(made))) == dumps(made)
-        given_already = max((tensor.size for tensor in tensors(value)), default=0)
-        assert all(tensor.size <= max(MAX_ELEMENTS, given_already) for tensor in tensors(made))
+        given_already = max((tensor.size for tensor in tensors_of(value)), default=0)
+        assert all(tensor.size <= max(MAX_ELEMENTS, given_already) for tensor in tensors_of(made))
         if rule.kind == "type":
             assert fuzz_type(made) != fuzz_type(value)
         elif rule.kind != "beyond":
@@ -270,4 +259,4 @@ def test_a_joint_size_changes_wherever_it_stands() -> None:
 def test_mixed_dtypes_leave_all_tensors_but_one() -> None:
     call = Invocation("torch.cat", (Seq("list", (Tensor("float32", (2,)),) * 3),))
     for _, made in mutants(RULES["Mixed Dtypes"], call):
-        assert sorted(tensor.dtype == "float32" for tensor in tensors(made)) == [False, True, True]
+        assert sorted(tensor.dtype == "float32" for tensor in tensors_of(made)) == [False, True, True]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.drawing import elements, pack
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.worker.nearby import LARGEST, LEAST, aside, grown, has_ties, nudged, tempered, without_ties
 

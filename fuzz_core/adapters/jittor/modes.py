@@ -17,7 +17,7 @@ from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.jittor.dialect import identity
 from fuzz_core.adapters.modes import Builder, Changed, Clock
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import numbers_of
+from fuzz_core.ir.tree import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase
 
 # What is documented of a gradient may be that it is another one than the function's own, as where it passes a clip.

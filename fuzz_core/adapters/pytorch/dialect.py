@@ -11,7 +11,7 @@ from fuzz_core.adapters import layout, spelling
 from fuzz_core.adapters.dialect import BARE, REFERENCE, Eager, ModeSpec, Way, derivative, doubles, last_use, twice
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.drawing import elements, pack
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, prim
 
@@ -117,21 +117,18 @@ def _scattered(source: str, tensor: Tensor, seed: int) -> str:
 
 
 def _wide(source: str, tensor: Tensor, seed: int) -> str:
-    wide = {"float16": "double", "bfloat16": "double", "float32": "double", "complex64": "to(torch.complex128)"}
-    way = wide.get(tensor.dtype)
-    return source if way is None else f"{source}.{way if way.endswith(')') else way + '()'}"
+    if double_of(tensor.dtype) == tensor.dtype:
+        return source
+    return f"{source}.{'double()' if DTYPES[tensor.dtype].kind == 'float' else 'to(torch.complex128)'}"
 
 
 def _leaf(source: str, tensor: Tensor, seed: int) -> str:
     """A double that gradients are taken of; gradients of integers there are none."""
-    if tensor.dtype not in ("float16", "bfloat16", "float32", "float64"):
-        return source
-    return f"{source}.double().detach().requires_grad_()"
+    return f"{source}.double().detach().requires_grad_()" if DTYPES[tensor.dtype].kind == "float" else source
 
 
 def _trained(source: str, tensor: Tensor, seed: int) -> str:
-    floating = tensor.dtype in ("float16", "bfloat16", "float32", "float64")
-    return f"{source}.detach().requires_grad_().clone()" if floating else source
+    return f"{source}.detach().requires_grad_().clone()" if DTYPES[tensor.dtype].kind == "float" else source
 
 
 def _batched(source: str, tensor: Tensor, seed: int) -> str:
@@ -217,7 +214,6 @@ DEVICES = {"cuda": ModeSpec(script=Way(f"{CLOSE[:-1]}, check_device=False)", _sa
 
 
 _INFERRED = {"bool": "bool", "int64": "int", "float32": "float", "complex64": "complex"}
-_LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
 # A view that reaches further would make a script of numbers that nobody sees.
 _MOST_TOLD = 1024
 
@@ -263,10 +259,10 @@ class TorchDialect(Eager):
         """
         if tensor.container == "ndarray":
             return spelling.numpy_array(tensor)
-        kind = DTYPES[tensor.dtype].kind
-        if kind == "string":
+        dtype = DTYPES[tensor.dtype]
+        if dtype.kind == "string":
             raise BuildError("no dtype string in torch")
-        differentiable = tensor.requires_grad and kind in ("float", "complex")
+        differentiable = tensor.requires_grad and dtype.floating
         made = _layout(tensor)
         if tensor.container == "parameter":
             return f"torch.nn.Parameter({made}{'' if differentiable else ', requires_grad=False'})"
@@ -304,7 +300,7 @@ def _told(tensor: Tensor) -> Tensor:
 
 
 def _dense(tensor: Tensor) -> str:
-    if tensor.dtype in _LARGEST and tensor.size and _overflows(tensor):
+    if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
     value = spelling.common(tensor)
     made = _filled(tensor, value)
@@ -316,7 +312,7 @@ def _dense(tensor: Tensor) -> str:
 def _overflows(tensor: Tensor) -> bool:
     """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
     flat = np.abs(elements(tensor))
-    return bool((flat[np.isfinite(flat)] > _LARGEST[tensor.dtype]).any())
+    return bool((flat[np.isfinite(flat)] > DTYPES[tensor.dtype].largest).any())
 
 
 def _filled(tensor: Tensor, value: str | None) -> list[str]:
@@ -373,7 +369,7 @@ def _floats(tensor: Tensor) -> str:
 def _integers(tensor: Tensor) -> str:
     low, high = spelling.whole_range(tensor)
     shape = spelling.sizes(tensor.shape)
-    if tensor.dtype in ("uint16", "uint32", "uint64"):
+    if DTYPES[tensor.dtype].kind == "uint" and tensor.dtype != "uint8":
         signed = tensor._replace(dtype="int64")
         return f"{_integers(signed)}.to(torch.{tensor.dtype})"
     first = "" if low == 0 else f"{spelling.literal(low)}, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -19,12 +19,7 @@ _NONE = torch.zeros((), dtype=torch.float64)
 
 
 class Doubled(widened.Doubled):
-    """Tensors and modules as doubles, but for 8-bit floats, which PyTorch only stores.
-
-    A result of less precision is taken as it is.
-    """
-
-    wide: Mapping[str, str] = {narrow: wide for narrow, wide in widened.WIDE.items() if not narrow.startswith("float8")}
+    """Tensors and modules as doubles; a result of less precision is taken as it is."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Change`: arrays of numpy's stay as they are."""

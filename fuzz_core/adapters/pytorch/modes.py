@@ -18,7 +18,7 @@ from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
 from fuzz_core.adapters.pytorch.dialect import THREADS, inplace, other_layout
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase
 
 _STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")

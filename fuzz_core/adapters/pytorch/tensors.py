@@ -13,10 +13,10 @@ from torch.testing._comparison import default_tolerances
 
 from fuzz_core.adapters.arrays import Masters, fill_of
 from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
-from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, Tolerance, named
+from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
 from fuzz_core.adapters.layout import buffer, span
 from fuzz_core.ir.drawing import elements
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Value, prim
 

@@ -12,7 +12,7 @@ from fuzz_core.adapters import spelling
 from fuzz_core.adapters.dialect import BARE, REFERENCE, Eager, ModeSpec, Way, derivative, doubles, last_use, twice
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.drawing import elements
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 
@@ -53,10 +53,8 @@ BACKWARD = (
 
 
 def _wide(source: str, tensor: Tensor, seed: int) -> str:
-    kind = DTYPES[tensor.dtype].kind
-    if kind not in ("float", "complex") or tensor.dtype in ("float64", "complex128"):
-        return source
-    return f"tf.cast({source}, tf.{'float64' if kind == 'float' else 'complex128'})"
+    wide = double_of(tensor.dtype)
+    return source if wide == tensor.dtype else f"tf.cast({source}, tf.{wide})"
 
 
 def _graph(more: str = "") -> Way:

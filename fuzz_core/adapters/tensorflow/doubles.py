@@ -16,6 +16,7 @@ from fuzz_core.adapters.modes import Clock
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
 from fuzz_core.adapters.tensorflow.modes import SEEDS, draws
 from fuzz_core.adapters.tensorflow.tensors import dtypes
+from fuzz_core.ir.dtypes import double_of
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, TestCase, Value
 
@@ -60,9 +61,8 @@ class Doubled(widened.Doubled):
             return super().run(test)
 
     def _as_doubles(self, made: Any) -> Any:
-        if isinstance(made, tf.Tensor) and made.dtype.name in self.wide:
-            return tf.cast(made, self.wide[made.dtype.name])
-        return made
+        narrow = isinstance(made, tf.Tensor) and widened.is_narrow(made.dtype.name)
+        return tf.cast(made, double_of(made.dtype.name)) if narrow else made
 
 
 def _are_numbers(value: Value) -> bool:

@@ -12,9 +12,9 @@ from tensorflow.python.framework.ops import EagerTensor
 
 from fuzz_core.adapters.arrays import KEPT_INTEGERS, Arrays, fill_of
 from fuzz_core.adapters.base import Describe
-from fuzz_core.adapters.compare import Array, Comparer, Leaf, Parts, Tolerance
+from fuzz_core.adapters.compare import TOLERANCES, Array, Comparer, Leaf, Parts
 from fuzz_core.adapters.tensorflow.keras_versions import SYMBOLIC, VARIABLE
-from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Seq, Tensor, Value, prim
 
@@ -120,9 +120,10 @@ def shape_value(shape: Any) -> Value:
     return Seq("list", tuple(prim(size) for size in shape.as_list()))
 
 
-# Of `tf.test.TestCase.assertAllCloseAccordingToType`, relative and absolute alike; 8-bit floats, which it does not
-# know, by their own epsilon.
-_TOLERANCES = {"float16": 1e-3, "bfloat16": 1e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26, "float64": 1e-6}
+# Of `tf.test.TestCase.assertAllCloseAccordingToType`, relative and absolute alike; it does not know 8-bit floats.
+_SIZES = {"float16": 1e-3, "bfloat16": 1e-2, "float64": 1e-6}
+_TOLERANCES = {name: Tolerance(size, size) for name, size in _SIZES.items()}
+_TOLERANCES |= {name: tolerance for name, tolerance in TOLERANCES.items() if DTYPES[name].bits == 8}
 
 
 class TensorFlowComparer(Comparer):
@@ -171,4 +172,4 @@ def dtypes(result: Any) -> Iterator[str]:
             yield tf.as_dtype(part.dtype).name
 
 
-COMPARER = TensorFlowComparer(_elements, {name: Tolerance(size, size) for name, size in _TOLERANCES.items()})
+COMPARER = TensorFlowComparer(_elements, _TOLERANCES)

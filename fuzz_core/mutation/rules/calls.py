@@ -5,13 +5,12 @@ Rules for the whole call see what several arguments must agree on: it is changed
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.fuzztype import arguments, fuzz_type
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.rng import Rng
+from fuzz_core.ir.tree import rewritten, tensors_of
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.contract import (
     CALLS,
@@ -28,7 +27,6 @@ from fuzz_core.mutation.contract import (
 from fuzz_core.mutation.rules.layout import draw_size, reshape
 from fuzz_core.mutation.rules.paper import pick_seen
 from fuzz_core.mutation.rules.values import COMMON_DTYPES, SMALL_INTEGERS, cast, draw_dtype
-from fuzz_core.mutation.slots import with_arguments
 
 UNPROVEN_NONE_SHARE = 0.25
 MAX_LENGTH = 64
@@ -169,20 +167,6 @@ def slice_part(value: Slice, ctx: Context) -> Slice:
     return Slice(*parts)
 
 
-def rewritten(value: Value, leaf: Callable[[Value], Value]) -> Value:
-    """The value with every leaf (all but sequences, dictionaries and objects) replaced, from left to right."""
-    if isinstance(value, Seq):
-        return Seq(value.kind, tuple(rewritten(item, leaf) for item in value.items))
-    if isinstance(value, Map):
-        return Map(tuple((key, rewritten(item, leaf)) for key, item in value.entries))
-    return rewritten_call(value, leaf) if isinstance(value, Invocation) else leaf(value)
-
-
-def rewritten_call(invocation: Invocation, leaf: Callable[[Value], Value]) -> Invocation:
-    """`rewritten` for an invocation."""
-    return with_arguments(invocation, [rewritten(item, leaf) for *_, item in arguments(invocation)])
-
-
 def _dtype_near(ctx: Context, dtype: str) -> str:
     """Another dtype, three of five times one of the same kind."""
     if ctx.rng.chance(SAME_KIND_SHARE):
@@ -206,7 +190,7 @@ def mixed_dtypes(invocation: Invocation, ctx: Context) -> Invocation | None:
     def leaf(value: Value) -> Value:
         return cast(value, dtype) if isinstance(value, Tensor) and next(left) == chosen else value
 
-    return rewritten_call(invocation, leaf)
+    return rewritten(invocation, leaf, Slice)
 
 
 @mutator("Joint Dtype", invocations("call"))
@@ -223,7 +207,7 @@ def joint_dtype(invocation: Invocation, ctx: Context) -> Invocation | None:
             return cast(value, new)
         return Ref("dtype", new) if value == Ref("dtype", old) else value
 
-    return rewritten_call(invocation, leaf)
+    return rewritten(invocation, leaf, Slice)
 
 
 @mutator("Joint Dimension", invocations("call"))
@@ -241,7 +225,7 @@ def joint_dimension(invocation: Invocation, ctx: Context) -> Invocation | None:
             return reshape(value, [new if size == old else size for size in value.shape])
         return Prim("int", new) if value == number else value
 
-    return rewritten_call(invocation, leaf)
+    return rewritten(invocation, leaf, Slice)
 
 
 @mutator("Drop Argument", invocations("call"))

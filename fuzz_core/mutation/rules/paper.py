@@ -7,7 +7,7 @@ from math import ldexp
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.values import Prim, Scalar, Seq, Tensor, Value
-from fuzz_core.mutation.contract import FLOATING, MAX_ELEMENTS, Context, mutator, scalars, sequences, tensors
+from fuzz_core.mutation.contract import MAX_ELEMENTS, Context, mutator, scalars, sequences, tensors
 from fuzz_core.mutation.rules.layout import draw_size, reshape
 from fuzz_core.mutation.rules.values import cast, draw_dtype, refill, uniform_fill
 
@@ -93,7 +93,7 @@ def random_tensor_shape(tensor: Tensor, ctx: Context) -> Tensor:
 @mutator("Random Tensor Value", tensors(), "random")
 def random_tensor_value(tensor: Tensor, ctx: Context) -> Tensor:
     """The elements are drawn anew from one of several ranges; shape and dtype stay."""
-    ranges = _FLOAT_RANGES if DTYPES[tensor.dtype].kind in FLOATING else _INTEGER_RANGES
+    ranges = _FLOAT_RANGES if DTYPES[tensor.dtype].floating else _INTEGER_RANGES
     low, high = ctx.rng.choice(ranges)
     return refill(tensor, uniform_fill(ctx.rng, float(low), float(high)))
 

@@ -25,34 +25,13 @@ FLOATS = (
     *(1e38, 3.4028234663852886e38, 1.7976931348623157e308, -1.7976931348623157e308),
 )
 
-COMMON_DTYPES = (
-    *("bool", "uint8", "int8", "int16", "int32", "int64"),
-    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
-)
-RARE_DTYPES = ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "complex32")
+COMMON_DTYPES = tuple(name for name, dtype in DTYPES.items() if not dtype.rare and dtype.kind != "string")
+RARE_DTYPES = tuple(name for name, dtype in DTYPES.items() if dtype.rare)
 RARE_DTYPE_SHARE = 0.08
 
 SPRINKLED_SHARE = 0.5
 RANGES_KEPT = 4096
 CONVERSIONS_KEPT = 2048
-DENORMALS = {
-    "float16": 6e-8,
-    "float64": 5e-324,
-    "complex128": 5e-324,
-    "float8_e4m3fn": 2.0**-9,
-    "float8_e5m2": 2.0**-16,
-}
-LARGEST = {
-    "float8_e4m3fn": 448.0,
-    "float8_e5m2": 57344.0,
-    "float16": 65504.0,
-    "complex32": 65504.0,
-    "bfloat16": 3.3895313892515355e38,
-    "float64": 1.7976931348623157e308,
-    "complex128": 1.7976931348623157e308,
-}
-_LARGEST_SINGLE = 3.4028234663852886e38
-_SINGLE_DENORMAL = 1e-45
 _LARGE_INDICES = (64.0, 1000.0, 65536.0, 2.0**31 - 1, 2.0**31, 2.0**40)
 
 
@@ -102,7 +81,7 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
     if fill.kind == "values" and old.storage != new.storage:
         data = _convert(fill.data, old.storage, new.storage)
         fill = Fill(key=fill.key) if data is None else fill._replace(data=data)
-    return tensor._replace(dtype=dtype, fill=fill, requires_grad=tensor.requires_grad and new.kind in FLOATING)
+    return tensor._replace(dtype=dtype, fill=fill, requires_grad=tensor.requires_grad and new.floating)
 
 
 @lru_cache(CONVERSIONS_KEPT)
@@ -173,7 +152,7 @@ def infinity_contents(tensor: Tensor, ctx: Context) -> Tensor:
 @mutator("Denormal Contents", tensors(*FLOATING))
 def denormal_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """The smallest denormal of the dtype everywhere, or in every third element."""
-    return _sprinkle(tensor, DENORMALS.get(tensor.dtype, _SINGLE_DENORMAL), ctx.rng)
+    return _sprinkle(tensor, DTYPES[tensor.dtype].denormal, ctx.rng)
 
 
 @mutator("Negative Contents", tensors("int", *FLOATING))
@@ -186,7 +165,7 @@ def negative_contents(tensor: Tensor, ctx: Context) -> Tensor:
 @mutator("Zero Contents", tensors(*NUMERIC))
 def zero_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """Zeros; one floating tensor of four gets negative zeros."""
-    negative = ctx.rng.chance(0.25) and DTYPES[tensor.dtype].kind in FLOATING
+    negative = ctx.rng.chance(0.25) and DTYPES[tensor.dtype].floating
     return refill(tensor, Fill("constant", -0.0 if negative else 0.0))
 
 
@@ -213,7 +192,7 @@ def large_index_contents(tensor: Tensor, ctx: Context) -> Tensor:
 def extreme_contents(tensor: Tensor, ctx: Context) -> Tensor:
     """The smallest or the largest number that the dtype holds; in some floating tensors in every third element."""
     highest = ctx.rng.chance(0.5)
-    if DTYPES[tensor.dtype].kind in FLOATING:
-        largest = LARGEST.get(tensor.dtype, _LARGEST_SINGLE)
+    if DTYPES[tensor.dtype].floating:
+        largest = DTYPES[tensor.dtype].largest
         return _sprinkle(tensor, largest if highest else -largest, ctx.rng)
     return refill(tensor, Fill("constant", float(integer_bounds(tensor.dtype)[highest])))

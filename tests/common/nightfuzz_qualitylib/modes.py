@@ -8,7 +8,7 @@ import numpy as np
 
 from fuzz_core.adapters.modes import Changed
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.parts import tensors_of
+from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
 from nightfuzz_qualitylib.comparing import COARSE
 

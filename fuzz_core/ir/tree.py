@@ -1,0 +1,111 @@
+"""Values as trees: what is inside a value, in one order, and the value with something else inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Slice, Tensor, Then, Value
+
+Path: TypeAlias = tuple[int, ...]
+Types: TypeAlias = type[Any] | tuple[type[Any], ...]
+_V = TypeVar("_V", bound=Value)
+
+
+def children(value: Value) -> tuple[Value, ...]:
+    """The values directly inside; of an invocation: args, kwargs, then's args, then's kwargs."""
+    if isinstance(value, Seq):
+        return value.items
+    if isinstance(value, Map):
+        return tuple([item for _, item in value.entries])
+    if isinstance(value, Slice):
+        return tuple(value)
+    if not isinstance(value, Invocation):
+        return ()
+    _, args, kwargs, then = value
+    if not kwargs and then is None:
+        return args
+    own = (*args, *[item for _, item in kwargs])
+    return own if then is None else (*own, *then.args, *[item for _, item in then.kwargs])
+
+
+def with_children(value: _V, parts: Sequence[Value]) -> _V:
+    """The same value with other children, as many as before."""
+    made: Any = value
+    if isinstance(value, Seq):
+        made = Seq(value.kind, tuple(parts))
+    elif isinstance(value, Map):
+        made = Map(_named(value.entries, parts))
+    elif isinstance(value, Slice):
+        made = Slice(*parts)
+    elif isinstance(value, Invocation):
+        api, args, kwargs, then = value
+        first, second = len(args), len(args) + len(kwargs)
+        if then is not None:
+            third = second + len(then.args)
+            then = Then(then.method, tuple(parts[second:third]), _named(then.kwargs, parts[third:]))
+        made = Invocation(api, tuple(parts[:first]), _named(kwargs, parts[first:second]), then)
+    return made  # type: ignore[no-any-return]
+
+
+def _named(pairs: tuple[tuple[str, Value], ...], parts: Sequence[Value]) -> tuple[tuple[str, Value], ...]:
+    return tuple([(pair[0], part) for pair, part in zip(pairs, parts, strict=True)]) if pairs else ()
+
+
+def walk(value: Value, closed: Types = ()) -> Iterator[Value]:
+    """The value and every value inside it, outer ones first, from left to right; not what is inside `closed` types."""
+    yield value
+    if not isinstance(value, closed):
+        for child in children(value):
+            yield from walk(child, closed)
+
+
+def positions(value: Value, path: Path = ()) -> Iterator[tuple[Path, Value]]:
+    """`walk`, each value with its path."""
+    yield path, value
+    for index, child in enumerate(children(value)):
+        yield from positions(child, (*path, index))
+
+
+def exchanged(value: Value, path: Path, new: Value) -> Value:
+    """The tree with `new` at the path."""
+    if not path:
+        return new
+    parts = list(children(value))
+    parts[path[0]] = exchanged(parts[path[0]], path[1:], new)
+    return with_children(value, parts)
+
+
+def rewritten(value: _V, change: Callable[[Value], Value], closed: Types = ()) -> _V:
+    """The tree with every value changed, from left to right; inside `closed` types and what was changed, none is."""
+    new: Any = change(value)
+    if new is value and not isinstance(value, closed) and (parts := children(value)):
+        return with_children(value, [rewritten(part, change, closed) for part in parts])
+    return new  # type: ignore[no-any-return]
+
+
+def tensors_of(value: Value) -> Iterator[Tensor]:
+    """The tensors in a value, from left to right."""
+    return (each for each in walk(value) if isinstance(each, Tensor))
+
+
+def with_tensors(value: _V, change: Callable[[Tensor], Tensor]) -> _V:
+    """The same value with every tensor changed, wherever it stands."""
+    return rewritten(value, lambda each: change(each) if isinstance(each, Tensor) else each)
+
+
+def outline(value: _V) -> _V:
+    """The same value with the elements of its tensors forgotten."""
+    return with_tensors(value, lambda tensor: tensor._replace(fill=Fill()))
+
+
+def numbers_of(value: Value) -> Iterator[int | float | complex]:
+    """The scalar numbers in a value, from left to right, but for those of slices; booleans are 0 and 1."""
+    for each in walk(value, Slice):
+        if isinstance(each, Prim) and isinstance(each.value, int | float | complex):
+            yield each.value
+
+
+def texts_of(value: Value) -> Iterator[str]:
+    """The texts in a value, from left to right; the keys of dictionaries are none."""
+    return (each.value for each in walk(value) if isinstance(each, Prim) and isinstance(each.value, str))
