@@ -1,8 +1,9 @@
-"""The two worlds: what runs beside a library under test needs nothing that a bare interpreter with numpy lacks."""
+"""The arrows of the house: the two worlds, and no circle of imports."""
 
 from __future__ import annotations
 
 import sys
+from graphlib import TopologicalSorter
 
 import grimp
 import pytest
@@ -18,7 +19,10 @@ GUESTS = {"fuzz_core.tracing.runner": {"pytest"}}
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("fuzz_core", include_external_packages=True, cache_dir=None)
+    """Imports that run. An import for a type checker alone makes no circle."""
+    return grimp.build_graph(
+        "fuzz_core", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
+    )
 
 
 @pytest.mark.parametrize("room", BELOW_THE_LINE)
@@ -39,3 +43,9 @@ def test_a_library_is_imported_by_its_adapter_alone(graph: grimp.ImportGraph) ->
             importers = graph.find_modules_that_directly_import(name)
             assert importers
             assert all(each.startswith(f"fuzz_core.adapters.{folder}") for each in importers)
+
+
+def test_no_module_imports_itself_in_the_end(graph: grimp.ImportGraph) -> None:
+    arrows = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
+    assert len(arrows) > 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from fuzz_core.cli.command import Work
 from fuzz_core.cli.config import DEFAULT_FILE, Settings
 from fuzz_core.cli.containing import fitted, sandbox_of, user_of
 from fuzz_core.cli.display import printable
@@ -39,7 +38,9 @@ class _Unprotected(UserError):  # noqa: N818 - named for what is wrong
     """No container can be had."""
 
 
-def protected(context: typer.Context, work: Work, settings: Settings, console: Console) -> int:
+def protected(
+    context: typer.Context, work: Callable[[Settings, Console], int], settings: Settings, console: Console
+) -> int:
     """Does the work of the command, in a container where the settings ask for one; it says which protection is on."""
     told = Console(stderr=True) if context.params.get("as_json") else console
     lines: Sequence[str] = ()
