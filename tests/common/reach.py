@@ -1,9 +1,11 @@
 """The test files that a change can reach, by the imports of the code.
 
     python tests/common/reach.py BASE
+    python tests/common/reach.py --files FILE...
 
 prints one test file a line: each file of `tests/` from which an arrow of imports leads to a file that differs from the
-commit BASE. It prints `tests`, which is every test, if BASE is unknown or a changed file belongs to no module.
+commit BASE, or to one of the files. It prints `tests`, which is every test, if BASE is unknown or a changed file belongs
+to no module.
 """
 
 from __future__ import annotations
@@ -153,7 +155,10 @@ def texts_in(file: Path) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    changed = changed_files(arguments[0]) if len(arguments) == 1 else None
+    if arguments[:1] == ["--files"]:
+        changed: list[str] | None = arguments[1:]
+    else:
+        changed = changed_files(arguments[0]) if len(arguments) == 1 else None
     print("\n".join(EVERYTHING if changed is None else Reach().tests_of(changed)))
     return 0
 
