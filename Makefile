@@ -10,7 +10,7 @@ QUICK := smoke or not (process or server or real or docker or chaos or quality o
 # The last commit that passed every test.
 BASE ?= $(shell cat .ci/tested)
 
-.PHONY: fuzz bench ablation soak test test-all test-reached check clean
+.PHONY: fuzz bench ablation soak mutants test test-all test-reached check clean
 
 $(BIN)/nightfuzz: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,11 @@ ablation: $(BIN)/nightfuzz
 # A long run watched from outside, as `make soak SOAK='--target torch==2.13.0 --state .nightfuzz'`.
 soak: $(BIN)/nightfuzz
 	$(BIN)/python -m bench.soak $(SOAK)
+
+# The share of sampled faults in our own code that `make test` notices. About an hour; options go into MUTANTS.
+mutants: $(BIN)/nightfuzz
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m bench.mutants --marks '$(QUICK)' $(MUTANTS)
 
 check: $(BIN)/nightfuzz
 	$(BIN)/ruff check .

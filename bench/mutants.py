@@ -1,6 +1,6 @@
 """The share of sampled faults in our own code that the tests notice.
 
-    python -m bench.mutants --count 40 --seed 1 [--all]
+    python -m bench.mutants --count 40 --seed 1 [--marks EXPRESSION]
 
 samples mutants of cosmic-ray (extra `bench`) from the packages below and runs, for each, the test files that reach the
 mutated module, until the first failure. It works in a clone of the last commit and prints one line a mutant.
@@ -9,18 +9,19 @@ mutated module, until the first failure. It works in a clone of the last commit 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("fuzz_core/ir", "fuzz_core/mutation", "fuzz_core/triage", "fuzz_core/store", "bot/issues")
-QUICK = "smoke or not (process or server or real or docker or chaos or quality or slow)"
 # A mutant may turn a loop into an endless one.
 TIMEOUT_SECONDS = 1200
 NO_TESTS = 5  # pytest's exit code
@@ -35,21 +36,55 @@ class Mutant(NamedTuple):
     line: int
 
 
-def mutants(root: Path) -> Iterator[Mutant]:
+class _Annotations(ast.NodeTransformer):
+    """Drops annotations, which no test can notice."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(node.arg)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        return ast.AnnAssign(node.target, ast.Constant(None), node.value, node.simple)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+
+def mutants(root: Path) -> list[Mutant]:
     """Every mutant of the packages that cosmic-ray knows without further arguments."""
     from cosmic_ray.ast import ast_nodes, get_ast_from_path
     from cosmic_ray.plugins import get_operator, operator_names
 
-    operators = {name: get_operator(name) for name in sorted(operator_names())}
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            tree = get_ast_from_path(path)
-            for name, operator in operators.items():
-                if operator.arguments():
-                    continue
-                places = (place for node in ast_nodes(tree) for place in operator().mutation_positions(node))
-                for occurrence, (start, _) in enumerate(places):
-                    yield Mutant(str(path.relative_to(root)), name, occurrence, start[0])
+    operators = {name: get_operator(name) for name in sorted(operator_names()) if not get_operator(name).arguments()}
+    found = []
+    for path in sorted(path for package in PACKAGES for path in (root / package).rglob("*.py")):
+        tree, module = get_ast_from_path(path), str(path.relative_to(root))
+        for name, operator in operators.items():
+            places = (place for node in ast_nodes(tree) for place in operator().mutation_positions(node))
+            found += [Mutant(module, name, number, start[0]) for number, (start, _) in enumerate(places)]
+    return found
+
+
+def sampled(root: Path, seed: int) -> Iterator[Mutant]:
+    """The mutants in random order, without those that do not parse or change annotations alone."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    order = mutants(root)
+    Random(seed).shuffle(order)
+    for mutant in order:
+        code = (root / mutant.module).read_text(encoding="utf-8")
+        changed = mutate_code(code, get_operator(mutant.operator)(), mutant.occurrence)
+        if _behaviour(changed or "") not in ("", _behaviour(code)):
+            yield mutant
+
+
+def _behaviour(code: str) -> str:
+    """The code without its annotations; empty for code that does not parse."""
+    try:
+        return ast.dump(_Annotations().visit(ast.parse(code))) if code else ""
+    except SyntaxError:
+        return ""
 
 
 def is_killed(mutant: Mutant, copy: Path, marks: str) -> bool:
@@ -62,23 +97,13 @@ def is_killed(mutant: Mutant, copy: Path, marks: str) -> bool:
 
     reach = [sys.executable, "tests/common/reach.py", "--files", mutant.module]
     tests = subprocess.run(reach, cwd=copy, capture_output=True, text=True, check=True).stdout.split()
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-n",
-        "2",
-        "-p",
-        "no:cacheprovider",
-        *marks_of(marks),
-        *tests,
-    ]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", marks]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     with use_mutation(copy / mutant.module, get_operator(mutant.operator)(), mutant.occurrence):
-        environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
         try:
-            done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_SECONDS)
+            done = subprocess.run(
+                [*command, *tests], cwd=copy, env=environment, capture_output=True, timeout=TIMEOUT_SECONDS
+            )
         except subprocess.TimeoutExpired:
             return True
     if done.returncode not in (0, 1, 2, NO_TESTS):
@@ -86,24 +111,18 @@ def is_killed(mutant: Mutant, copy: Path, marks: str) -> bool:
     return done.returncode not in (0, NO_TESTS)
 
 
-def marks_of(marks: str) -> list[str]:
-    """The option that chooses tests by marks; none for every test."""
-    return ["-m", marks] if marks else []
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=40, help="mutants to sample")
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample")
-    parser.add_argument("--all", action="store_true", help="run the tests of `make test-all`, not of `make test`")
+    parser.add_argument("--marks", default="", help="run the tests with these marks alone, as pytest's -m has them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "nightfuzz"
         subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(copy)], check=True)
-        sample = Random(options.seed).sample(list(mutants(copy)), options.count)
         killed = 0
-        for mutant in sample:
-            died = is_killed(mutant, copy, "" if options.all else QUICK)
+        for mutant in islice(sampled(copy, options.seed), options.count):
+            died = is_killed(mutant, copy, options.marks)
             killed += died
             print("killed  " if died else "SURVIVED", f"{mutant.module}:{mutant.line}", mutant.operator, flush=True)
     print(f"{killed} of {options.count} mutants killed ({killed / options.count:.0%}), seed {options.seed}")

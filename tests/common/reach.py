@@ -4,8 +4,8 @@
     python tests/common/reach.py --files FILE...
 
 prints one test file a line: each file of `tests/` from which an arrow of imports leads to a file that differs from the
-commit BASE, or to one of the files. It prints `tests`, which is every test, if BASE is unknown or a changed file belongs
-to no module.
+commit BASE, or to one of the files. It prints `tests`, which is every test, if BASE is unknown or a changed file
+belongs to no module.
 """
 
 from __future__ import annotations
