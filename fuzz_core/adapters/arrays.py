@@ -8,12 +8,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from fuzz_core.adapters.base import MAX_ELEMENTS
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Tensor
 
+MAX_ELEMENTS = 1 << 22
 MAX_ENTRIES = 2048
 
 Live = TypeVar("Live")

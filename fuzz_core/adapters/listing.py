@@ -7,14 +7,26 @@ import importlib
 import inspect
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-from fuzz_core.adapters.base import Listed, shortest
 from fuzz_core.ir.catalogue import Api
 
 MAX_DEFINITION = 512
+
+
+class Listed(NamedTuple):
+    """A public api with its live object; `owner` is the class of a method, or the module it was found in."""
+
+    api: Api
+    found: Any
+    owner: Any
+
+
+def shortest(names: Sequence[str]) -> list[str]:
+    """Public names of one object, the canonical one (fewest parts, then shortest, then first) in front."""
+    return sorted(names, key=lambda name: (name.count("."), len(name), name))
 
 
 def definition(name: str, found: Any) -> tuple[str, tuple[str, ...]]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.modes import Changed, Clock
+from fuzz_core.adapters.modes import Clock, Mode
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
@@ -35,17 +35,16 @@ def is_narrow(dtype: str) -> bool:
     return double_of(dtype) != dtype
 
 
-class Doubled(Changed):
+class Doubled(Mode):
     """A call whose tensors are doubles, and the dtypes that it names.
 
     module: what public names begin with, by default the library's name. The noise of its record is the largest relative
     change of an element, in its dtype's epsilons.
     """
 
-    adapter: DefaultAdapter
     module = ""
 
-    def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock = perf_counter) -> None:
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock = perf_counter) -> None:
         super().__init__(adapter, spec, clock)
         prim = self.builder.makers[Prim]
         self.builder.makers[Prim] = lambda value: prim(self._named(value))
@@ -55,7 +54,7 @@ class Doubled(Changed):
         return any(is_narrow(tensor.dtype) for tensor in tensors_of(test.invocation))
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         dtype = DTYPES[described.dtype]
         # What is a double already is off by its own roundings.
         if not (is_narrow(dtype.name) or (self.spec.noise and dtype.floating)):
@@ -65,7 +64,7 @@ class Doubled(Changed):
         return array if described.container == "ndarray" else self.made(array, live, described)
 
     def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
+        """See `Mode`."""
         if ref.kind == "dtype":
             return Ref("dtype", double_of(ref.name))
         owner, _, plain = ref.name.rpartition(".")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fuzz_core
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters import base
 from fuzz_core.adapters.derivatives import direction, quotient, step_direction
 from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.widened import Doubled, nudged
@@ -19,7 +19,7 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 
 
-class Numbers(DefaultAdapter):
+class Numbers(base.Adapter):
     library = "numbers"
 
 

@@ -11,10 +11,10 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from fuzz_core.adapters.arrays import NUMPY_DTYPES
-from fuzz_core.adapters.base import Describe, Examples, Listed
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.base import Adapter, Describe, Examples
 from fuzz_core.adapters.jittor.compiling import hasten, settle
 from fuzz_core.adapters.jittor.dialect import MODES
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim
@@ -34,7 +34,7 @@ def _end_compilers() -> None:
         tools.pool_size = 0
 
 
-class JittorAdapter(DefaultAdapter):
+class JittorAdapter(Adapter):
     """Jittor on the CPU and, where it was made with CUDA, on a device.
 
     It compiles an operator when that is first executed, and executes when a result is looked at: `finish` does so, and

@@ -6,8 +6,18 @@ import re
 from collections.abc import Mapping
 
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.defaults import INTERNAL, OUT_OF_MEMORY, DefaultDialect
-from fuzz_core.adapters.dialect import BARE, REFERENCE, ModeSpec, Way, derivative, doubles, last_use
+from fuzz_core.adapters.dialect import (
+    BARE,
+    INTERNAL,
+    OUT_OF_MEMORY,
+    REFERENCE,
+    Dialect,
+    ModeSpec,
+    Way,
+    derivative,
+    doubles,
+    last_use,
+)
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -91,7 +101,7 @@ _ASSERTED = r"[Cc]ould you please report this issue"
 _COMPILING = r"Error happend during compilation|Compile fused operator"
 
 
-class JittorDialect(DefaultDialect):
+class JittorDialect(Dialect):
     """How Jittor is written and how it complains."""
 
     library = "jittor"

@@ -8,8 +8,7 @@ from typing import Any
 
 import jittor
 
-from fuzz_core.adapters.base import Listed
-from fuzz_core.adapters.listing import Named, folded, is_api, methods, public
+from fuzz_core.adapters.listing import Listed, Named, folded, is_api, methods, public
 
 NO_COMPUTATION = (
     "jittor.compile_extern",

@@ -11,11 +11,11 @@ import jittor
 import numpy as np
 
 from fuzz_core.adapters import derivatives, widened
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.derivatives import Points, Scalar
 from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.jittor.dialect import identity
-from fuzz_core.adapters.modes import Builder, Changed, Clock
+from fuzz_core.adapters.modes import Builder, Clock, Mode
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase
@@ -24,7 +24,7 @@ from fuzz_core.ir.values import Tensor, TestCase
 _GRADIENT = re.compile(r"\bgradients?\b", re.IGNORECASE)
 
 
-class Fused(Changed):
+class Fused(Mode):
     """A result must not depend on what an operator is compiled together with.
 
     Arguments are yet to be computed, by operators that Jittor compiles into the one that takes them.
@@ -34,14 +34,13 @@ class Fused(Changed):
     """
 
     seed = 0
-    adapter: DefaultAdapter
 
-    def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock) -> None:
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
         super().__init__(adapter, spec, clock)
         self.plain = Builder(adapter, self.device, clock)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: every Var as the identity that the test case's seed chooses, of the Var itself.
+        """See `Mode`: every Var as the identity that the test case's seed chooses, of the Var itself.
 
         Raises BuildError where an element is not finite.
         """
@@ -54,7 +53,7 @@ class Fused(Changed):
         return live
 
     def applies(self, test: TestCase) -> bool:
-        """See `Changed`; and where every number is finite."""
+        """See `Mode`; and where every number is finite."""
         return super().applies(test) and all(isfinite(abs(n)) for n in numbers_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
@@ -76,7 +75,7 @@ class Doubled(widened.Doubled):
     """Modules with the parameters that they have in the plain call, as doubles."""
 
     def instance(self, live: Any) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         return live.float64() if isinstance(live, jittor.Module) else live
 
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples, resolve
 from fuzz_core.adapters.compare import Comparer
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.pytorch.dialect import MODES
 from fuzz_core.ir.errors import BuildError
@@ -27,7 +27,7 @@ _LATE = (
 )
 
 
-class TorchAdapter(DefaultAdapter):
+class TorchAdapter(Adapter):
     """PyTorch on the CPU and, where there is one, on a CUDA device with and without cuDNN."""
 
     library = "torch"

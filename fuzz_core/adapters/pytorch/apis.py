@@ -12,8 +12,7 @@ from typing import Any, Literal
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fuzz_core.adapters.base import Listed
-from fuzz_core.adapters.listing import Named, doc, folded, methods
+from fuzz_core.adapters.listing import Listed, Named, doc, folded, methods
 from fuzz_core.ir.constraints import Constraint
 
 MODULES = (

@@ -8,8 +8,18 @@ from collections.abc import Callable
 import numpy as np
 
 from fuzz_core.adapters import layout, spelling
-from fuzz_core.adapters.dialect import BARE, REFERENCE, Eager, ModeSpec, Way, derivative, doubles, last_use, twice
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.dialect import (
+    BARE,
+    REFERENCE,
+    Dialect,
+    ModeSpec,
+    Way,
+    derivative,
+    doubles,
+    last_use,
+    told_inside,
+    twice,
+)
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
@@ -237,17 +247,16 @@ _HARMLESS = (
 )
 
 
-class TorchDialect(Eager):
+class TorchDialect(Dialect):
     """How PyTorch is written and how it complains."""
 
     library = "torch"
-    distributions = KNOWN_LIBRARIES[library].distributions
     imports = ("import torch",)
     strided = True
     modes = MODES | DEVICES
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
-    internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY})).*(?:{_INTERNAL})")
+    internal_error = told_inside(_INTERNAL, _OUT_OF_MEMORY)
     poisons = re.compile(rf"(?:CUDA|HIP) error: (?!{_HARMLESS})|device-side assert")
     native_modules = re.compile(r"(?:^|/)(?:libtorch\w*|libc10\w*|libcaffe2\w*|libshm|_C)(?:\.[\w-]+)*\.so")
 

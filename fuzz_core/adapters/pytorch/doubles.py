@@ -22,11 +22,11 @@ class Doubled(widened.Doubled):
     """Tensors and modules as doubles; a result of less precision is taken as it is."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: arrays of numpy's stay as they are."""
+        """See `Mode`: arrays of numpy's stay as they are."""
         return super().tensor(live, described) if isinstance(live, torch.Tensor) else live
 
     def instance(self, live: Any) -> Any:
-        """See `Change`: parameters were drawn in the precision that they have in the plain call."""
+        """See `Mode`: parameters were drawn in the precision that they have in the plain call."""
         return live.double() if isinstance(live, torch.nn.Module) else live
 
     def numbers(self, live: Any, described: Tensor) -> Any:

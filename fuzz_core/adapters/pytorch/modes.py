@@ -13,9 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_map
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
+from fuzz_core.adapters.modes import Clock, Mode, Trained, of_leaves
 from fuzz_core.adapters.pytorch.dialect import THREADS, inplace, other_layout
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
@@ -80,7 +79,7 @@ def hides_from_gradients(function: Any) -> bool:
         return False
 
 
-class Promised(Changed):
+class Promised(Mode):
     """A mode of documented apis alone."""
 
     def applies(self, test: TestCase) -> bool:
@@ -122,7 +121,7 @@ class Strided(Promised):
         self.scattered: list[torch.Tensor] = []
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         expression = other_layout(described, self.seed)
         if not expression or not isinstance(live, torch.Tensor):
             return live
@@ -252,11 +251,11 @@ class Meta(Promised):
     device = "meta"
 
     def instance(self, live: Any) -> Any:
-        """See `Change`: modules without memory."""
+        """See `Mode`: modules without memory."""
         return live.to("meta") if isinstance(live, torch.nn.Module) else live
 
     def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
+        """See `Mode`."""
         return Ref("device", "meta") if ref.kind == "device" else ref
 
 
@@ -264,7 +263,7 @@ class Fake(Promised):
     """What the compiler believes of a result's strides must be true; of shape and dtype the meta device tells."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: it pretends to be on the CPU."""
+        """See `Mode`: it pretends to be on the CPU."""
         return self.faking.from_tensor(live) if isinstance(live, torch.Tensor) else live
 
     def run(self, test: TestCase) -> Any:
@@ -343,10 +342,8 @@ class Threads(Promised):
 class Backward(Trained):
     """Gradients as training asks for them; what is wrong with these is for other modes to say."""
 
-    adapter: DefaultAdapter
-
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: one that gradients are asked for, and what may be changed in its place."""
+        """See `Mode`: one that gradients are asked for, and what may be changed in its place."""
         if not isinstance(live, torch.Tensor) or not live.dtype.is_floating_point or live.layout is not torch.strided:
             return live
         return live.detach().requires_grad_().clone()

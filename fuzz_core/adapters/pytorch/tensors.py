@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch.testing._comparison import default_tolerances
 
-from fuzz_core.adapters.arrays import Masters, fill_of
-from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
+from fuzz_core.adapters.arrays import MAX_ELEMENTS, Masters, fill_of
+from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
 from fuzz_core.adapters.layout import buffer, span
 from fuzz_core.ir.drawing import elements

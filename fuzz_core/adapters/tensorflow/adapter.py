@@ -16,9 +16,9 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples, resolve
 from fuzz_core.adapters.compare import Comparer
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.tensorflow.dialect import MODES
 from fuzz_core.ir.errors import BuildError
@@ -48,7 +48,7 @@ class Stream:
         return getattr(self.stream, name)
 
 
-class TensorFlowAdapter(DefaultAdapter):
+class TensorFlowAdapter(Adapter):
     """TensorFlow on the CPU and, where there is one, on a CUDA device."""
 
     library = "tensorflow"

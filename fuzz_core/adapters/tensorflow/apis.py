@@ -13,8 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks, op_def_registry
 from tensorflow.python.util import tf_export
 
-from fuzz_core.adapters.base import Listed, shortest
-from fuzz_core.adapters.listing import Named, folded, public
+from fuzz_core.adapters.listing import Listed, Named, folded, public, shortest
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.constraints import Constraint
 

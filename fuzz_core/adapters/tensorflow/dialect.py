@@ -9,8 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.dialect import BARE, REFERENCE, Eager, ModeSpec, Way, derivative, doubles, last_use, twice
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.dialect import (
+    BARE,
+    REFERENCE,
+    Dialect,
+    ModeSpec,
+    Way,
+    derivative,
+    doubles,
+    last_use,
+    told_inside,
+    twice,
+)
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
@@ -125,17 +135,16 @@ _INTERNAL = (
 )
 
 
-class TensorFlowDialect(Eager):
+class TensorFlowDialect(Dialect):
     """How TensorFlow is written and how it complains."""
 
     library = "tensorflow"
-    distributions = KNOWN_LIBRARIES[library].distributions
     imports = ("import tensorflow as tf",)
     strided = False
     modes = MODES
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
-    internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")
+    internal_error = told_inside(_INTERNAL, f"{_OUT_OF_MEMORY}|{_ENVIRONMENT}")
     poisons = re.compile(
         r"CUDA_ERROR_(?!(?:OUT_OF_MEMORY|INVALID_VALUE|NO_DEVICE|INVALID_DEVICE|DEVICE_UNAVAILABLE|STUB_LIBRARY)\b)"
         r"|illegal memory access|device-side assert"

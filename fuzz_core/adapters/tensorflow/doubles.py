@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from fuzz_core.adapters import derivatives, widened
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.derivatives import STEP, Points, Scalar
 from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Clock
@@ -35,7 +35,7 @@ class Doubled(widened.Doubled):
 
     module = "tf"
 
-    def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock) -> None:
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
         super().__init__(adapter, spec, clock)
         makers = self.builder.makers
         sequence = makers[Seq]

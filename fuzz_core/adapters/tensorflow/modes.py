@@ -13,7 +13,7 @@ from tensorflow.python.framework import op_def_registry
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
+from fuzz_core.adapters.modes import Clock, Mode, Trained, of_leaves
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Tensor, TestCase
 
@@ -36,7 +36,7 @@ SEEDS = ("seed", "seed2", "alg")
 Call = Callable[..., Any]
 
 
-class Traced(Changed):
+class Traced(Mode):
     """As a graph; it must also be accepted and refused alike."""
 
     compiled: bool | None = None
@@ -154,7 +154,7 @@ class Backward(Trained):
         self.tensors: list[Any] = []
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: one that gradients are asked for."""
+        """See `Mode`: one that gradients are asked for."""
         if isinstance(live, tf.Tensor) and live.dtype.is_floating:
             self.tape.watch(live)
             self.tensors.append(live)
