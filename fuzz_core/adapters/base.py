@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,7 +92,8 @@ class Adapter:
 
     def listed(self) -> list[Listed]:
         """Every public api, aliases folded, in the order of names: functions and classes of the modules."""
-        return listing.folded(listing.members(self.modules, self.prefixes))
+        apis = listing.members(listing.imported(self.modules), lambda found: listing.is_api(found, self.prefixes))
+        return listing.folded(apis)
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """A value of the library's own types (tensor, dtype, device, enum); None for foreign ones.
@@ -120,6 +121,13 @@ class Adapter:
     def then_methods(self, cls: type) -> tuple[str, ...]:
         """The methods of an api class that are recorded as what is done with an instance; here, to call it."""
         return ("__call__",) if any("__call__" in vars(base) for base in cls.__mro__) else ()
+
+    def functions(self, cls: type) -> tuple[str, ...]:
+        """The public methods, and `__call__`, that a class and its bases in the library have as plain functions."""
+        own = (base for base in reversed(cls.__mro__) if base.__module__.split(".")[0] in self.prefixes)
+        found = {name: method for base in own for name, method in vars(base).items()}
+        plain = (name for name, method in found.items() if isinstance(method, FunctionType))
+        return tuple(sorted(name for name in plain if name == "__call__" or not name.startswith("_")))
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
         """Installs what tells of api calls that wrapping cannot see: `seen(api, keyword arguments)` after a success."""

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks, op_def_registry
 from tensorflow.python.util import tf_export
 
-from fuzz_core.adapters.listing import Listed, Named, folded, public, shortest
+from fuzz_core.adapters.listing import Listed, folded, members, shortest, within
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.constraints import Constraint
 
@@ -64,26 +64,11 @@ _MESSAGE = "DESCRIPTOR"
 
 def listed() -> list[Listed]:
     """Functions and classes of every public module, one entry per object, in the order of canonical names."""
-    return folded(_named(), _canonical_first)
+    return folded(members(within("tf", tf, _computes), _is_api), _canonical_first)
 
 
-def _named() -> Iterator[Named]:
-    for prefix, module in _modules("tf", tf, ()):
-        for name in public(module):
-            found = getattr(module, name, None)
-            if _is_api(found):
-                yield f"{prefix}.{name}", found, module
-
-
-def _modules(prefix: str, module: ModuleType, above: tuple[int, ...]) -> Iterator[tuple[str, ModuleType]]:
-    yield prefix, module
-    for name in public(module):
-        path = f"{prefix}.{name}"
-        if path in NO_COMPUTATION:
-            continue
-        child = getattr(module, name, None)
-        if isinstance(child, ModuleType) and id(child) not in above and child.__name__.split(".")[0] in _HOMES:
-            yield from _modules(path, child, (*above, id(module)))
+def _computes(path: str, module: ModuleType) -> bool:
+    return path not in NO_COMPUTATION and module.__name__.split(".")[0] in _HOMES
 
 
 def _is_api(found: Any) -> bool:
