@@ -311,8 +311,10 @@ def _told(tensor: Tensor) -> Tensor:
 def _dense(tensor: Tensor) -> str:
     if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
-    value = spelling.common(tensor)
-    made = _filled(tensor, value)
+    shape = ", ".join(map(str, tensor.shape)) or "()"
+    dtype = "" if tensor.dtype == "float32" else f", dtype=torch.{tensor.dtype}"
+    full = f"{spelling.sizes(tensor.shape)}, {{value}}{_dtype(tensor)}"
+    made = spelling.filled(tensor, spelling.common(tensor), "torch", f"{shape}{dtype}", full)
     if tensor.size and spelling.inlined(tensor):
         made.append(_inline(tensor))
     return _short_constants(min(made, key=len) if made else _draw(tensor))
@@ -322,21 +324,6 @@ def _overflows(tensor: Tensor) -> bool:
     """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
     flat = np.abs(elements(tensor))
     return bool((flat[np.isfinite(flat)] > DTYPES[tensor.dtype].largest).any())
-
-
-def _filled(tensor: Tensor, value: str | None) -> list[str]:
-    dtype = "" if tensor.dtype == "float32" else f", dtype=torch.{tensor.dtype}"
-    shape = ", ".join(map(str, tensor.shape)) or "()"
-    if tensor.size == 0:
-        return [f"torch.empty({shape}{dtype})"]
-    if value is None:
-        return []
-    made = [f"torch.full({spelling.sizes(tensor.shape)}, {value}{_dtype(tensor)})"]
-    if value in ("0.0", "0", "0j", "False"):
-        made.insert(0, f"torch.zeros({shape}{dtype})")
-    elif value in ("1.0", "1", "1+0j", "True"):
-        made.insert(0, f"torch.ones({shape}{dtype})")
-    return made
 
 
 def _dtype(tensor: Tensor) -> str:

@@ -198,7 +198,12 @@ def _constant(tensor: Tensor) -> str:
         return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
     if value is not None and DTYPES[tensor.dtype].kind == "complex" and _negative_zero(elements(tensor, 1)[0]):
         return _in_parts(tensor)
-    made = _filled(tensor, value)
+    shape = _sizes(tensor.shape)
+    named = f"{shape}{'' if tensor.dtype == 'float32' else f', {dtype_name(tensor.dtype)}'}"
+    if tensor.dtype in _INFERRED:
+        made = spelling.filled(tensor, value, "tf", named, f"{shape}, {{value}}", "zeros", "fill")
+    else:
+        made = spelling.filled(tensor, value, "tf", named, f"{{value}}{_dtype(tensor)}, {shape}", "zeros", "constant")
     if tensor.size and spelling.inlined(tensor):
         made.append(f"tf.constant({spelling.nested(elements(tensor), tensor.shape, tensor.dtype)}{_dtype(tensor)})")
     return min(made, key=len) if made else _draw(tensor)
@@ -223,24 +228,6 @@ def _vanishes(flat: NDArray[np.float32]) -> bool:
 
 def _dtype(tensor: Tensor) -> str:
     return "" if tensor.dtype in _INFERRED else f", {dtype_name(tensor.dtype)}"
-
-
-def _filled(tensor: Tensor, value: str | None) -> list[str]:
-    dtype = "" if tensor.dtype == "float32" else f", {dtype_name(tensor.dtype)}"
-    shape = _sizes(tensor.shape)
-    if tensor.size == 0:
-        return [f"tf.zeros({shape}{dtype})"]
-    if value is None:
-        return []
-    if tensor.dtype in _INFERRED:
-        made = [f"tf.fill({shape}, {value})"]
-    else:
-        made = [f"tf.constant({value}{_dtype(tensor)}, {shape})"]
-    if value in ("0.0", "0", "0j", "False", "''"):
-        made.insert(0, f"tf.zeros({shape}{dtype})")
-    elif value in ("1.0", "1", "1+0j", "True"):
-        made.insert(0, f"tf.ones({shape}{dtype})")
-    return made
 
 
 def _sizes(shape: tuple[int, ...]) -> str:
