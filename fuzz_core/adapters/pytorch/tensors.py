@@ -160,25 +160,19 @@ class TorchComparer(Comparer):
     """Compares as `torch.testing.assert_close` does with its default tolerances."""
 
     strict = True
+    another = "another {what}\n{actual}, expected {expected}"
+    slope = "another derivative\nby tensor {place}: {actual}, expected {expected}"
 
     def leaf(self, value: Any) -> Leaf | None:
         """Tensors, and numbers, which have no shape or dtype to foresee. Quantised tensors have data."""
         if isinstance(value, torch.Tensor):
             strided = value.layout is torch.strided
-            leaf = _leaf(value, None if value.is_quantized or not strided else lambda: numbers(value))
+            leaf = _leaf(value, lambda: numbers(value) if strided and not value.is_quantized else None)
             return leaf._replace(strides=tuple(value.stride()) if strided else None, vague=value.is_quantized)
         if isinstance(value, bool | int | float | complex):
             number = super().leaf(value)
             return number and number._replace(vague=True)
         return None
-
-    def said(self, what: str, expected: Any, actual: Any) -> str:
-        """What differs in the first line, in the second how."""
-        return f"another {what}\n{actual}, expected {expected}"
-
-    def slope(self, place: int, expected: float, actual: float) -> str:
-        """See `Comparer`."""
-        return f"another derivative\nby tensor {place}: {actual}, expected {expected}"
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
         """By `torch.testing.assert_close`; objects that it cannot compare are equal where their types are."""
@@ -197,8 +191,7 @@ class TorchComparer(Comparer):
 
     def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
         """In the words of `assert_close`, where it is asked and has any."""
-        asked = relation in ("values", "behaviour")
-        return (asked and self.close(pair.first, pair.second, pair.place)) or self.apart(pair)
+        return self.close(pair.first, pair.second, pair.place) if relation in ("values", "behaviour") else ""
 
     def whole(self, result: Any) -> bool:
         """See `Adapter.whole`, of tensors."""
@@ -214,7 +207,7 @@ def _worded(text: str, place: tuple[Any, ...]) -> str:
     return f"{head}\n{' '.join((text + where).split())}"[:MAX_TEXT]
 
 
-def _leaf(tensor: torch.Tensor, numbers: Callable[[], Array] | None) -> Leaf:
+def _leaf(tensor: torch.Tensor, numbers: Callable[[], Array | None]) -> Leaf:
     dtype = tensor.dtype
     kind = "f" if dtype.is_floating_point else "c" if dtype.is_complex else "b" if dtype is torch.bool else "i"
     largest = float(torch.finfo(dtype).max) if kind in "fc" else 0.0
