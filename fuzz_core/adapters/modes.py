@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -84,6 +85,12 @@ class Builder:
         if found is None:
             found = self.names[api] = self.adapter.ref(Ref("name", api), self.device)
         return found
+
+    def found(self, api: str) -> Any:
+        """The callable of a public name; None where this target has none."""
+        with suppress(BuildError):
+            return self.resolve(api)
+        return None
 
     def _ref(self, value: Ref) -> Any:
         if value.kind != "name":

@@ -92,14 +92,8 @@ class Gradient(Doubled, derivatives.Gradient):
         """Where there is a floating-point Var, a function or a module that is called, and no word of its gradient."""
         then = test.invocation.then
         called = then is None or then.method == "__call__"
-        return called and super().applies(test) and not self._documented(test.invocation.api)
-
-    def _documented(self, api: str) -> bool:
-        try:
-            text = getattr(self.builder.resolve(api), "__doc__", None) or ""
-        except BuildError:
-            return False
-        return _GRADIENT.search(text) is not None
+        text = getattr(self.builder.found(test.invocation.api), "__doc__", None) or ""
+        return called and super().applies(test) and not _GRADIENT.search(text)
 
     def is_double(self, leaf: Any) -> bool:
         """See `derivatives.Gradient`."""

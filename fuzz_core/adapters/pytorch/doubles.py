@@ -49,7 +49,7 @@ class Gradient(Promised, Doubled, derivatives.Gradient):
         """Where there is a floating-point tensor, and an api that means to be differentiated."""
         if not super().applies(test):
             return False
-        function = self.function(test)
+        function = self.builder.found(test.invocation.api)
         return not (hides_from_gradients(function) or restricts_gradients(function))
 
     def is_double(self, leaf: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -84,14 +84,7 @@ class Promised(Mode):
 
     def applies(self, test: TestCase) -> bool:
         """See `Mode`: where there are tensors."""
-        return super().applies(test) and documented(self.function(test))
-
-    def function(self, test: TestCase) -> Any:
-        """The api itself; None where this target has none."""
-        try:
-            return self.builder.resolve(test.invocation.api)
-        except BuildError:
-            return None
+        return super().applies(test) and documented(self.builder.found(test.invocation.api))
 
 
 @cache
@@ -132,7 +125,7 @@ class Strided(Promised):
     def applies(self, test: TestCase) -> bool:
         """Where there is a row-major tensor with two elements or more, and nothing is said of how it is stored."""
         there = any(other_layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
-        return there and super().applies(test) and not speaks_of_storage(self.function(test))
+        return there and super().applies(test) and not speaks_of_storage(self.builder.found(test.invocation.api))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Elements that share a place cannot be written to one by one."""
@@ -153,7 +146,7 @@ class Out(Promised):
         """Where the api has such a parameter that the call leaves alone."""
         call = test.invocation
         free = call.then is None and all(name != "out" for name, _ in call.kwargs)
-        return free and super().applies(test) and takes_out(self.function(test))
+        return free and super().applies(test) and takes_out(self.builder.found(test.invocation.api))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: what the given tensors hold afterwards."""
@@ -178,14 +171,20 @@ def _places(result: Any) -> Any:
 
 
 @cache
+def parameters(function: Any) -> Collection[str] | None:
+    """The names of a function's parameters; None where it has no signature."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+
+
 def takes_out(function: Any) -> bool:
     """Whether a function has a parameter `out`, by its signature or by the operator's schemas."""
+    if (names := parameters(function)) is not None:
+        return "out" in names
     name = getattr(function, "__name__", "")
-    try:
-        return "out" in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        schemas = _schemas_with_out()
-    return function is getattr(torch, name, None) and f"aten::{name}" in schemas
+    return function is getattr(torch, name, None) and f"aten::{name}" in _schemas_with_out()
 
 
 @cache
@@ -197,32 +196,16 @@ def _schemas_with_out() -> frozenset[str]:
 class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
-    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
-        super().__init__(adapter, spec, clock)
-        self.there: dict[str, bool] = {}
-
     def applies(self, test: TestCase) -> bool:
         """Where there is such a call, and its argument can be written to."""
         call = inplace(test.invocation)
         return call is not None and _target(call) is not None and self._exists(call) and super().applies(test)
 
     def _exists(self, call: Invocation) -> bool:
-        found = self.there.get(call.api)
-        if found is None:
-            found = self.there[call.api] = self._looked_up(call)
-        return found
-
-    def _looked_up(self, call: Invocation) -> bool:
-        try:
-            function = self.builder.resolve(call.api)
-        except BuildError:
-            return False
+        function = self.builder.found(call.api)
         if not call.api.startswith("torch.nn."):
-            return True
-        try:
-            return "inplace" in inspect.signature(function).parameters
-        except (TypeError, ValueError):
-            return False
+            return function is not None
+        return "inplace" in (parameters(function) or ())
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: what the argument holds afterwards."""
@@ -277,7 +260,7 @@ class VMap(Promised):
 
     def applies(self, test: TestCase) -> bool:
         """See `Mode`: members of a batch have no storage of their own."""
-        return super().applies(test) and not speaks_of_storage(self.function(test))
+        return super().applies(test) and not speaks_of_storage(self.builder.found(test.invocation.api))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.testing._comparison import default_tolerances
 
-from fuzz_core.adapters.arrays import MAX_ELEMENTS, Masters, fill_of
+from fuzz_core.adapters.arrays import MAX_COPIED, Masters, check_size, fill_of
 from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
 from fuzz_core.adapters.layout import buffer, span
@@ -22,7 +22,6 @@ from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Value, prim
 
 TORCH_DTYPES = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
 NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
-MAX_COPIED = 1024
 _STORAGE = {name: getattr(torch, DTYPES[name].storage, None) for name in TORCH_DTYPES}
 
 
@@ -102,7 +101,7 @@ def _sparse(tensor: torch.Tensor, describe: Describe) -> Value:
 def build_tensor(tensor: Tensor, device: str) -> Any:
     """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.drawing`."""
     if tensor.container == "ndarray":
-        _check(tensor.size)
+        check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)
     shape, strides = tensor.shape, tensor.strides
     if 0 in shape:
@@ -125,21 +124,16 @@ def _drawn(tensor: Tensor) -> torch.Tensor:
     reach = span(tensor.shape, tensor.strides)
     if tensor.fill.kind != "values":
         return _flat(tensor, reach)
-    _check(max(tensor.size, reach))
+    check_size(max(tensor.size, reach))
     # In numpy: torch cannot write single elements of its rarer dtypes.
     return torch.from_numpy(buffer(tensor, reach)).to(TORCH_DTYPES[tensor.dtype])
 
 
 def _flat(tensor: Tensor, count: int) -> torch.Tensor:
-    _check(count)
+    check_size(count)
     flat = torch.from_numpy(np.ascontiguousarray(elements(tensor, count)))
     dtype = TORCH_DTYPES[tensor.dtype]
     return flat if flat.dtype is dtype else flat.to(dtype)
-
-
-def _check(count: int) -> None:
-    if count > MAX_ELEMENTS:
-        raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
 
 
 _MASTERS: Masters[torch.Tensor] = Masters(_drawn)
