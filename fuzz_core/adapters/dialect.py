@@ -58,7 +58,7 @@ class ModeSpec(NamedTuple):
     alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
     so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
     refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
-    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.widened`.
+    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`.
     """
 
     run: str = ""

@@ -10,10 +10,10 @@ from typing import Any
 import jittor
 import numpy as np
 
-from fuzz_core.adapters import derivatives, widened
+from fuzz_core.adapters import doubles
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.derivatives import Points, Scalar
 from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.doubles import Points, Scalar
 from fuzz_core.adapters.jittor.dialect import identity
 from fuzz_core.adapters.modes import Builder, Clock, Mode
 from fuzz_core.ir.errors import BuildError
@@ -71,7 +71,7 @@ class Fused(Mode):
         return all(leaf is None or leaf.dtype.kind not in "fc" or np.isfinite(leaf).all() for leaf in leaves)
 
 
-class Doubled(widened.Doubled):
+class Doubled(doubles.Doubled):
     """Modules with the parameters that they have in the plain call, as doubles."""
 
     def instance(self, live: Any) -> Any:
@@ -79,11 +79,11 @@ class Doubled(widened.Doubled):
         return live.float64() if isinstance(live, jittor.Module) else live
 
 
-class Precise(Doubled, widened.Precise):
-    """See `widened.Precise`."""
+class Precise(Doubled, doubles.Precise):
+    """See `doubles.Precise`."""
 
 
-class Gradient(Doubled, derivatives.Gradient):
+class Gradient(Doubled, doubles.Gradient):
     """The common part."""
 
     largest = 1e6
@@ -96,7 +96,7 @@ class Gradient(Doubled, derivatives.Gradient):
         return called and super().applies(test) and not _GRADIENT.search(text)
 
     def is_double(self, leaf: Any) -> bool:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return isinstance(leaf, jittor.Var) and leaf.dtype == "float64"
 
     def parts(self, result: Any) -> Sequence[Any]:
@@ -104,11 +104,11 @@ class Gradient(Doubled, derivatives.Gradient):
         return [leaf for leaf in super().parts(result) if not isinstance(leaf, jittor.Var) or leaf.numel()]
 
     def live(self, array: Any) -> Any:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return jittor.array(array, "float64")
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `derivatives.Gradient`. Nought everywhere is what Jittor gives where there is none: it tells nothing."""
+        """See `doubles.Gradient`. Nought everywhere is what Jittor gives where there is none: it tells nothing."""
         slopes = [slope.numpy() for slope in jittor.grad(scalar(*points), list(points))]
         return [(self.along(slope.shape) * slope).sum() if slope.any() else None for slope in slopes]
 

@@ -104,17 +104,17 @@ PROGRAMS = {
     "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED, "wrong-gradient"),
     "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),
 }
-_MODES, _DOUBLES = "fuzz_core.adapters.tensorflow.modes:", "fuzz_core.adapters.tensorflow.doubles:"
+_MODES = "fuzz_core.adapters.tensorflow.modes:"
 _TRACED = ModeSpec(f"{_MODES}Traced", _graph(), relation="behaviour", share=0.02, blind="function-known", dear=True)
 MODES: dict[str, ModeSpec] = {
-    **doubles(f"{_DOUBLES}Precise", Way(FINITE, _wide)),
+    **doubles(f"{_MODES}Precise", Way(FINITE, _wide)),
     "function": _TRACED,
     "function-known": REFERENCE._replace(run=f"{_MODES}Known", dear=True),
     # Minima and maxima lose NaN: TensorFlow turns XLA's option xla_cpu_enable_fast_min_max on.
     "xla": _TRACED._replace(run=f"{_MODES}Compiled", script=_graph(", jit_compile=True"), share=0.002, keeps_nan=False),
     "backward": ModeSpec(f"{_MODES}Backward", Way(BACKWARD, actual="[{x}]"), relation="", share=0.03),
-    "grad": REFERENCE._replace(run=f"{_DOUBLES}Reverse"),
-    "grad-numerical": derivative(f"{_DOUBLES}Numerical", Way(GRADIENT, _wide, "[{x}]")),
+    "grad": REFERENCE._replace(run=f"{_MODES}Reverse"),
+    "grad-numerical": derivative(f"{_MODES}Numerical", Way(GRADIENT, _wide, "[{x}]")),
 }
 
 
