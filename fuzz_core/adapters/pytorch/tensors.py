@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -103,37 +102,30 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
     if tensor.container == "ndarray":
         check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)
-    shape, strides = tensor.shape, tensor.strides
-    if 0 in shape:
-        strides = None
-    reach = prod(shape) if strides is None else span(shape, strides)
-    made = _drawn(tensor) if reach > MAX_COPIED else _MASTERS.of(tensor).clone()
-    if strides is not None:
-        made = made.as_strided(shape, strides)
+    made = _drawn(tensor) if _reach(tensor) > MAX_COPIED else _MASTERS.of(tensor).clone()
+    if tensor.strides is not None and tensor.size:
+        made = made.as_strided(tensor.shape, tensor.strides)
     if device != "cpu":
         made = made.to(device)
     return _with_grad(made, tensor) if tensor.requires_grad or tensor.container == "parameter" else made
+
+
+def _reach(tensor: Tensor) -> int:
+    """How many elements of a storage a tensor needs."""
+    return tensor.size if tensor.strides is None else span(tensor.shape, tensor.strides)
 
 
 def _drawn(tensor: Tensor) -> torch.Tensor:
     """The tensor itself, or the flat storage that its strides reach over. Raises BuildError."""
     if tensor.dtype not in TORCH_DTYPES:
         raise BuildError(f"no dtype {tensor.dtype} in this target")
-    if tensor.strides is None or tensor.size == 0:
-        return _flat(tensor, tensor.size).view(tensor.shape)
-    reach = span(tensor.shape, tensor.strides)
-    if tensor.fill.kind != "values":
-        return _flat(tensor, reach)
-    check_size(max(tensor.size, reach))
+    strided, reach = tensor.strides is not None and tensor.size > 0, _reach(tensor)
+    told = strided and tensor.fill.kind == "values"
+    check_size(max(tensor.size, reach) if told else reach)
     # In numpy: torch cannot write single elements of its rarer dtypes.
-    return torch.from_numpy(buffer(tensor, reach)).to(TORCH_DTYPES[tensor.dtype])
-
-
-def _flat(tensor: Tensor, count: int) -> torch.Tensor:
-    check_size(count)
-    flat = torch.from_numpy(np.ascontiguousarray(elements(tensor, count)))
-    dtype = TORCH_DTYPES[tensor.dtype]
-    return flat if flat.dtype is dtype else flat.to(dtype)
+    flat = buffer(tensor, reach) if told else elements(tensor, reach)
+    made = torch.from_numpy(np.ascontiguousarray(flat)).to(TORCH_DTYPES[tensor.dtype])
+    return made if strided else made.view(tensor.shape)
 
 
 _MASTERS: Masters[torch.Tensor] = Masters(_drawn)

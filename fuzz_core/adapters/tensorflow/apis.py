@@ -187,18 +187,12 @@ class Observer:
         self.told: set[int] = set()
 
     def __call__(
-        self,
-        op_type: str | bytes,
-        inputs: Sequence[Any],
-        attrs: Sequence[Any],
-        outputs: Any,
-        op_name: Any = None,
-        graph: Any = None,
+        self, op_type: str | bytes, inputs: Sequence[Any], attrs: Sequence[Any], *_: Any, graph: Any = None, **__: Any
     ) -> None:
         """TensorFlow's callback after an operation ran (`graph` is None) or was added to a graph."""
         if graph is not None:
             return
-        name = op_type.decode() if isinstance(op_type, bytes) else op_type
+        name = _name(op_type)
         if name not in self.spelled:
             self.spelled[name] = raw_op(name)
         spelled = self.spelled[name]
@@ -211,6 +205,11 @@ class Observer:
             arguments = keywords(spelled, inputs, values)
             if arguments is not None:
                 self.seen(f"tf.raw_ops.{name}", arguments)
+
+
+def _name(op_type: str | bytes) -> str:
+    """An operation's name: bytes where it ran, text where it was added to a graph."""
+    return op_type.decode() if isinstance(op_type, bytes) else op_type
 
 
 def keywords(spelled: RawOp, inputs: Sequence[Any], attrs: dict[str, Any]) -> dict[str, Any] | None:
@@ -265,12 +264,9 @@ def observe(seen: Seen) -> None:
 def operators(seen: Callable[[str], None]) -> Iterator[None]:
     """Tells `name dtype` of every operation executed within it or added to a graph; dtype of the first input."""
 
-    def callback(
-        op_type: str | bytes, inputs: Sequence[Any], attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-    ) -> None:
-        name = op_type.decode() if isinstance(op_type, bytes) else op_type
+    def callback(op_type: str | bytes, inputs: Sequence[Any], *_: Any, **__: Any) -> None:
         dtype = getattr(inputs[0], "dtype", None) if inputs else None
-        seen(f"{name} {getattr(dtype, 'name', '-')}")
+        seen(f"{_name(op_type)} {getattr(dtype, 'name', '-')}")
 
     op_callbacks.add_op_callback(callback)
     try:
