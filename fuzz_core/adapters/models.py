@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 # The parameters of a layer after training, see `Models.gradients`.
@@ -72,3 +73,28 @@ class Models:
 
 def _nothing() -> None:
     pass
+
+
+@contextmanager
+def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
+    """Within it, an attribute is what `change` makes of it."""
+    before = getattr(owner, name)
+    setattr(owner, name, change(before))
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def telling(
+    function: Callable[..., Any], number: Callable[..., Any], note: Callable[[float], object]
+) -> Callable[..., Any]:
+    """A function that tells a number of its arguments before it is called, where they have one."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with suppress(Exception):
+            note(float(number(*args, **kwargs)))
+        return function(*args, **kwargs)
+
+    return call

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from types import FunctionType
 from typing import Any
 
 import torch
 
-from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models
+from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, telling
 
 
 class Passing(torch.nn.Module):  # type: ignore[misc] # no stubs
@@ -76,22 +75,9 @@ class TorchModels(Models):
 
         return once
 
-    @contextmanager
-    def losses(self, note: Callable[[float], object]) -> Iterator[None]:
+    def losses(self, note: Callable[[float], object]) -> AbstractContextManager[None]:
         """What backward passes begin with, those of `Tensor.backward` too."""
-        backward = torch.autograd.backward
-
-        @functools.wraps(backward)
-        def noting(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            with suppress(Exception):
-                note(tensors.item())
-            return backward(tensors, *args, **kwargs)
-
-        torch.autograd.backward = noting
-        try:
-            yield
-        finally:
-            torch.autograd.backward = backward
+        return replaced(torch.autograd, "backward", lambda backward: telling(backward, _begun_with, note))
 
     def gradients(self, layer: Any) -> str:
         """By what the last backward pass has left."""
@@ -128,6 +114,10 @@ class TorchModels(Models):
         finally:
             for hook in hooks:
                 hook.remove()
+
+
+def _begun_with(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    return tensors.item()
 
 
 def _forget() -> None:
