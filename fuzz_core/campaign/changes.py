@@ -15,16 +15,10 @@ from fuzz_core.collect.sources import collect
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.notices import ITSELF
-from fuzz_core.ir.rng import derive
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.store import Store
 
 KINDS = ("added", "removed", "moved", "signature", "deprecated", "docstring")
-# Of every api, so many of the invocations carried over are re-run, and this share where that is more.
-SAMPLE = 3
-SAMPLE_SHARE = 0.05
-# From this share on, what the sample shows to be no longer valid makes all of the api doubtful.
-DOUBTFUL_SHARE = 0.25
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]+")
 OUT_OF_TIME = "no time was left for it; give --time more"
 OTHER_PYTHON = "to trace with the packages of an environment of your own, name its interpreter: --from python:PATH"
@@ -141,22 +135,6 @@ def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> 
         gone = sum(name not in new_names for digest, name in old.items() if digest not in new)
         found.append(SeedChanges(source, len(old.keys() & new.keys()), fresh[True], fresh[False], gone))
     return found
-
-
-def sample(invocations: Mapping[str, Sequence[int]], seed: object) -> list[int]:
-    """Of the invocations of every api (ids), those to run again: three or a twentieth, drawn by the seed."""
-    chosen: list[int] = []
-    for api, numbers in sorted(invocations.items()):
-        count = max(SAMPLE, round(len(numbers) * SAMPLE_SHARE))
-        # By place, not by id: the same in a state of which another target was traced first.
-        places = sorted(range(len(numbers)), key=lambda place: derive(seed, api, place))
-        chosen += sorted(numbers[place] for place in places[:count])
-    return chosen
-
-
-def doubtful(rechecked: Counter[str], lost: Counter[str]) -> list[str]:
-    """Apis of whose sample (re-run, and no longer valid, by api) a large share is lost."""
-    return sorted(api for api, count in lost.items() if count >= DOUBTFUL_SHARE * rechecked[api])
 
 
 class Untraced(NamedTuple):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fuzz_core.campaign.carryover import Retraced, recheck, take_over
+from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
 from fuzz_core.campaign.planning import matching
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.collect.constraints.docstrings import from_docstring
@@ -55,31 +54,6 @@ class TraceOptions:
     since: str | None = None
 
 
-@dataclass
-class TraceReport:
-    """What a trace did: seeds by status, new invocations, problems of collection, and what recording cost."""
-
-    seeds: int = 0
-    unchanged: int = 0
-    left: int = 0
-    aside: int = 0
-    status: Counter[str] = field(default_factory=Counter)
-    new: int = 0
-    checked: int = 0
-    valid: int = 0
-    waiting: int = 0
-    problems: list[tuple[str, str]] = field(default_factory=list)
-    seconds: float = 0.0
-    tracing_seconds: float = 0.0
-    apis: int = 0
-    retraced: Retraced = field(default_factory=Retraced)
-
-    @property
-    def overhead(self) -> float:
-        """Share of the seeds' running time that went into recording, 0 to 1."""
-        return self.tracing_seconds / self.seconds if self.seconds else 0.0
-
-
 class SeedEnd(NamedTuple):
     """What a worker says at the end of a seed: its parts and those that failed, and what was not recorded, by api."""
 
@@ -103,7 +77,7 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
         if seeds:
             until = None if options.deadline is None else began + (options.deadline - began) * SEEDS_SHARE
             _trace_seeds(session, zygote, seeds, options, report, until)
-    recheck(session, report, report.retraced, options.deadline)
+    recheck(session, report, options.deadline)
     learn_refusals(session)
     session.watch.phase("comparing definitions")
     refresh_similarity(session.store, session.target.key)

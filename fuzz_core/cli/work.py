@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.examination import TriageOptions, TriageReport, examine
 from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
 from fuzz_core.campaign.fuzzing import fuzz
@@ -20,7 +21,7 @@ from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
 from fuzz_core.campaign.moco.share import KNOWING_SHARE
 from fuzz_core.campaign.ranking import check_ranking
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
+from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
