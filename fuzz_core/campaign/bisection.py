@@ -21,10 +21,9 @@ from fuzz_core.campaign.candidates import (
     placed,
     version_of,
 )
-from fuzz_core.campaign.parallel import run_parallel
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import Bench, case_of, is_replayed, speaks
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 
 from fuzz_core.campaign.pair import Pair
-from fuzz_core.campaign.parallel import PerThread, results_of
 from fuzz_core.campaign.planning import chosen, make_plan
 from fuzz_core.campaign.reproduce import HANG_FACTOR, IMPORT_SECONDS
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign.session import MEMORY_BYTES, PerThread, Session, run_parallel
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
@@ -92,12 +92,11 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
         threads = stack.enter_context(ThreadPoolExecutor(session.workers, "compare"))
         stack.callback(comparison.processes.end)
         report.apis = len(comparison.plan.places)
-        turns = _turns(comparison.plan, options)
-
-        def may_begin(_: object) -> bool:
-            return not comparison.is_late() and (options.most is None or report.tests < options.most)
-
-        for _, done in results_of(session.workers, threads, turns, comparison.turn, may_begin):
+        more = takewhile(
+            lambda _: options.most is None or report.tests < options.most, _turns(comparison.plan, options)
+        )
+        work, reserve = comparison.turn, comparison.reserve
+        for _, done in run_parallel(session, threads, more, work, options.deadline, lambda _: reserve):
             report.tests += done.tests
             report.dropped.update(done.dropped)
             for change in done.changes:
@@ -166,6 +165,7 @@ class _Comparison:
         self.known: set[str] = set()
         self.per_api: Counter[str] = Counter()
         self.began = session.clock()
+        self.reserve = 0.0 if options.deadline is None else CONFIRM_SHARE * (options.deadline - self.began)
 
     def _pair(self) -> Pair:
         return Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
@@ -181,8 +181,7 @@ class _Comparison:
 
     def is_late(self) -> bool:
         """Whether nothing new begins: some time is kept for confirming what has been found."""
-        deadline = self.options.deadline
-        return self.session.is_over(deadline, CONFIRM_SHARE * ((deadline or self.began) - self.began))
+        return self.session.is_over(self.options.deadline, self.reserve)
 
     def turn(self, part: tuple[str, range]) -> CompareReport:
         """Executes these test cases of an api, and examines what differs in a way not seen before."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.cases import consult, review
 from fuzz_core.campaign.history import review_standings
-from fuzz_core.campaign.parallel import PerThread, run_parallel
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import (
     CRASH,
@@ -25,7 +24,7 @@ from fuzz_core.campaign.reproduce import (
     mode_of,
     strategy,
 )
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import PerThread, Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict

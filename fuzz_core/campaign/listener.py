@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from fuzz_core.campaign.figures import FuzzReport
 from fuzz_core.campaign.scheduler import FINDING_REWARD, ExaminationBacklog, Scheduler
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
@@ -31,6 +31,87 @@ CLASS_REWARD = 0.02
 OPERATOR_REWARD = 0.1
 SAVE_SECONDS = 2.0
 KEPT_PER_SIGNATURE = 4
+
+
+@dataclass
+class FuzzReport:
+    """Figures of one run. `kept` findings are on record, the rest repeated a signature more than four times.
+
+    inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:
+    known by now, with what was on record before. growth: (seconds, tests, classes, operators, kept) now and then.
+    spent: seconds of workers and tests by api. cold: tests that something was compiled for, compiling: the seconds of
+    those.
+    """
+
+    run: int = 0
+    apis: int = 0
+    tests: int = 0
+    seconds: float = 0.0
+    findings: int = 0
+    kept: int = 0
+    deaths: int = 0
+    inside: float = 0.0
+    working: float = 0.0
+    cold: int = 0
+    compiling: float = 0.0
+    classes: int = 0
+    operators: int = 0
+    members: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    growth: list[tuple[float, int, int, int, int]] = field(default_factory=list)
+    spent: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def count(self, api: str, seconds: float, tests: int) -> None:
+        """Adds what a lease of an api took."""
+        before = self.spent.get(api, (0.0, 0))
+        self.spent[api] = (before[0] + seconds, before[1] + tests)
+
+    def add(self, later: FuzzReport) -> None:
+        """Adds a later run on the same target: what is known by now is what that one knew."""
+        self.growth += [
+            (self.seconds + seconds, self.tests + tests, classes, operators, self.kept + kept)
+            for seconds, tests, classes, operators, kept in later.growth
+        ]
+        for name in ("run", "classes", "operators", "members"):
+            setattr(self, name, getattr(later, name))
+        for name in ("tests", "seconds", "findings", "kept", "deaths", "inside", "working", "cold", "compiling"):
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+        self.apis = max(self.apis, later.apis)
+        self.outcomes += later.outcomes
+        for api, (seconds, tests) in later.spent.items():
+            self.count(api, seconds, tests)
+
+    @property
+    def rate(self) -> float:
+        """Executed tests per second of wall time."""
+        return self.tests / self.seconds if self.seconds else 0.0
+
+    @property
+    def warm_rate(self) -> float:
+        """Tests per second of wall time if nothing had to be compiled."""
+        share = (self.working - self.compiling) / self.working if self.working else 0.0
+        return (self.tests - self.cold) / (self.seconds * share) if self.seconds * share else 0.0
+
+    @property
+    def speed(self) -> str:
+        """The rate, and where anything was compiled, also what it is without."""
+        if not self.cold:
+            return f"{self.rate:,.0f} per second"
+        return f"{self.rate:,.0f} per second, {self.warm_rate:,.0f} without the {self.cold:,} that compiled something"
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as JSON data; costs in microseconds per test, by api."""
+        costs = {api: round(seconds / tests * 1e6, 1) for api, (seconds, tests) in sorted(self.spent.items()) if tests}
+        own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
+        del own["spent"]
+        rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working", "compiling")}
+        return {**own, **rounded, "rate": round(self.rate, 1), "warm_rate": round(self.warm_rate, 1)}
+
+    @property
+    def told(self) -> str:
+        """All of it in a line."""
+        tested = f"{self.tests:,} tests of {self.apis} apis in {self.seconds:.0f} s"
+        return f"{tested} ({self.speed}), {self.deaths} workers died"
 
 
 class RecordedFinding(NamedTuple):

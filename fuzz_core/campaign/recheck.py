@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.campaign.history import Lives, Standing, ordered, review_standings
-from fuzz_core.campaign.parallel import run_parallel
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import Bench, Case, case_of, is_replayed
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import FIXED, NewCheck

@@ -11,8 +11,7 @@ import pytest
 
 from fuzz_core.campaign.carryover import TraceReport, stirred
 from fuzz_core.campaign.changes import changes_between
-from fuzz_core.campaign.figures import FuzzOptions
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import Interrupted, UserError
