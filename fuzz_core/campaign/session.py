@@ -154,16 +154,31 @@ def run_parallel(
             yield running.pop(future), future.result()
 
 
-class PerThread(Generic[T]):
-    """One object for each thread, made when a thread asks for it first."""
+class Closed(Protocol):
+    """What holds processes until it is closed."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
+    def close(self) -> None:
+        """Ends them."""
+
+
+Held = TypeVar("Held", bound=Closed)
+
+
+class PerThread(Generic[Held]):
+    """One object for each thread, made when a thread asks for it first, and closed with all others."""
+
+    def __init__(self, make: Callable[[], Held]) -> None:
         self.make = make
-        self.local = threading.local()
+        self.made: dict[int, Held] = {}
 
-    def get(self) -> T:
+    def get(self) -> Held:
         """The object of this thread."""
-        if not hasattr(self.local, "made"):
-            self.local.made = self.make()
-        made: T = self.local.made
-        return made
+        number = threading.get_ident()
+        if number not in self.made:
+            self.made[number] = self.make()
+        return self.made[number]
+
+    def close(self) -> None:
+        """Closes all that were made."""
+        for each in list(self.made.values()):
+            each.close()
