@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fuzz_core.campaign.scheduler import FINDING_REWARD, ExaminationBacklog, Scheduler
 from fuzz_core.campaign.session import Session
@@ -16,6 +16,7 @@ from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
 from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.wire import below, decode
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.store.news import News, Operator
@@ -63,8 +64,8 @@ class FuzzReport:
 
     def count(self, api: str, seconds: float, tests: int) -> None:
         """Adds what a lease of an api took."""
-        before = self.spent.get(api, (0.0, 0))
-        self.spent[api] = (before[0] + seconds, before[1] + tests)
+        before, known = self.spent.get(api, (0.0, 0))
+        self.spent[api] = before + seconds, known + tests
 
     def add(self, later: FuzzReport) -> None:
         """Adds a later run on the same target: what is known by now is what that one knew."""
@@ -135,10 +136,34 @@ class FindingRecorder:
         """Commits a finding unless its signature has been kept four times in this run."""
         text = signature(test.invocation.api, verdict, outcome).text
         self.seen[text] += 1
-        added = None
-        if self.seen[text] <= KEPT_PER_SIGNATURE:
-            added = self.store.add_finding(self.target, self.run, test, verdict, outcome, origin)
-        return RecordedFinding(text, self.seen[text] == 1, added is not None)
+        added = self.seen[text] <= KEPT_PER_SIGNATURE and (
+            self.store.add_finding(self.target, self.run, test, verdict, outcome, origin) is not None
+        )
+        return RecordedFinding(text, self.seen[text] == 1, added)
+
+
+Count = Annotated[int, below(1 << 53)]
+Seconds = Annotated[float, below(1_000_000_000)]
+
+
+class LeaseDone(NamedTuple):
+    """A worker's last message about a lease. next: the first test that was not run; counts: outcomes by kind.
+
+    seconds: all in all; inside: in calls of the library; longest: of the longest test; compiling: of the `cold` tests
+    that something was compiled for.
+    """
+
+    next: Count
+    counts: Mapping[str, Count]
+    cold: Count
+    seconds: Seconds
+    inside: Seconds
+    longest: Seconds
+    compiling: Seconds
+
+
+# For a message that cannot be read: all of the lease counts as run.
+NOTHING = LeaseDone(-1, {}, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Feedback:
@@ -268,27 +293,23 @@ class FuzzListener:
             self.session.watch.note(f"unreadable report from a worker dropped: {error}")
 
     def _done(self, lease: Lease, message: dict[str, Any]) -> None:
-        executed = self._count(message.get("counts"))
-        following = message.get("next")
-        following = following if type(following) is int and lease.first <= following <= lease.last else lease.last
-        seconds, inside, longest = (_seconds(message.get(name)) for name in ("seconds", "inside", "longest"))
-        self.report.working += seconds
-        self.report.inside += min(inside, seconds)
-        cold = message.get("cold")
-        self.report.cold += cold if type(cold) is int and 0 <= cold <= executed else 0
-        self.report.compiling += min(_seconds(message.get("compiling")), seconds)
-        self.report.count(lease.api, seconds, executed)
-        self.scheduler.done(lease, following, seconds, executed, longest)
+        try:
+            done = decode(LeaseDone, message)
+        except CodecError:
+            done = NOTHING
+        counts, report = done.counts, self.report
+        executed = sum(counts.values()) - counts.get("duplicate", 0) - counts.get("postponed", 0)
+        report.outcomes.update(counts)
+        report.tests += executed
+        report.working += done.seconds
+        report.inside += min(done.inside, done.seconds)
+        report.cold += min(done.cold, executed)
+        report.compiling += min(done.compiling, done.seconds)
+        report.count(lease.api, done.seconds, executed)
+        following = done.next if lease.first <= done.next <= lease.last else lease.last
+        self.scheduler.done(lease, following, done.seconds, executed, done.longest)
         self.started.pop(lease.number, None)
         self.touched.add(lease.api)
-
-    def _count(self, counts: Any) -> int:
-        """Adds up a lease's outcomes; how many tests were executed."""
-        whole = {str(kind): n for kind, n in counts.items() if type(n) is int} if isinstance(counts, dict) else {}
-        self.report.outcomes.update(whole)
-        executed = sum(whole.values()) - whole.get("duplicate", 0) - whole.get("postponed", 0)
-        self.report.tests += executed
-        return executed
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
         """See `execution.pool.Listener`."""
@@ -338,13 +359,7 @@ class FuzzListener:
         )
 
 
-def _seconds(value: Any) -> float:
-    return float(value) if isinstance(value, float | int) and 0 <= value < 1e9 else 0.0
-
-
 def _verdict(data: Any) -> Verdict:
-    match data:
-        case [str(oracle), str(kind), str(detail)]:
-            check_kind(oracle, kind)
-            return Verdict(oracle, kind, detail)
-    raise CodecError(f"not a verdict: {str(data)[:200]}")
+    verdict = decode(Verdict, data)
+    check_kind(verdict.oracle, verdict.kind)
+    return verdict
