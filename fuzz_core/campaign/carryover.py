@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,20 +116,15 @@ def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[st
 
     An api that is new is named by its full name, or by its last part where no api had that before.
     """
+
+    def lasts(names: Iterable[str]) -> set[str]:
+        return {name.rpartition(".")[2] for name in names}
+
     found = store.seeds_mentioning(changes.since, {change.before for change in changes.of("moved")})
-    added = {change.api for change in changes.of("added", "moved")}
-    if added:
-        words = {_last(name) for name in added} - {_last(api.name) for api in store.apis(changes.since)}
-        found |= {seed.digest for seed in seeds if _names(seed.code, added, words)}
-    return found
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
-def _names(code: str, full: set[str], words: set[str]) -> bool:
-    return not (full.isdisjoint(_DOTTED.findall(code)) and words.isdisjoint(_LOOKED_UP.findall(code)))
+    full = {change.api for change in changes.of("added", "moved")}
+    words = lasts(full) - lasts(api.name for api in store.apis(changes.since)) if full else set()
+    named = (full & {*_DOTTED.findall(seed.code)} or words & {*_LOOKED_UP.findall(seed.code)} for seed in seeds)
+    return found | {seed.digest for seed, names in zip(seeds, named, strict=True) if names}
 
 
 def recheck(session: Session, report: TraceReport, deadline: float | None = None) -> None:
@@ -215,37 +211,32 @@ class _Validation:
         return self.waiting.pop() if self.waiting else None
 
     def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        following = message.get("next")
-        if message.get("done") == lease.number and type(following) is int and following < lease.last:
+        following, index = message.get("next"), message.get("ran")
+        if message.get("done") == lease.number and type(following) is int:
             self._again(lease, following)
-        if "ran" not in message:
-            return
-        try:
-            outcome = Outcome.from_json(message.get("outcome"))
-        except CodecError:
-            return
-        index = message["ran"]
-        if type(index) is int and 0 <= index < len(self.ids[lease.api]):
-            self._record(self.ids[lease.api][index], outcome)
+        if type(index) is int:
+            with suppress(CodecError):
+                self._record(lease, index, Outcome.from_json(message.get("outcome")))
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
-        if 0 <= index < len(self.ids[lease.api]):
-            self._record(self.ids[lease.api][index], outcome)
-        if index + 1 < lease.last:
-            self._again(lease, index + 1)
+        self._record(lease, index, outcome)
+        self._again(lease, index + 1)
 
     def _again(self, lease: Lease, first: int) -> None:
-        self.waiting.append(Lease(self.next_number, lease.api, max(first, lease.first), lease.last, log=True))
-        self.next_number += 1
+        if first < lease.last:
+            self.waiting.append(Lease(self.next_number, lease.api, max(first, lease.first), lease.last, log=True))
+            self.next_number += 1
 
-    def _record(self, number: int, outcome: Outcome) -> None:
-        valid = outcome.kind == "ok"
+    def _record(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        numbers, valid = self.ids[lease.api], outcome.kind == "ok"
+        if not 0 <= index < len(numbers):
+            return
         self.done += 1
-        if number not in self.error_inputs:
+        if numbers[index] not in self.error_inputs:
             self.checked += 1
             self.valid += valid
         reason = "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"
-        self.results.append((number, outcome.kind, reason))
+        self.results.append((numbers[index], outcome.kind, reason))
 
     def tick(self) -> None:
         """Saves now and then, so that an interruption loses little."""

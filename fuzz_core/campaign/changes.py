@@ -96,32 +96,18 @@ def compare(
     changes += [ApiChange(name, "removed", old[name].definition) for name in left if name not in moved]
     changes += [ApiChange(now, "moved", was, now) for was, now in moved.items()]
     for name in old.keys() & new.keys():
-        changes += _within(old[name], new[name])
-        if name in deprecated_before and (lately := deprecated_after.get(name, frozenset()) - deprecated_before[name]):
-            changes.append(ApiChange(name, "deprecated", "", _spelled(lately)))
+        first, second = old[name], new[name]
+        # Without addresses, which are others in every process.
+        was, now = (_ADDRESS.sub("0x", api.definition) for api in (first, second))
+        if (was, first.kind, first.params) != (now, second.kind, second.params):
+            changes.append(ApiChange(name, "signature", was, now))
+        if first.doc != second.doc:
+            changes.append(ApiChange(name, "docstring", first.doc, second.doc))
+        lately = deprecated_after.get(name, frozenset()) - deprecated_before.get(name, frozenset())
+        if name in deprecated_before and lately:
+            said = ", ".join("itself" if each == ITSELF else each for each in sorted(lately))
+            changes.append(ApiChange(name, "deprecated", "", said))
     return sorted(changes, key=lambda change: (KINDS.index(change.kind), change))
-
-
-def _within(old: Api, new: Api) -> list[ApiChange]:
-    found = []
-    if (_signature(old)) != _signature(new):
-        found.append(ApiChange(new.name, "signature", _plain(old), _plain(new)))
-    if old.doc != new.doc:
-        found.append(ApiChange(new.name, "docstring", old.doc, new.doc))
-    return found
-
-
-def _signature(api: Api) -> tuple[str, tuple[str, ...], str]:
-    return api.kind, api.params, _plain(api)
-
-
-def _plain(api: Api) -> str:
-    """The definition without addresses, which are others in every process."""
-    return _ADDRESS.sub("0x", api.definition)
-
-
-def _spelled(deprecated: Iterable[str]) -> str:
-    return ", ".join("itself" if name == ITSELF else name for name in sorted(deprecated))
 
 
 def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> list[SeedChanges]:
