@@ -32,7 +32,7 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
-from fuzz_core.targets.record import Target, cache_folder
+from fuzz_core.targets.record import Target, cache_folder, read_record, targets_root
 from fuzz_core.targets.spec import TargetSpec
 from fuzz_core.triage.bisect import Search, Status, miss, runs_needed
 from fuzz_core.triage.process import Processes
@@ -113,7 +113,8 @@ def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
             make_replay_plan(session, bisector.plan)
         if _is_own(target, package, bad, options.index):
             bisector.own = listed[search.bad].spec
-            environments.give(listed[search.bad], target)
+            if (here := read_record(targets_root(), target.key)) is not None:
+                environments.given[bisector.own] = here
         return bisector.run()
 
 

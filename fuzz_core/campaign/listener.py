@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
+from fuzz_core.campaign.reproduce import CRASH, PLAIN
 from fuzz_core.campaign.scheduler import FINDING_REWARD, ExaminationBacklog, Scheduler
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
@@ -17,7 +18,6 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import below, decode
-from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.store.news import News, Operator
 from fuzz_core.store.store import Store
@@ -123,14 +123,14 @@ class RecordedFinding(NamedTuple):
     added: bool
 
 
+@dataclass
 class FindingRecorder:
     """Puts the findings of one run on one target on record as they come, a few of each signature."""
 
-    def __init__(self, store: Store, target: str, run: int) -> None:
-        self.store = store
-        self.target = target
-        self.run = run
-        self.seen: Counter[str] = Counter()
+    store: Store
+    target: str
+    run: int
+    seen: Counter[str] = field(default_factory=Counter)
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome, origin: str = "") -> RecordedFinding:
         """Commits a finding unless its signature has been kept four times in this run."""
@@ -244,31 +244,24 @@ class Feedback:
             self.saved = self.session.clock()
 
 
+@dataclass
 class FuzzListener:
     """Listens to the pool (see `execution.pool.Listener`). A death is a finding re-created from the plan by its number.
 
     backlog: counts what is left to examine, where the fuzz is to end early.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        plan: Plan,
-        scheduler: Scheduler,
-        feedback: Feedback,
-        report: FuzzReport,
-        backlog: ExaminationBacklog | None = None,
-    ) -> None:
-        self.session = session
-        self.plan = plan
-        self.scheduler = scheduler
-        self.feedback = feedback
-        self.report = report
-        self.backlog = backlog
-        self.crash = oracle_of("crash")
-        self.recorder = FindingRecorder(session.store, session.target.key, report.run)
-        self.started: dict[int, float] = {}
-        self.touched: set[str] = set()
+    session: Session
+    plan: Plan
+    scheduler: Scheduler
+    feedback: Feedback
+    report: FuzzReport
+    backlog: ExaminationBacklog | None = None
+    started: dict[int, float] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.recorder = FindingRecorder(self.session.store, self.session.target.key, self.report.run)
 
     def next_lease(self) -> Lease | None:
         """See `execution.pool.Listener`."""
@@ -318,8 +311,8 @@ class FuzzListener:
         self.report.outcomes[outcome.kind] += 1
         self.touched.add(lease.api)
         dialect = self.session.dialect
-        mode = lease.died_in if lease.died_in in dialect.ways else "cpu"
-        verdict = self.crash.judge({mode: outcome}, dialect)
+        mode = lease.died_in if lease.died_in in dialect.ways else PLAIN
+        verdict = CRASH.judge({mode: outcome}, dialect)
         if not verdict.clean:
             known = self.feedback.known_to(lease.api, lease.shown)
             self.keep(self.plan.test(lease.api, index, known), verdict, outcome)

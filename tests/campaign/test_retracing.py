@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def test_of_a_second_build_with_five_changed_docstrings_five_seeds_are_traced(bu
     assert report.retraced.since == "fakelib-1"
     assert report.retraced.seeds == whole.seeds - 5 == report.unchanged
     assert report.retraced.changes == {"docstring": 5}
-    assert (report.retraced.rechecked, report.retraced.lost) == (0, 0)
+    # One of the changed seeds still brings a call that its old text brought.
+    assert (report.retraced.rechecked, report.retraced.lost) == (1, 0)
     assert {change.api for change in changes_between(second.store, "fakelib-1", "fakelib-2").apis} == CHANGED
     third = builds.make(3, DOCSTRINGS)
     third.store.save_target(third.target._replace(library="another"))
@@ -234,8 +236,10 @@ def test_interrupted_anywhere_the_next_trace_goes_on(builds: Builds, phase: str)
     traced(builds.make(1, {}))
     second = builds.make(2, DOCSTRINGS)
     watch = StopsAt(phase)
-    with pytest.raises(Interrupted):
+    # Before anything is traced anew, nothing is left that could be cut short.
+    with pytest.raises(Interrupted) if phase == "re-running" else nullcontext():
         traced(replace(second, watch=watch, stopped=lambda: watch.over))
+    assert watch.over
     assert second.store.since("fakelib-2") == "fakelib-1"
     assert traced(second).status.total() == (0 if phase == "re-running" else 5)
     third = builds.make(3, DOCSTRINGS)
