@@ -87,10 +87,10 @@ def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retrac
     changes = changes_between(store, retraced.since, target)
     dependants = _dependants(store, changes, left)
     traced = store.traced(retraced.since)
-    same = {s.digest: s.name for s in left if s.digest in traced and s.digest not in dependants}
-    retraced.dependants = sum(s.digest in traced and s.digest in dependants for s in left)
-    imports = {s.digest: s.name for s in store.seeds(retraced.since) if s.source == "import"}
-    named = {**same, **{digest: name for digest, name in imports.items() if digest not in known}}
+    same = {seed.digest: seed.name for seed in left if seed.digest in traced - dependants}
+    retraced.dependants = sum(seed.digest in traced & dependants for seed in left)
+    imports = {s.digest: s.name for s in store.seeds(retraced.since) if s.source == "import" and s.digest not in known}
+    named = same | imports
     retraced.changes = Counter(change.kind for change in changes.apis)
     if named:
         session.watch.phase(f"carrying over from {retraced.since}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,12 +114,12 @@ def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> 
     """The changes of seeds by source. A seed is the same by its content; one of another content changed by its name."""
     found = []
     for source in sorted({seed.source for seed in (*before, *after)}):
-        old = {seed.digest: seed.name for seed in before if seed.source == source}
-        new = {seed.digest: seed.name for seed in after if seed.source == source}
-        old_names, new_names = set(old.values()), set(new.values())
-        fresh = Counter(name in old_names for digest, name in new.items() if digest not in old)
-        gone = sum(name not in new_names for digest, name in old.items() if digest not in new)
-        found.append(SeedChanges(source, len(old.keys() & new.keys()), fresh[True], fresh[False], gone))
+        old, new = ({seed.digest: seed.name for seed in seeds if seed.source == source} for seeds in (before, after))
+        names = {*old.values()} & {*new.values()}
+        same = len(old.keys() & new.keys())
+        changed = sum(name in names for digest, name in new.items() if digest not in old)
+        gone = sum(name not in names for digest, name in old.items() if digest not in new)
+        found.append(SeedChanges(source, same, changed, len(new) - same - changed, gone))
     return found
 
 
@@ -156,24 +156,24 @@ def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
 
     Raises UserError where they bring no call that the target accepts, with the reason of each file.
     """
+    store, target = session.store, session.target
     problems: list[tuple[str, str]] = []
-    request = Request(session.target.library, tests_dirs=folders, problems=problems)
+    request = Request(target.library, tests_dirs=folders, problems=problems)
     seeds = {seed.digest: seed.name for seed in collect(request, ["tests"])}
-    known = {record.digest: record for record in session.store.seeds(session.target.key)}
+    known = {record.digest: record for record in store.seeds(target.key) if record.digest in seeds}
     records = [known[digest] for digest in seeds if digest in known]
-    accepted = {row.id for row in session.store.bodies(session.target.key) if row.valid}
-    calls = session.store.brought(session.target.key, seeds) & accepted
-    untraced = [
-        *(Untraced(name, 0, 0, reason) for name, reason in problems),
-        *(Untraced(r.name, r.statements, r.statements_failed, r.reason) for r in records if r.status != "ok"),
-        *(Untraced(name, 0, 0, OUT_OF_TIME) for digest, name in seeds.items() if digest not in known),
-    ]
-    ran = [record for record in records if record.statements > record.statements_failed]
+    calls = store.brought(target.key, seeds) & {row.id for row in store.bodies(target.key) if row.valid}
+    untraced = [Untraced(name, 0, 0, reason) for name, reason in problems]
+    untraced += [Untraced(r.name, r.statements, r.statements_failed, r.reason) for r in records if r.status != "ok"]
+    untraced += [Untraced(name, 0, 0, OUT_OF_TIME) for digest, name in seeds.items() if digest not in known]
     if not calls:
         reasons = "; ".join(f"{each.file}: {each.reason}" for each in untraced)
-        said = reasons or f"they make no call that {session.target.key} accepts"
-        raise UserError(f"nothing to compare from these tests: {said}", _remedy(untraced))
-    return OwnTests(len(ran), sum(r.statements - r.statements_failed for r in ran), frozenset(calls), untraced)
+        said = reasons or f"they make no call that {target.key} accepts"
+        missing = any("ModuleNotFoundError" in each.reason for each in untraced)
+        remedy = OTHER_PYTHON if missing else "name the directory of tests that use the library: --tests DIR"
+        raise UserError(f"nothing to compare from these tests: {said}", remedy)
+    ran = [count for r in records if (count := r.statements - r.statements_failed) > 0]
+    return OwnTests(len(ran), sum(ran), frozenset(calls), untraced)
 
 
 def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int]) -> list[Dropped]:
@@ -183,18 +183,8 @@ def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int
         if row.id in calls:
             numbers.setdefault(row.api, []).append(row.id)
     changes = changes_between(store, baseline, target)
+    found = [each for kind in ("removed", "deprecated") for each in changes.of(kind) if each.api in numbers]
     return [
-        Dropped(change.kind, change.api, change.after, _names(store, numbers[change.api]))
-        for kind in ("removed", "deprecated")
-        for change in changes.of(kind)
-        if change.api in numbers
+        Dropped(each.kind, each.api, each.after, sorted({*chain.from_iterable(map(store.seeds_of, numbers[each.api]))}))
+        for each in found
     ]
-
-
-def _names(store: Store, numbers: Sequence[int]) -> list[str]:
-    return sorted({name for number in numbers for name in store.seeds_of(number)})
-
-
-def _remedy(untraced: Sequence[Untraced]) -> str:
-    missing = any("ModuleNotFoundError" in each.reason for each in untraced)
-    return OTHER_PYTHON if missing else "name the directory of tests that use the library: --tests DIR"

@@ -59,13 +59,14 @@ def standings_now(store: Store) -> dict[str, str]:
 def result_of(store: Store, ran: Ran) -> results.Result:
     """The document of a run. Of private bugs, and of what looks like their cause, it has the number alone."""
     target = store.target(ran.target)
-    library = {each.key for each in store.targets() if each.library == target.library}
-    rows = [bug for bug in store.bugs() if bug.target in library]
+    builds = {each.key for each in store.targets() if each.library == target.library}
+    rows = [bug for bug in store.bugs() if bug.target in builds]
     found = [each for each in guarded(store, rows, across=True) if each.row.id == each.first]
     told = [each for each in found if ran.apis is None or each.row.api in ran.apis]
     public = [each for each in told if not each.severity.private]
     compared = [] if ran.baseline is None else worst_first(store.changes(ran.target, ran.baseline))
     harmless = [one for one in compared if not (suspected_death(one.before) or suspected_death(one.after))]
+    private = sum(each.severity.private and each.row.status != FIXED for each in told)
     return results.Result(
         **{name: getattr(ran, name) for name in ("mode", "shard", "shards", "figures", "stopped")},
         target=_build(target),
@@ -74,11 +75,9 @@ def result_of(store: Store, ran: Ran) -> results.Result:
         changes=tuple(_change(store, change, ran) for change in harmless)[: results.MANY],
         dropped=tuple(_part(results.Dropped, each, sites=_sites(each.seeds, each.api, ran)) for each in ran.dropped),
         turns=tuple(_turns(public, ran.was)),
-        private=sum(each.severity.private and each.row.status != FIXED for each in told)
-        + len(compared)
-        - len(harmless),
-        protection=tuple(_cut(line) for line in ran.protection),
-        problems=tuple(_cut(line) for line in ran.problems),
+        private=private + len(compared) - len(harmless),
+        protection=tuple(map(_cut, ran.protection)),
+        problems=tuple(map(_cut, ran.problems)),
     )
 
 

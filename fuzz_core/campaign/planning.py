@@ -94,11 +94,11 @@ def seeds_on_record(store: Store, library: str) -> set[str]:
 def costs(store: Store, library: str) -> dict[str, float]:
     """Microseconds per test of each api, as the latest runs on any build of the library have measured them."""
     of_library = {target.key for target in store.targets() if target.library == library}
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for run in store.runs():
-        if run.target in of_library:
-            measured = run.summary.get("costs")
-            found.update(measured if isinstance(measured, dict) else {})
+        measured = run.summary.get("costs")
+        if run.target in of_library and isinstance(measured, dict):
+            found |= measured
     return {api: float(cost) for api, cost in found.items() if isinstance(cost, int | float) and 0 < cost < math.inf}
 
 
