@@ -271,6 +271,10 @@ class _Comparison(Reproduction):
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """How often the script ends with its assertion."""
+
+        def asserts(outcome: Outcome) -> bool:
+            return (outcome.kind, outcome.name) == ("exception", "AssertionError")
+
         seen = self.bench.count(attempt.script(self.dialect), "assertion", asserts, runs)
         return seen._replace(outcome=attempt.finding.outcome), attempt.finding.verdict
 
@@ -339,11 +343,6 @@ def _way(verdict: Verdict, dialect: Dialect) -> str:
     if way == "comparison" and mode not in {*dialect.ways, *dialect.programs}:
         return "replay"
     return "words" if way == "script" and mode == PROGRAM else way
-
-
-def asserts(outcome: Outcome) -> bool:
-    """Whether a script has ended with its assertion."""
-    return (outcome.kind, outcome.name) == ("exception", "AssertionError")
 
 
 def mode_of(verdict: Verdict) -> str:
