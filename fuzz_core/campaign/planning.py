@@ -33,13 +33,15 @@ def make_plan(
     mutating: bool = True,
 ) -> None:
     """Writes the plan for these invocations; `mutating` false leaves the argument value space out."""
-    apis = session.store.apis(session.target.key)
-    params = {api.name: list(api.params) for api in apis}
-    space = _space(session) if mutating else {"values": {}, "apis": [], "tensors": {}}
-    similarity = session.store.similarity(session.target.key) if mutating else ()
+    store, target = session.store, session.target.key
+    params = {api.name: list(api.params) for api in store.apis(target)}
+    space: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
+    similarity: Iterable[Any] = ()
+    if mutating:
+        space["values"], space["apis"] = store.argument_space(target), store.similar_apis(target)
+        space["tensors"], similarity = store.tensor_space(target), store.similarity(target)
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
-    constraints = session.store.constraints(session.target.key) if "bounds" in oracles else ()
-    documented = [constraint.to_json() for constraint in constraints]
+    documented = [each.to_json() for each in store.constraints(target)] if "bounds" in oracles else []
     header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
@@ -48,15 +50,6 @@ def make_plan(
 def make_replay_plan(session: Session, path: Path) -> None:
     """Writes a plan without invocations, for workers that are given test cases and judge them by all oracles."""
     make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
-
-
-def _space(session: Session) -> dict[str, Any]:
-    store, target = session.store, session.target.key
-    return {
-        "values": store.argument_space(target),
-        "apis": store.similar_apis(target),
-        "tensors": store.tensor_space(target),
-    }
 
 
 class Shard(NamedTuple):
@@ -101,11 +94,11 @@ def seeds_on_record(store: Store, library: str) -> set[str]:
 def costs(store: Store, library: str) -> dict[str, float]:
     """Microseconds per test of each api, as the latest runs on any build of the library have measured them."""
     of_library = {target.key for target in store.targets() if target.library == library}
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for run in store.runs():
-        if run.target in of_library:
-            measured = run.summary.get("costs")
-            found.update(measured if isinstance(measured, dict) else {})
+        measured = run.summary.get("costs")
+        if run.target in of_library and isinstance(measured, dict):
+            found |= measured
     return {api: float(cost) for api, cost in found.items() if isinstance(cost, int | float) and 0 < cost < math.inf}
 
 

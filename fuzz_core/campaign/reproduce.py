@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.campaign.session import MEMORY_BYTES
@@ -105,7 +105,6 @@ class Bench:
     plan: Path | None = None
     stopped: Callable[[], bool] = lambda: False
     compiled: set[str] = field(default_factory=set)
-    zygote: Zygote | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def seconds(self, kind: str) -> float:
@@ -138,8 +137,8 @@ class Bench:
     @cached_property
     def replayer(self) -> Replayer:
         """Replays test cases, for one thread at a time; its zygote starts when it is asked for first."""
-        self.zygote = Zygote(self.target.python, self.target.library, "fuzz", self.plan, self.stopped)
-        return Replayer(self.zygote, self.timeout, MEMORY_BYTES)
+        zygote = Zygote(self.target.python, self.target.library, "fuzz", self.plan, self.stopped)
+        return Replayer(zygote, self.timeout, MEMORY_BYTES)
 
     def evidence(self, test: TestCase, finding: FindingRow, *, fresh: bool = False) -> Outcome | None:
         """The outcome in a replay that has the finding's own signature."""
@@ -162,32 +161,27 @@ class Bench:
 
     def close(self) -> None:
         """Ends the zygote, if there is one."""
-        if self.zygote is not None:
-            self.zygote.close()
+        if "replayer" in vars(self):
+            self.replayer.zygote.close()
 
 
-class Reproduction(Protocol):
-    """One way to tell whether a bug shows itself."""
-
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterable[Attempt]:
-        """What to try for a finding that was minimised to `small`, the simplest first."""
-
-    def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
-        """How often it shows itself in fresh processes, and the verdict on that."""
-
-    def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """What fresh processes say of a bug on record."""
-
-
-class _Scripted:
-    """A bug that a script shows."""
+class Reproduction:
+    """One way to tell whether a bug shows itself: here by a script."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.dialect = bench.dialect
 
+    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
+        """What to try for a finding that was minimised to `small`, the simplest first."""
+        yield Attempt(finding, small)
+
+    def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
+        """How often it shows itself in fresh processes, and the verdict on that."""
+        raise NotImplementedError
+
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """See `Reproduction`; a script that cannot run is not tried again."""
+        """What fresh processes say of a bug on record; a script that cannot run is not tried again."""
         runs *= CORRUPTION_FACTOR if corrupts_heap(case.bug.outcome) else 1
         seen: list[Sighting] = []
         while len(seen) < runs and not (seen and seen[-1].status == UNRUNNABLE):
@@ -198,7 +192,7 @@ class _Scripted:
         raise NotImplementedError
 
 
-class _Failure(_Scripted):
+class _Failure(Reproduction):
     """The script fails by itself: a death, a hang, or an exception that is a bug."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
@@ -267,7 +261,7 @@ class _Words(_Failure):
         return self.bench.count(attempt.script(self.dialect), "exception", same, runs), finding.verdict
 
 
-class _Comparison(_Scripted):
+class _Comparison(Reproduction):
     """The script calls in two modes and asserts that they agree."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
@@ -277,6 +271,10 @@ class _Comparison(_Scripted):
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """How often the script ends with its assertion."""
+
+        def asserts(outcome: Outcome) -> bool:
+            return (outcome.kind, outcome.name) == ("exception", "AssertionError")
+
         seen = self.bench.count(attempt.script(self.dialect), "assertion", asserts, runs)
         return seen._replace(outcome=attempt.finding.outcome), attempt.finding.verdict
 
@@ -294,20 +292,11 @@ class _Comparison(_Scripted):
 class _Growth(_Comparison):
     """The script repeats the call and ends with an assertion on its own memory."""
 
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest test case."""
-        yield Attempt(finding, small)
+    attempts = Reproduction.attempts
 
 
-class _Replay:
+class _Replay(Reproduction):
     """What no script can show (the cost of a call) is replayed in fresh workers."""
-
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest test case."""
-        yield Attempt(finding, small)
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """See `Reproduction`."""
@@ -318,7 +307,7 @@ class _Replay:
 
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
         """One at a time: every replay needs a zygote, and few bugs need one."""
-        bug, dialect = case.bug, self.bench.dialect
+        bug = case.bug
         wanted = signature(bug.api, case.verdict, bug.outcome).text
         with self.bench.lock:
             replayer = self.bench.replayer
@@ -326,7 +315,7 @@ class _Replay:
                 told = [replayer.run(bug.test, fresh=True) for _ in range(runs)]
             finally:
                 replayer.close()
-        return [by_verdicts(bug, each.verdicts, wanted, each.outcome, dialect) for each in told]
+        return [by_verdicts(bug, each.verdicts, wanted, each.outcome, self.dialect) for each in told]
 
 
 _STRATEGIES: dict[str, Callable[[Bench], Reproduction]] = {
@@ -354,11 +343,6 @@ def _way(verdict: Verdict, dialect: Dialect) -> str:
     if way == "comparison" and mode not in {*dialect.ways, *dialect.programs}:
         return "replay"
     return "words" if way == "script" and mode == PROGRAM else way
-
-
-def asserts(outcome: Outcome) -> bool:
-    """Whether a script has ended with its assertion."""
-    return (outcome.kind, outcome.name) == ("exception", "AssertionError")
 
 
 def mode_of(verdict: Verdict) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -15,7 +14,6 @@ from fuzz_core.store.traces import TraceTables
 
 # Names of apis stand in a body as JSON strings: those of the call, of calls among its arguments, and references.
 _QUOTED = re.compile(r'"([^"\\]+)"')
-Choose = Callable[[Mapping[str, Sequence[int]]], Iterable[int]]
 
 _SEEDS = """
 INSERT OR IGNORE INTO seeds
@@ -60,11 +58,6 @@ WHERE target = :since AND expected = 'ok' AND (gone IS NULL OR gone)
 _KEPT = """
 SELECT body FROM invocations JOIN temp.taken USING (id)
 WHERE NOT gone AND expected = 'ok' AND mentions_touched(body) ORDER BY id
-"""
-_VALID = """
-SELECT new.id, new.api FROM invocations AS old JOIN temp.taken ON taken.id = old.id
-JOIN invocations AS new ON new.target = :target AND new.digest = old.digest
-WHERE old.target = :since AND new.valid = 1 AND new.expected = 'ok' AND NOT gone ORDER BY new.id
 """
 _MENTIONING = """
 SELECT DISTINCT seed FROM invocations JOIN provenance ON invocation = id WHERE target = ? AND mentions_api(body)
@@ -133,13 +126,11 @@ class CarryTables(TraceTables):
         seeds: Mapping[str, str],
         gone: Collection[str],
         changed: Collection[str],
-        choose: Choose,
     ) -> Carried:
         """Copies what these seeds (name by digest) brought to an earlier target, all of it or nothing.
 
         gone: apis that the target does not have: what mentions one stays behind. changed: apis with another signature:
-        what mentions one counts as not re-run yet. choose: of the valid invocations carried over, as ids by api, those
-        that count as not re-run yet too.
+        what mentions one counts as not re-run yet.
         """
         names = {"target": target, "since": since, "gone": to_json(sorted(gone))}
         self._define("gone", gone)
@@ -158,10 +149,6 @@ class CarryTables(TraceTables):
             for table, column in (("undescribed", "type"), ("dropped", "reason")):
                 execute(_COUNTS.format(table=table, column=column), names)
             self._carry_arguments(names, changed)
-            valid = defaultdict(list)
-            for number, api in execute(_VALID, names):
-                valid[api].append(number)
-            self._doubt(choose(valid))
             execute("UPDATE targets SET info = json_set(info, '$.since', :since) WHERE key = :target", names)
         return Carried(copied, taken, retired, anew)
 
@@ -192,12 +179,9 @@ class CarryTables(TraceTables):
 
     def doubt(self, invocations: Iterable[int]) -> None:
         """These count as not re-run yet."""
-        with self._transaction():
-            self._doubt(invocations)
-
-    def _doubt(self, invocations: Iterable[int]) -> None:
         sql = "UPDATE invocations SET valid = NULL, reason = '', outcome_kind = '' WHERE id = ?"
-        self._db.conn.executemany(sql, ((number,) for number in invocations))
+        with self._transaction():
+            self._db.conn.executemany(sql, ((number,) for number in invocations))
 
 
 def _truth(stored: int | None) -> bool | None:

@@ -8,8 +8,7 @@ from nightfuzz_qualitylib.dialect import DEVICES, MODES
 from planted import PLANTED, SOUND, Fault
 
 from fuzz_core.campaign.examination import TriageOptions, examine
-from fuzz_core.campaign.figures import FuzzOptions
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.oracles.contract import ORACLES, oracle_of
 from fuzz_core.store.records import BugRow
