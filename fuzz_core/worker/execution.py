@@ -21,9 +21,9 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
+from fuzz_core.oracles.compare import ACCEPTS, REFUSES
 from fuzz_core.oracles.contract import Oracle, oracle_of
-from fuzz_core.oracles.differential import ACCEPTS, REFUSES
-from fuzz_core.oracles.performance import PRECISIONS, timed
+from fuzz_core.oracles.cost import PRECISIONS, timed
 from fuzz_core.worker.excuses import explain_difference, explain_refusal
 from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
