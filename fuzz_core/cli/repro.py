@@ -15,7 +15,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
-from fuzz_core.triage.confirm import run_script
+from fuzz_core.triage.process import run_script
 
 REPRO_SECONDS = 60.0
 

@@ -24,13 +24,9 @@ class Outcome(NamedTuple):
     frames: tuple[str, ...] = ()
     seconds: float = 0.0
 
-    def to_json(self) -> list[Any]:
-        """The outcome as plain JSON data."""
-        return [self.kind, self.name, self.text, list(self.frames), self.seconds]
-
     @classmethod
     def from_json(cls, data: Any) -> Outcome:
-        """Reads `to_json`'s form back. Raises CodecError: the data comes from untrusted code."""
+        """Reads back what JSON makes of an outcome: a list. Raises CodecError: the data comes from untrusted code."""
         match data:
             case [str(kind), str(name), str(text), list(frames), (int() | float()) as seconds] if kind in KINDS:
                 return cls(kind, name, text, tuple(map(str, frames)), float(seconds))

@@ -58,6 +58,10 @@ class Bug(Protocol):
         """`API: FAULT`, without what varies from run to run."""
 
     @property
+    def oracle(self) -> str:
+        """Who judged it."""
+
+    @property
     def api(self) -> str:
         """The canonical public name of what was called."""
 
@@ -72,6 +76,10 @@ class Bug(Protocol):
     @property
     def outcome(self) -> Outcome:
         """What that test case did in a fresh process."""
+
+    @property
+    def script(self) -> str:
+        """Its standalone script."""
 
     @property
     def minimised(self) -> bool:

@@ -60,7 +60,7 @@ class Programs(Execution):
         self.journal.begin(request["lease"], 0)
         ran = self.ran(Asked(**request["program"]))
         self.journal.end()
-        self.channel.send({"replayed": request["lease"], "ran": ran.to_json()})
+        self.channel.send({"replayed": request["lease"], "ran": ran._asdict()})
 
     def ran(self, asked: Asked) -> Ran:
         """What a program comes to."""

@@ -16,7 +16,7 @@ from fuzz_core.adapters.jittor.dialect import identity
 from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
-from fuzz_core.triage.confirm import run_script
+from fuzz_core.triage.process import run_script
 from fuzz_core.triage.script import render_comparison
 
 PROGRAM = """
