@@ -196,15 +196,16 @@ class Execution:
             return Outcome("ok", seconds=self.clock() - began), result
         except BuildError as error:
             return Outcome("skipped", "BuildError", str(error)), None
-        except MemoryError as error:
-            return Outcome("oom", "MemoryError", str(error)[:MAX_MESSAGE]), None
-        except SystemExit as error:
-            return Outcome("exit", str(error.code)[:100]), None
         except BaseException as error:  # noqa: BLE001 - what a library raises, even KeyboardInterrupt, is an outcome
-            return self._exception(error, self.clock() - began), None
+            return self.failure(error, self.clock() - began), None
 
-    def _exception(self, error: BaseException, seconds: float) -> Outcome:
+    def failure(self, error: BaseException, seconds: float) -> Outcome:
+        """What an exception comes to."""
         name, text = type(error).__name__, _message(error)
+        if isinstance(error, MemoryError):
+            return Outcome("oom", "MemoryError", text, seconds=seconds)
+        if isinstance(error, SystemExit):
+            return Outcome("exit", str(error.code)[:100], seconds=seconds)
         if self.dialect.miscompiled.search(text):
             text = with_complaint(text, own_output())
         if self.dialect.out_of_memory.search(f"{name}: {text}"):
