@@ -39,7 +39,7 @@ def make_plan(
     similarity = session.store.similarity(session.target.key) if mutating else ()
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     constraints = session.store.constraints(session.target.key) if "bounds" in oracles else ()
-    documented = [constraint.to_json() for constraint in constraints]
+    documented = list(constraints)
     header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
