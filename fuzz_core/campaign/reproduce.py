@@ -14,9 +14,8 @@ from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.campaign.session import MEMORY_BYTES
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.errors import BuildError, CodecError
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM

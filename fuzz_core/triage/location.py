@@ -6,8 +6,7 @@ import builtins
 import re
 from typing import NamedTuple, Protocol
 
-from fuzz_core.ir.complaints import complaint_in
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import Outcome, complaint_in
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.signature import corrupts_heap, normalised

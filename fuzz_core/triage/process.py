@@ -17,9 +17,8 @@ from typing import IO, NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.surroundings import surroundings
-from fuzz_core.ir.complaints import with_complaint
 from fuzz_core.ir.errors import Interrupted, UserError
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import Outcome, with_complaint
 from fuzz_core.triage import native, stack
 
 KEPT_OUTPUT = 64 * 1024

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
 from fuzz_core.oracles.crash import CORRUPTION
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.stack import FAULTS

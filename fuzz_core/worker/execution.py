@@ -14,10 +14,9 @@ from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
-from fuzz_core.ir.complaints import complaint_in, with_complaint
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
