@@ -68,7 +68,7 @@ class ApiTables(Base):
         return self._records(Api, _APIS, target)
 
     def deprecated(self, target: str) -> dict[str, frozenset[str]]:
-        """By api, what its docstring says to be deprecated, see `ir.catalogue`; not of those saved before that was kept."""
+        """By api, what its docstring says to be deprecated, see `ir.catalogue`; not of those saved earlier."""
         rows = self._rows("SELECT name, doc FROM apis WHERE target = ? AND doc LIKE '%:%'", target)
         return {row["name"]: frozenset(row["doc"].partition(":")[2].split()) for row in rows}
 
