@@ -12,9 +12,8 @@ from typing import NamedTuple
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.seed import Request
 from fuzz_core.collect.sources import collect
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.catalogue import ITSELF, Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.notices import ITSELF
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.store import Store
 

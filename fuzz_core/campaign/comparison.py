@@ -23,9 +23,8 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store.changes import Change
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.triage.confirm import printed
 from fuzz_core.triage.difference import same_text
-from fuzz_core.triage.process import Processes
+from fuzz_core.triage.process import Processes, printed
 from fuzz_core.triage.reduce import minimise
 from fuzz_core.triage.script import render_printing
 from fuzz_core.triage.signature import normalised, signature

@@ -110,7 +110,7 @@ class BuildDifference:
 
     @property
     def is_faster_again(self) -> bool:
-        """See `worker.evidence.BuildComparison`."""
+        """Whether a call that was slow is quick enough when it is repeated."""
         before, after = ([told.outcome.seconds for told in side] for side in self.again)
         return not min(after) > SLOW_FACTOR * max(before)
 
@@ -140,12 +140,12 @@ class BuildDifference:
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """See `worker.evidence.BuildComparison`."""
+        """How far the results of the target and of the baseline are from the reference."""
         return _apart(self.reference, self.after.value), _apart(self.reference, self.before.value)
 
     @property
     def nudged_error(self) -> float:
-        """See `worker.evidence.BuildComparison`."""
+        """How far the reference moves when the input is nudged."""
         nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
         return max((_apart(self.reference, value) for value in nudged), default=0.0)
 

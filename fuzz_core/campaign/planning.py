@@ -41,7 +41,7 @@ def make_plan(
         space["values"], space["apis"] = store.argument_space(target), store.similar_apis(target)
         space["tensors"], similarity = store.tensor_space(target), store.similarity(target)
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
-    documented = [each.to_json() for each in store.constraints(target)] if "bounds" in oracles else []
+    documented = list(store.constraints(target)) if "bounds" in oracles else []
     header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)

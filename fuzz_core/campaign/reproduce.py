@@ -13,20 +13,16 @@ from typing import NamedTuple
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.campaign.session import MEMORY_BYTES
 from fuzz_core.execution.replay import Replayer
-from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.errors import BuildError, CodecError
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.confirm import Confirmation, confirm, run_script
-from fuzz_core.triage.native import frames
-from fuzz_core.triage.process import DEFAULT_MEMORY, Processes
+from fuzz_core.triage.process import DEFAULT_MEMORY, Confirmation, Processes, confirm, frames, run_script
 from fuzz_core.triage.recheck import (
     CHANGED,
     CLEAN,
@@ -128,10 +124,7 @@ class Bench:
         """A death with the native frames where it happened, unless it says by itself what it died of."""
         if outcome.kind != "signal" or outcome.frames or speaks(outcome):
             return outcome
-        with scratch() as folder:
-            path = folder / "repro.py"
-            path.write_text(script, encoding="utf-8")
-            found = frames(self.target.python, str(path), GDB_SECONDS, self.dialect, processes=self.processes)
+        found = frames(self.target.python, script, GDB_SECONDS, self.dialect, self.processes)
         return outcome._replace(frames=found)
 
     @cached_property

@@ -6,8 +6,7 @@ import builtins
 import re
 from typing import NamedTuple, Protocol
 
-from fuzz_core.ir.complaints import complaint_in
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import Outcome, complaint_in
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.signature import corrupts_heap, normalised
@@ -58,6 +57,10 @@ class Bug(Protocol):
         """`API: FAULT`, without what varies from run to run."""
 
     @property
+    def oracle(self) -> str:
+        """Who judged it."""
+
+    @property
     def api(self) -> str:
         """The canonical public name of what was called."""
 
@@ -72,6 +75,10 @@ class Bug(Protocol):
     @property
     def outcome(self) -> Outcome:
         """What that test case did in a fresh process."""
+
+    @property
+    def script(self) -> str:
+        """Its standalone script."""
 
     @property
     def minimised(self) -> bool:

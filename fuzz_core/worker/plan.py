@@ -43,7 +43,7 @@ class Header(NamedTuple):
     disabled: list[str]
     params: dict[str, list[str]]
     space: dict[str, Any]
-    documented: Sequence[list[Any]] = ()
+    documented: Sequence[Any] = ()
 
 
 def write_plan(

@@ -125,7 +125,7 @@ def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
     for entry in world.listed:
         channel.send({"api": entry.api})
     for constraint in definitions(world.adapter.library, world.listed):
-        channel.send({"constraint": constraint.to_json()})
+        channel.send({"constraint": constraint})
     if world.hooks is not None:
         for prefix in world.adapter.prefixes:
             if file := getattr(sys.modules.get(prefix), "__file__", None):

@@ -9,7 +9,7 @@ from fuzz_core.campaign.examination import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.oracles.differential import Differential
+from fuzz_core.oracles.compare import Differential
 from fuzz_core.store.records import FindingRow
 
 # An argument without elements kills `row_sum`; the mode alone makes it one.

@@ -43,7 +43,7 @@ def test_how_an_invocation_ended_goes_on_record_beside_the_words(fakelib_session
     work = _Validation(fakelib_session, [one, other._replace(api=one.api)])
     lease = Lease(1, one.api, 0, 2, log=True)
     work.death(lease, 0, Outcome("signal", "SIGSEGV", "at 0xdead"))
-    work.message(lease, {"ran": 1, "outcome": Outcome("exception", "ValueError", "no").to_json()})
+    work.message(lease, {"ran": 1, "outcome": ["exception", "ValueError", "no", [], 0.0]})
     work.save()
     rows = store._rows("SELECT outcome_kind, reason FROM invocations WHERE id IN (?, ?) ORDER BY id", one.id, other.id)
     assert [tuple(row.values()) for row in rows] == [

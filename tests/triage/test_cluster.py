@@ -33,6 +33,8 @@ class Row(NamedTuple):
     signature_text: str = ""
     minimised: bool = True
     arguments: int = 1
+    oracle: str = "crash"
+    script: str = ""
 
     @property
     def test(self) -> TestCase:
