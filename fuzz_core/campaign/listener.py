@@ -22,7 +22,7 @@ from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.store.news import News, Operator
 from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
-from fuzz_core.worker.novelty import Corpus, Grown
+from fuzz_core.worker.observers import Corpus, Grown
 from fuzz_core.worker.plan import Plan
 
 MAX_CLASSES = 400

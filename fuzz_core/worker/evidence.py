@@ -11,7 +11,7 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
-from fuzz_core.worker.memory import GARBAGE, garbage
+from fuzz_core.worker.observers import GARBAGE, garbage
 
 REFERENCE = "cpu-fp64"
 NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")

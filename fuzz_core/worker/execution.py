@@ -25,8 +25,7 @@ from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.cost import PRECISIONS, timed
 from fuzz_core.worker.excuses import explain_difference, explain_refusal
 from fuzz_core.worker.limits import own_output
-from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
-from fuzz_core.worker.novelty import outline
+from fuzz_core.worker.observers import LEAST_BYTES, left_behind, outline, resident
 
 MAX_MESSAGE = 2000
 MAX_REMEMBERED = 4096

@@ -13,7 +13,7 @@ from typing import Any
 from fuzz_core.adapters.models import Models
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.execution import Execution
-from fuzz_core.worker.memory import resident
+from fuzz_core.worker.observers import resident
 from fuzz_core.worker.programs_data import Data, shown
 from fuzz_core.worker.programs_ran import Asked, Ran
 from fuzz_core.worker.programs_run import Run

@@ -46,7 +46,7 @@ from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import adopt, end_children, wait_for
 from fuzz_core.worker.loop import Worker
-from fuzz_core.worker.memory import GARBAGE, garbage, resident
+from fuzz_core.worker.observers import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
 from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
 from fuzz_core.worker.programs_raised import PROGRAM
