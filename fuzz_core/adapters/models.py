@@ -14,10 +14,11 @@ FINITE, NONFINITE, MISSING = "finite", "not finite", "missing"
 class Models:
     """That of a library of which nothing special is known; it draws random numbers from Python and numpy alone.
 
-    layer: the class of all layers, where there is one.
+    layer: the class of all layers, where there is one. computes: the method by which a subclass says what it gives.
     """
 
     layer: type | None = None
+    computes = "__call__"
 
     def streams(self) -> Callable[[], None] | None:
         """Puts the library's random streams back to where they are now, when it is called; None if they cannot be."""
@@ -37,11 +38,11 @@ class Models:
     def passing(self, note: Callable[[Any], object]) -> Any:
         """A layer that gives what it gets, and tells of it before."""
 
-        def given(value: Any) -> Any:
+        def given(layer: Any, value: Any) -> Any:
             note(value)
             return value
 
-        return given
+        return type("Passing", (self.layer or object,), {self.computes: given})()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """A call as the library's compiler makes it, or without it where it always does; None without a compiler."""

@@ -13,23 +13,10 @@ import torch
 from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, telling
 
 
-class Passing(torch.nn.Module):  # type: ignore[misc] # no stubs
-    """See `Models.passing`."""
-
-    def __init__(self, note: Callable[[Any], object]) -> None:
-        super().__init__()
-        self.note = note
-
-    def forward(self, value: Any) -> Any:
-        """The value."""
-        self.note(value)
-        return value
-
-
 class TorchModels(Models):
     """A module goes with its last reference, so that there is nothing to forget."""
 
-    layer = torch.nn.Module
+    layer, computes = torch.nn.Module, "forward"
 
     def streams(self) -> Callable[[], None] | None:
         """Those of the CPU's generator and of each device's."""
@@ -52,10 +39,6 @@ class TorchModels(Models):
             yield
         finally:
             torch.set_default_dtype(before)
-
-    def passing(self, note: Callable[[Any], object]) -> Any:
-        """A module."""
-        return Passing(note)
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """Without code generation."""

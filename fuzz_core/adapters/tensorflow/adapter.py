@@ -84,8 +84,7 @@ class TensorFlowAdapter(Adapter):
         self.unseeded = self.keras.unseeded()
         self.seeds: set[int] = set()
         self.watched = False
-        self.several: bool | None = None
-        self.scope: Any = None
+        self.scope = contextlib.ExitStack()
         self.device = ""
         return self.root
 
@@ -108,14 +107,11 @@ class TensorFlowAdapter(Adapter):
         if type(value) is tf.TensorSpec:
             return Invocation("tf.TensorSpec", (describe(value.shape), describe(value.dtype)))
         if isinstance(value, enum.Enum):
-            return self._enum(value)
+            enumeration = self.exported.get_canonical_name_for_symbol(type(value))
+            return Ref("name", f"tf.{enumeration}.{value.name}") if enumeration else None
         if isinstance(value, self.keras.POLICY) and not isinstance(value, self.keras.POLICY_MAP):
             return prim(value.name)
         return None
-
-    def _enum(self, value: enum.Enum) -> Value | None:
-        name = self.exported.get_canonical_name_for_symbol(type(value))
-        return Ref("name", f"tf.{name}.{value.name}") if name else None
 
     def build(self, tensor: Tensor, device: str) -> Any:
         """A live tf.Tensor, tf.Variable or numpy array."""
@@ -191,18 +187,20 @@ class TensorFlowAdapter(Adapter):
         built = self.root.test.is_built_with_cuda()
         return ("cpu", "cuda") if built and visible and _DRIVER.is_dir() and any(_DRIVER.iterdir()) else ("cpu",)
 
+    @cached_property
+    def several(self) -> bool:
+        """Whether there is more than one device."""
+        return len(self.modes()) > 1
+
     def enter(self, mode: str) -> str:
         """Places operations: where there is a GPU, TensorFlow would otherwise choose it by itself."""
-        if self.several is None:
-            self.several = len(self.modes()) > 1
         if not self.several:
             return "cpu"
         device = "/CPU:0" if mode == "cpu" else "/GPU:0"
         if device != self.device:
-            if self.scope is not None:
-                self.scope.__exit__(None, None, None)
-            self.scope, self.device = self.root.device(device), device
-            self.scope.__enter__()
+            self.scope.close()
+            self.scope.enter_context(self.root.device(device))
+            self.device = device
         return device
 
     def synchronise(self, mode: str) -> None:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -30,23 +30,10 @@ _TOLD: tuple[tuple[type, str, Callable[..., Any]], ...] = (
 )
 
 
-class Passing(keras.layers.Layer):  # type: ignore[misc] # no stubs
-    """See `Models.passing`."""
-
-    def __init__(self, note: Callable[[Any], object]) -> None:
-        super().__init__()
-        self.note = note
-
-    def call(self, value: Any) -> Any:
-        """The value."""
-        self.note(value)
-        return value
-
-
 class TensorFlowModels(Models):
     """A kernel that draws random numbers has a stream of its own, which begins anew when kernels are cleared."""
 
-    layer = keras.layers.Layer
+    layer, computes = keras.layers.Layer, "call"
 
     def __init__(self) -> None:
         self.context = context.context()
@@ -118,23 +105,9 @@ class TensorFlowModels(Models):
 
         return seeded
 
-    @contextmanager
-    def doubles(self) -> Iterator[None]:
+    def doubles(self) -> AbstractContextManager[None]:
         """By Keras's default dtype and policy; TensorFlow itself has none."""
-        before = keras.backend.floatx(), keras.mixed_precision.global_policy()
-        self._set("float64", "float64")
-        try:
-            yield
-        finally:
-            self._set(*before)
-
-    def _set(self, floatx: str, policy: Any) -> None:
-        keras.backend.set_floatx(floatx)
-        keras.mixed_precision.set_global_policy(policy)
-
-    def passing(self, note: Callable[[Any], object]) -> Any:
-        """A layer."""
-        return Passing(note)
+        return keras_versions.doubles()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """As a graph."""
