@@ -22,7 +22,6 @@ from fuzz_core.campaign.reproduce import (
     PLAIN,
     Attempt,
     Bench,
-    mode_of,
     strategy,
 )
 from fuzz_core.campaign.session import PerThread, Session, run_parallel
@@ -138,15 +137,16 @@ def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
     Of each kind, what fails in a way that no group before it did comes first.
     """
     alike: Counter[tuple[str, str]] = Counter()
-    ranked: defaultdict[str, list[tuple[int, int, list[FindingRow]]]] = defaultdict(list)
+    ranked: defaultdict[str, list[tuple[int, int, int, list[FindingRow]]]] = defaultdict(list)
     for text, group in sorted(groups.items(), key=lambda item: item[1][0].id):
         kind, fault = group[0].verdict.kind, text.partition(": ")[2]
-        ranked[kind if kind_of(kind).expense > 1 else ""].append((alike[kind, fault], group[0].id, group))
+        expense = kind_of(kind).expense
+        ranked[kind if expense > 1 else ""].append((alike[kind, fault], group[0].id, expense, group))
         alike[kind, fault] += 1
     turns = [
-        ((place + 1) * kind_of(kind).expense, number, group)
-        for kind, those in ranked.items()
-        for place, (_, number, group) in enumerate(sorted(those, key=lambda each: each[:2]))
+        ((place + 1) * expense, number, group)
+        for those in ranked.values()
+        for place, (_, number, expense, group) in enumerate(sorted(those, key=lambda each: each[:2]))
     ]
     return [group for *_, group in sorted(turns, key=lambda each: each[:2])]
 
@@ -262,7 +262,7 @@ class Examiner:
         if first is None:
             return finding.test, False
         end, late = self._end(finding.verdict, seconds), False
-        stated, program = mode_of(finding.verdict) == LIBRARIES, finding.test.program
+        stated, program = finding.verdict.mode == LIBRARIES, finding.test.program
         depends = () if not stated or is_of_shape(program) else slice_of(program)
 
         def over() -> bool:

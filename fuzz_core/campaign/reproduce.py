@@ -75,7 +75,7 @@ class Attempt(NamedTuple):
     def script(self, dialect: Dialect) -> str:
         """The standalone script. Raises as `triage.script.render` does."""
         verdict, outcome = self.finding.verdict, self.finding.outcome
-        kind, mode = verdict.kind, mode_of(verdict)
+        kind, mode = verdict.kind, verdict.mode
         expected = kind_of(kind).expected
         observed = f"{outcome.name}: {reason_of(outcome.text).strip()}".splitlines()[0]
         if mode not in (dialect.programs if self.test.program else dialect.ways):
@@ -135,7 +135,7 @@ class Bench:
 
     def evidence(self, test: TestCase, finding: FindingRow, *, fresh: bool = False) -> Outcome | None:
         """The outcome in a replay that has the finding's own signature."""
-        ours, mode = finding.verdict, mode_of(finding.verdict)
+        ours, mode = finding.verdict, finding.verdict.mode
         wanted = signature(finding.api, ours, finding.outcome).text
         replayed = self.replayer.run(test, fresh=fresh, weigh=ours.kind == "leak", mode=mode)
         plain = CRASH.judge({PLAIN: replayed.outcome}, self.dialect), replayed.outcome
@@ -143,7 +143,7 @@ class Bench:
             same = (verdict.oracle, verdict.kind) == (ours.oracle, ours.kind)
             if mode == PROGRAM:
                 # Other ways into the library may end in the same words.
-                same = same and mode_of(verdict) == PROGRAM and outcome.frames == finding.outcome.frames
+                same = same and verdict.mode == PROGRAM and outcome.frames == finding.outcome.frames
             if same and signature(finding.api, verdict, outcome).text == wanted:
                 return outcome
         return None
@@ -196,7 +196,7 @@ class _Failure(Reproduction):
         tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
         yield from (Attempt(_in(PLAIN, finding), *each) for each in tries)
         # The mode that the journal names, or else those that were executed for the test case.
-        own = mode_of(finding.verdict)
+        own = finding.verdict.mode
         modes = self.dialect.programs if finding.test.program else self.dialect.ways
         if finding.outcome.kind != "signal" and own not in modes:
             return
@@ -214,7 +214,7 @@ class _Failure(Reproduction):
         """
         script, found = attempt.script(self.dialect), attempt.finding.verdict
         first = self.bench.run(script, found.kind, memory_bytes=0)
-        verdict = CRASH.judge({mode_of(found): first}, self.dialect)
+        verdict = CRASH.judge({found.mode: first}, self.dialect)
         if verdict.clean or (verdict.kind == "hang" and found.kind != "hang"):
             return Confirmation(0, 1, first), found
         # What the allocator notices of a corrupted heap depends on where things happen to lie: more runs tell.
@@ -332,15 +332,10 @@ def is_replayed(verdict: Verdict, dialect: Dialect) -> bool:
 
 def _way(verdict: Verdict, dialect: Dialect) -> str:
     """The way of the kind; a mode that a script cannot show is replayed."""
-    way, mode = kind_of(verdict.kind).reproduction, mode_of(verdict)
+    way, mode = kind_of(verdict.kind).reproduction, verdict.mode
     if way == "comparison" and mode not in {*dialect.ways, *dialect.programs}:
         return "replay"
     return "words" if way == "script" and mode == PROGRAM else way
-
-
-def mode_of(verdict: Verdict) -> str:
-    """The mode that a verdict is about."""
-    return verdict.detail.partition(":")[0]
 
 
 def speaks(outcome: Outcome) -> bool:

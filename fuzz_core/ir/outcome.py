@@ -42,7 +42,7 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An oracle's judgement. kind: clean, or one of `oracles.kinds`."""
+    """An oracle's judgement. kind: clean, or one of `oracles.kinds`; detail: `MODE: what was seen`."""
 
     oracle: str
     kind: str
@@ -52,6 +52,11 @@ class Verdict(NamedTuple):
     def clean(self) -> bool:
         """True where there is nothing to report."""
         return self.kind == "clean"
+
+    @property
+    def mode(self) -> str:
+        """The mode that it is about."""
+        return self.detail.partition(":")[0]
 
 
 def with_complaint(text: str, output: str) -> str:

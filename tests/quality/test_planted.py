@@ -49,7 +49,7 @@ def hunt(session: Session, faults: list[Fault]) -> None:
 def shown(bug: BugRow, session: Session) -> tuple[str, str, str, str]:
     """What a bug is, in the terms of the table."""
     [*_, finding] = session.store.findings(session.target.key, bug=bug.id)
-    mode = "cuda" if bug.oracle == "performance" else finding.verdict.detail.partition(":")[0].rstrip("*")
+    mode = "cuda" if bug.oracle == "performance" else finding.verdict.mode.rstrip("*")
     return bug.api.removeprefix("qualitylib."), bug.oracle, bug.kind, mode
 
 
