@@ -7,11 +7,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir import codec
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.store import Store
+from fuzz_core.worker.plan import Plan
+
+SHOWN, DRAWN = 2, 60
 
 _VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\+00:00|Z)?"), "<time>"),
@@ -71,6 +76,17 @@ def bugs(store: Store, key: str) -> list[dict[str, Any]]:
         }
         for each in sorted(store.bugs(key), key=lambda bug: bug.signature_text)
     ]
+
+
+def streams(session: Session, file: Path) -> dict[str, Any]:
+    """Of every traced api: the first mutants as they are, the next ones as a digest. file: where the plan goes."""
+    make_plan(session, file, session.store.bodies(session.target.key), seed=11, oracles=[*ORACLES])
+    plan = Plan(file)
+    told: dict[str, Any] = {}
+    for api, calls in sorted(plan.places.items()):
+        drawn = [plan.test(api, len(calls) + number) for number in range(DRAWN)]
+        told[api] = [*map(case, drawn[:SHOWN]), digest("\n".join(str(case(test)) for test in drawn[SHOWN:]))]
+    return told
 
 
 def case(test: TestCase) -> list[Any]:

@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 from golden_file import check_golden
-from record import case, digest, lines, recorded, steady
+from record import digest, lines, recorded, steady, streams
 
 from fuzz_core.campaign.exporting import Ran, result_of
-from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
-from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.worker.plan import Plan
 from reports.annotations import commands
 from reports.comment import comment
 from reports.junit import junit
@@ -24,7 +21,6 @@ from reports.sarif import sarif
 from reports.summary import summary
 
 CAMPAIGNS = ("fakelib_campaign", "qualitylib_campaign")
-SHOWN, DRAWN = 2, 60
 
 
 @pytest.fixture(params=CAMPAIGNS)
@@ -38,17 +34,7 @@ def test_the_same_calls_findings_and_bugs(campaign: Session) -> None:
 
 
 def test_the_same_random_streams(campaign: Session, tmp_path: Path) -> None:
-    """Of every api: the first mutants as they are, the next ones as a digest."""
-    make_plan(
-        campaign, tmp_path / "plan.jsonl", campaign.store.bodies(campaign.target.key), seed=11, oracles=[*ORACLES]
-    )
-    plan = Plan(tmp_path / "plan.jsonl")
-    streams: dict[str, Any] = {}
-    for api, traced in sorted(plan.places.items()):
-        drawn = [plan.test(api, len(traced) + number) for number in range(DRAWN)]
-        rest = digest("\n".join(str(case(test)) for test in drawn[SHOWN:]))
-        streams[api] = [*(case(test) for test in drawn[:SHOWN]), rest]
-    check_golden(f"{campaign.target.library}_streams.json", streams)
+    check_golden(f"{campaign.target.library}_streams.json", streams(campaign, tmp_path / "plan.jsonl"))
 
 
 def test_the_same_reports(campaign: Session, tmp_path: Path) -> None:
