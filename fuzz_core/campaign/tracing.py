@@ -16,8 +16,7 @@ from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import SOURCES, collect
-from fuzz_core.execution.single import Job, Result, run_jobs
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.execution.zygote import Job, Result, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint

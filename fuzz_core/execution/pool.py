@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from fuzz_core.execution.health import Recruits, health
-from fuzz_core.execution.link import Compiling, Ending, Excused, Link, Links
+from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
@@ -46,7 +46,8 @@ class Lease:
     timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
     far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
     many items the worker knows during this lease.
-    died_in: the mode in which its worker died, if not in the first; not to be trusted.
+    died_in: the mode in which its worker died, if not in the first; not to be trusted. tries: how often a worker was
+    killed from outside in which test.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Lease:
     news: Mapping[str, str | None] = field(default_factory=dict)
     shown: int = 0
     died_in: str = ""
+    tries: Counter[int] = field(default_factory=Counter)
 
     def message(self, told: int = 0) -> dict[str, Any]:
         """What a worker is told that knows the first `told` items of the news; sets `shown`."""
@@ -114,8 +116,7 @@ class Slot:
     """One worker's place: its process and the lease it works on.
 
     spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
-    tries: how often it was killed from outside in which test. excused: what of the test that began at `started` does
-    not count.
+    told: how many news of an api it knows. watch: of the test that it is in.
     """
 
     child: Link | None = None
@@ -124,10 +125,8 @@ class Slot:
     spent: bool = False
     since: float = 0.0
     resident: int = 0
-    tries: Counter[tuple[int, int]] = field(default_factory=Counter)
     told: Counter[str] = field(default_factory=Counter)
-    excused: Excused | None = None
-    started: float = 0.0
+    watch: Stopwatch | None = None
 
     def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
         """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
@@ -143,16 +142,19 @@ class Slot:
         timeout = limit if self.lease.timeout is None else self.lease.timeout
         if entry.running == DEAR:
             timeout = limit * DEAR_FACTOR
-        if self.excused is None or self.started != began or self.excused.pid != self.child.pid:
-            self.excused, self.started = Excused(compiling, self.child.pid), began
-        taken = now - began - self.excused.seconds
+        if self.watch is None or (self.watch.began, self.watch.pid) != (began, self.child.pid):
+            self.watch = Stopwatch(compiling, self.child.pid, began)
+        taken = self.watch.seconds(now)
         if taken > (timeout if inside else limit * SILENT_FACTOR):
             return Outcome("timeout", f"{timeout:g} s", seconds=taken)
         return None
 
 
 class Pool:
-    """Runs leases on `workers` processes forked from one zygote, with one more ready to take a dead one's place."""
+    """Runs leases on `workers` processes forked from one zygote, with one more ready to take a dead one's place.
+
+    A pool runs once.
+    """
 
     def __init__(self, zygote: Zygote, workers: int, limits: Limits) -> None:
         self.zygote = zygote
@@ -191,17 +193,18 @@ class Pool:
                 self._watch()
                 tick()
         finally:
-            self.close()
+            self.recruits.close()
+            self.links.close()
 
     def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
         """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
-            self._retire(slot)
+            self.links.bury(slot.child)
+            slot.child = None
         if slot.child is None:
             slot.child = child = self._fresh(slot)
-            slot.tests, slot.spent = 0, False
-            slot.told.clear()
+            slot.tests, slot.spent, slot.told = 0, False, Counter()
             seen = health(child.pid, child.directory)
             slot.resident = seen.resident if seen else 0
             self.restarts += 1
@@ -240,7 +243,6 @@ class Pool:
             following = message.get("next")
             slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
             slot.lease = None
-            slot.tries.clear()
             # A test changed the library's global state: what came after it in this process would not replay.
             slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
 
@@ -282,15 +284,14 @@ class Pool:
         """Takes a dead or hanging worker out, and tells in which test of the lease it was."""
         child = slot.child
         assert child is not None
-        if outcome is not None:
-            child.kill()
+        ending = self.links.bury(child)
         # What a killed worker had already sent may be a finding.
-        for line in child.receive():
+        for line in ending.lines:
             self._take(slot, line)
-        lease, ending = slot.lease, self._release(slot)
+        slot.child = None
+        lease, entry = slot.lease, ending.entry
         if lease is None:
             return
-        entry = ending.entry
         began = entry.lease == lease.number and lease.first <= entry.test < lease.last
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
@@ -302,34 +303,11 @@ class Pool:
             raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}")
         if outcome is None and (killed or not began):
             # It says nothing about its test, which is run once more.
-            slot.tries[lease.number, index] += 1
-            if slot.tries[lease.number, index] < TRIES:
+            lease.tries[index] += 1
+            if lease.tries[index] < TRIES:
                 self._hand(slot, lease, replace(lease, first=index))
                 return
         self.deaths += 1
         slot.lease = None
-        slot.tries.clear()
         lease.died_in = entry.mode if began else ""
         self.listener.death(lease, index, seen)
-
-    def _release(self, slot: Slot) -> Ending:
-        child, slot.child = slot.child, None
-        assert child is not None
-        self.links.drop(child)
-        ending = child.reap()
-        child.close()
-        return ending
-
-    def _retire(self, slot: Slot) -> None:
-        assert slot.child is not None
-        slot.child.kill()
-        self._release(slot)
-
-    def close(self) -> None:
-        """Ends all workers; a pool runs once."""
-        self.recruits.close()
-        for slot in self.slots:
-            if slot.child is not None:
-                self._retire(slot)
-            slot.lease = None
-        self.links.close()

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.execution.link import Compiling, Deadline, Link, Links
+from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
 from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import encode_test
@@ -140,11 +140,11 @@ class Replayer:
             self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
-        child = self.child
-        with Links[None](Compiling(self.zygote.compiles)) as links:
+        child, links, over = self.child, Links[None](Compiling(self.zygote.compiles)), False
+        with contextlib.closing(links.selector):
             links.add(child, None)
-            deadline, over = Deadline(self.timeout, links.compiling, child), False
-            while not over and (left := deadline.left) > 0:
+            watch = Stopwatch(links.compiling, child.pid, time.monotonic())
+            while not over and (left := self.timeout - watch.seconds(time.monotonic())) > 0:
                 # A process that it started may hold the pipe open after its death.
                 for _, lines, ended in links.wait(min(left, TRIM_SECONDS)):
                     for line in [*lines, *(child.receive() if ended else [])]:

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
-from fuzz_core.execution.single import Job, run_jobs
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.execution.zygote import Job, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
