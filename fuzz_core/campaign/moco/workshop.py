@@ -73,7 +73,7 @@ class Workshop:
         return self.crash.judge({"cpu": ran.outcome}, self.dialect)
 
     def deeper(self, test: TestCase, mode: str) -> Verdicts:
-        """What a program that works shows in a mode, see `execution.programs`; nothing where the library has none."""
+        """What a program that works shows in a mode, see `execution.replay`; nothing where the library has none."""
         if mode not in self.dialect.programs:
             return ()
         found = self.programs.run(test, mode=mode).verdicts
