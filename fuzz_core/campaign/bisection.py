@@ -217,10 +217,9 @@ class _Bisector:
             info["day"] = target.origin.day
         session, spec = self.session, candidate.spec
         record = TargetRecord(target.key, target.spec, target.library, target.version, str(target.python))
-        limits = (self.options.timeout, self.plan, session.stopped)
         hits = done = 0
         other = ""
-        with closing(Bench(record, session.dialect, self.processes, *limits)) as bench:
+        with closing(Bench(record, self.processes, self.options.timeout, self.plan, session.stopped)) as bench:
             while done < runs and (rate or not hits):
                 check = summed(bench.sightings(self.case, 1))
                 shown = self._shows(check, spec)

@@ -161,7 +161,7 @@ class _Comparison:
 
     def _bench(self, target: TargetRecord) -> Bench:
         session = self.session
-        return Bench(target, session.dialect, self.processes, self.options.timeout, self.path, session.stopped)
+        return Bench(target, self.processes, self.options.timeout, self.path, session.stopped)
 
     def close(self) -> None:
         """Ends all zygotes and scripts."""

@@ -176,9 +176,7 @@ class Examiner:
         self.waiting = waiting
         self.lock = threading.Lock()
         self.processes = Processes()
-        self.benches = PerThread(
-            lambda: Bench(session.target, self.dialect, self.processes, options.timeout, plan, session.stopped)
-        )
+        self.benches = PerThread(lambda: Bench(session.target, self.processes, options.timeout, plan, session.stopped))
 
     @property
     def bench(self) -> Bench:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.dialect import Dialect, dialect_of
 from fuzz_core.campaign.session import MEMORY_BYTES
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
@@ -95,13 +95,17 @@ class Bench:
     """
 
     target: TargetRecord
-    dialect: Dialect
     processes: Processes
     timeout: float
     plan: Path | None = None
     stopped: Callable[[], bool] = lambda: False
     compiled: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the target's library."""
+        return dialect_of(self.target.library)
 
     def seconds(self, kind: str) -> float:
         """The time limit of a script that shows a bug of this kind."""
@@ -166,8 +170,9 @@ class Reproduction:
         self.dialect = bench.dialect
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """What to try for a finding that was minimised to `small`, the simplest first."""
-        yield Attempt(finding, small)
+        """What to try for a finding that was minimised to `small`: its script, with seeded streams, as it was found."""
+        tries = [(small, False), (small, True), (finding.test, True)]
+        yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """How often it shows itself in fresh processes, and the verdict on that."""
@@ -189,12 +194,8 @@ class _Failure(Reproduction):
     """The script fails by itself: a death, a hang, or an exception that is a bug."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest script; where that fails, with seeded streams, then the test case as it was found.
-
-        The call as it is comes before the mode in which a worker died: that may have been its second execution.
-        """
-        tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
-        yield from (Attempt(_in(PLAIN, finding), *each) for each in tries)
+        """The call as it is comes before the mode in which a worker died: that may have been its second execution."""
+        yield from super().attempts(_in(PLAIN, finding), small)
         # The mode that the journal names, or else those that were executed for the test case.
         own = finding.verdict.mode
         modes = self.dialect.programs if finding.test.program else self.dialect.ways
@@ -257,11 +258,6 @@ class _Words(_Failure):
 class _Comparison(Reproduction):
     """The script calls in two modes and asserts that they agree."""
 
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest script, with seeded streams, then the test case as it was found."""
-        tries = [(small, False), (small, True), (finding.test, True)]
-        yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
-
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """How often the script ends with its assertion."""
 
@@ -285,11 +281,15 @@ class _Comparison(Reproduction):
 class _Growth(_Comparison):
     """The script repeats the call and ends with an assertion on its own memory."""
 
-    attempts = Reproduction.attempts
+    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
+        """The smallest one alone."""
+        yield Attempt(finding, small)
 
 
 class _Replay(Reproduction):
     """What no script can show (the cost of a call) is replayed in fresh workers."""
+
+    attempts = _Growth.attempts
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """See `Reproduction`."""

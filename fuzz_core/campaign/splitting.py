@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.history import review_standings
+from fuzz_core.campaign.history import libraries, review_standings
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import CheckRow
 from fuzz_core.store.merging import Merged, merge
@@ -62,7 +62,7 @@ def private_bugs(bugs: Sequence[BugRow], libraries: Mapping[str, str]) -> frozen
 
 def _apart(store: Store) -> tuple[Apart, Split]:
     bugs = {bug.id: bug for bug in store.bugs()}
-    targets = {target.key: target.library for target in store.targets()}
+    targets = libraries(store)
     hidden = private_bugs(list(bugs.values()), targets)
     findings = [finding for key in targets for finding in store.findings(key)]
     apart = Apart(
