@@ -22,9 +22,10 @@ from fuzz_core.campaign.reproduce import (
     PLAIN,
     Attempt,
     Bench,
+    Benches,
     strategy,
 )
-from fuzz_core.campaign.session import PerThread, Session, run_parallel
+from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict
@@ -36,7 +37,7 @@ from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import SLACK, excuse
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
-from fuzz_core.triage.process import Confirmation, Processes
+from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.signature import signature
 
@@ -164,7 +165,7 @@ class Examination:
 
 
 class Examiner:
-    """Does a finding reproduce, how small can it be, is it the same each time. Each thread has a bench of its own.
+    """Does a finding reproduce, how small can it be, is it the same each time.
 
     plan: for benches that replay. waiting: how many groups have not begun.
     """
@@ -175,18 +176,13 @@ class Examiner:
         self.options = options
         self.waiting = waiting
         self.lock = threading.Lock()
-        self.processes = Processes()
-        self.benches = PerThread(lambda: Bench(session.target, self.processes, options.timeout, plan, session.stopped))
+        self.benches = Benches(session, options.timeout, {session.target.key: plan})
+        self.close = self.benches.close
 
     @property
     def bench(self) -> Bench:
         """That of the thread that asks."""
-        return self.benches.get()
-
-    def close(self) -> None:
-        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
-        self.processes.end()
-        self.benches.close()
+        return self.benches.on(self.session.target)
 
     def examine(self, group: Sequence[FindingRow]) -> Examination | None:
         """The first confirmed finding decides; else the one that reproduced most often; None: no time for any."""

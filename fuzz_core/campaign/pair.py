@@ -41,11 +41,6 @@ class Pair:
         before, after = self.benches
         return before.replayer, after.replayer
 
-    def close(self) -> None:
-        """Ends both."""
-        for each in self.benches:
-            each.close()
-
     def judge(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome]:
         """The verdict of the oracle, and the target's outcome with what differs in its text."""
         before, after = (_first(side.tell(test, fresh=fresh)[PLAIN]) for side in self.sides)

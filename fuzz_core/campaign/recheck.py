@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fuzz_core.campaign.history import Lives, Standing, libraries, ordered, review_standings
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import Bench, Case, case_of, is_replayed
+from fuzz_core.campaign.reproduce import Benches, Case, case_of, is_replayed
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
@@ -20,7 +20,6 @@ from fuzz_core.store.checks import FIXED, NewCheck
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, Check, Mark, recognised, summed
 
 REGRESSION, NEW_API, PRESENT, REMOVED = "regression", "new api", "pre-existing", "removed api"
@@ -106,7 +105,6 @@ class _Work:
     ) -> None:
         target = session.target
         self.options = options
-        self.processes = Processes()
         self.closing = {
             bug.id
             for bug, _ in cases
@@ -114,44 +112,39 @@ class _Work:
             and bug.target != target.key
             and lives.standing(bug.id, bug.target, [Mark(bug.target, SHOWN), Mark(target.key, CLEAN)]).status == FIXED
         }
-        self.benches: dict[str, Bench] = {}
-        for key in sorted({target.key} | {case.bug.target for case in cases}):
-            there = replace(session, target=session.store.target(key))
-            if key == target.key or os.access(there.target.python, os.X_OK):
-                plan = _plan(there, folder / f"{key}.jsonl", cases)
-                self.benches[key] = Bench(there.target, self.processes, options.timeout, plan, session.stopped)
-        self.main = self.benches[target.key]
-        seen = self.main.run("\n".join(session.dialect.imports) + "\n", "import")
+        self.target = target
+        found_on = {case.bug.target: session.store.target(case.bug.target) for case in cases}
+        self.builds = {key: each for key, each in found_on.items() if os.access(each.python, os.X_OK)}
+        self.builds[target.key] = target
+        plans = {key: _plan(replace(session, target=each), folder, cases) for key, each in sorted(self.builds.items())}
+        self.benches = Benches(session, options.timeout, plans)
+        self.close = self.benches.close
+        seen = self.benches.on(target).run("\n".join(session.dialect.imports) + "\n", "import")
         if seen.kind != "ok":
             raise UserError(
                 f"{target.library} does not import on {target.key}: {seen.name} {seen.text[-300:]}",
                 "a build that does not import says nothing of any bug: take another one with --target",
             )
 
-    def close(self) -> None:
-        """Ends all that runs."""
-        for bench in self.benches.values():
-            bench.close()
-        self.processes.end()
-
     def __call__(self, case: Case) -> dict[str, Check]:
         """What a bug did by build, on the target last: where it was found too, if that decides whether it is fixed."""
-        runs = self.options.runs
-        seen = self.main.sightings(case, runs)
-        origin = self.benches.get(case.bug.target)
+        runs, origin = self.options.runs, self.builds.get(case.bug.target)
+        seen = self.benches.on(self.target).sightings(case, runs)
         if origin is not None and summed(seen).status == CHANGED:
-            seen = recognised(seen, seen[0] if origin is self.main else origin.sightings(case, 1)[0])
-        check = {self.main.target.key: summed(seen)}
+            own = seen if origin is self.target else self.benches.on(origin).sightings(case, 1)
+            seen = recognised(seen, own[0])
+        check = {self.target.key: summed(seen)}
         if summed(seen).status != CLEAN or case.bug.id not in self.closing or origin is None:
             return check
-        return {case.bug.target: summed(origin.sightings(case, runs)), **check}
+        return {origin.key: summed(self.benches.on(origin).sightings(case, runs)), **check}
 
 
-def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
+def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
     """What a worker needs to replay; documentation is that of the target, or else of where the first one was found."""
     replayed = [case for case in cases if is_replayed(case.verdict, session.dialect)]
     if not replayed:
         return None
+    path = folder / f"{session.target.key}.jsonl"
     if not session.store.apis(session.target.key):
         session = replace(session, target=session.store.target(replayed[0].bug.target))
     make_replay_plan(session, path)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
-from fuzz_core.campaign.session import MEMORY_BYTES
+from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import BuildError, CodecError
@@ -88,7 +88,7 @@ class Attempt(NamedTuple):
 
 @dataclass
 class Bench:
-    """Runs scripts and replays test cases on one build. Threads may share it.
+    """Runs scripts and replays test cases on one build, in one thread.
 
     plan: for bugs that a worker has to replay. timeout: a test's, in seconds. compiled: scripts whose library has
     compiled what they need.
@@ -100,7 +100,6 @@ class Bench:
     plan: Path | None = None
     stopped: Callable[[], bool] = lambda: False
     compiled: set[str] = field(default_factory=set)
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def dialect(self) -> Dialect:
@@ -160,6 +159,31 @@ class Bench:
         """Ends the zygote, if there is one."""
         if "replayer" in vars(self):
             self.replayer.zygote.close()
+
+
+class Benches:
+    """Benches of a session, one for each thread and build; all end together. plans: by build, see `Bench`."""
+
+    def __init__(self, session: Session, timeout: float, plans: Mapping[str, Path | None]) -> None:
+        self.session = session
+        self.timeout = timeout
+        self.plans = plans
+        self.processes = Processes()
+        self.made: dict[tuple[int, str], Bench] = {}
+
+    def on(self, target: TargetRecord) -> Bench:
+        """The bench of the thread that asks."""
+        place = threading.get_ident(), target.key
+        if place not in self.made:
+            more = (self.timeout, self.plans.get(target.key), self.session.stopped)
+            self.made[place] = Bench(target, self.processes, *more)
+        return self.made[place]
+
+    def close(self) -> None:
+        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
+        self.processes.end()
+        for bench in list(self.made.values()):
+            bench.close()
 
 
 class Reproduction:
@@ -299,15 +323,11 @@ class _Replay(Reproduction):
         return Confirmation(len(hits), runs, hits[0] if hits else finding.outcome), finding.verdict
 
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """One at a time: every replay needs a zygote, and few bugs need one."""
+        """See `Reproduction`."""
         bug = case.bug
         wanted = signature(bug.api, case.verdict, bug.outcome).text
-        with self.bench.lock:
-            replayer = self.bench.replayer
-            try:
-                told = [replayer.run(bug.test, fresh=True) for _ in range(runs)]
-            finally:
-                replayer.close()
+        told = [self.bench.replayer.run(bug.test, fresh=True) for _ in range(runs)]
+        self.bench.replayer.close()
         return [by_verdicts(bug, each.verdicts, wanted, each.outcome, self.dialect) for each in told]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
 from fuzz_core.store.records import TargetRecord
@@ -36,17 +35,8 @@ class Watch(Protocol):
         """A line that stays."""
 
 
-class Silent:
+class Silent(Watch):
     """A watch that shows nothing."""
-
-    def phase(self, name: str, total: float = 0.0) -> None:
-        """Shows nothing."""
-
-    def advance(self, done: float, **figures: object) -> None:
-        """Shows nothing."""
-
-    def note(self, text: str) -> None:
-        """Shows nothing."""
 
 
 @dataclass
@@ -152,33 +142,3 @@ def run_parallel(
         done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
         for future in done:
             yield running.pop(future), future.result()
-
-
-class Closed(Protocol):
-    """What holds processes until it is closed."""
-
-    def close(self) -> None:
-        """Ends them."""
-
-
-Held = TypeVar("Held", bound=Closed)
-
-
-class PerThread(Generic[Held]):
-    """One object for each thread, made when a thread asks for it first, and closed with all others."""
-
-    def __init__(self, make: Callable[[], Held]) -> None:
-        self.make = make
-        self.made: dict[int, Held] = {}
-
-    def get(self) -> Held:
-        """The object of this thread."""
-        number = threading.get_ident()
-        if number not in self.made:
-            self.made[number] = self.make()
-        return self.made[number]
-
-    def close(self) -> None:
-        """Closes all that were made."""
-        for each in list(self.made.values()):
-            each.close()
