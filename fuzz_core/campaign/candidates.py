@@ -35,14 +35,15 @@ class Candidate:
     wheel: str = ""
 
     @property
-    def release(self) -> Version:
-        """Its version without the label that tells flavours apart."""
-        return Version(Version(self.version).public)
-
-    @property
     def age(self) -> tuple[date, Version]:
         """By which builds are ordered: the day in the version, where one is, then the version."""
-        return day_of(self.release) or date.min, self.release
+        release = release_of(self.version)
+        return day_of(release) or date.min, release
+
+
+def release_of(version: str) -> Version:
+    """A version without the label that tells flavours apart."""
+    return Version(Version(version).public)
 
 
 def package_of(target: TargetRecord, spec: str | None, index: str | None) -> TargetSpec:
@@ -111,10 +112,9 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
 
 def placed(listed: Sequence[Candidate], package: TargetSpec, version: str) -> list[Candidate]:
     """The same with a build of this version among them: indexes forget nightly builds that are installed here."""
-    own = Candidate(f"{package.text}=={version}", version)
-    if any(each.release == own.release for each in listed):
+    if any(release_of(each.version) == release_of(version) for each in listed):
         return list(listed)
-    return sorted([*listed, own], key=lambda each: each.age)
+    return sorted([*listed, Candidate(f"{package.text}=={version}", version)], key=lambda each: each.age)
 
 
 class Environments:

@@ -184,7 +184,10 @@ class _Comparison:
             done.tests += 1
             if not text and after.kind == "ok" and after.name:
                 done.dropped[after.name] += 1
-            if text and self._is_new(test.invocation.api, text):
+            api = test.invocation.api
+            if text and text not in self.known and self.per_api[api] < MOST_PER_API:
+                self.known.add(text)
+                self.per_api[api] += 1
                 found = self._examine(test, verdict, after, text)
                 if isinstance(found, str):
                     done.dropped[found] += 1
@@ -196,13 +199,6 @@ class _Comparison:
         """What the pair says of a test case, with the signature of a verdict that is not clean."""
         verdict, seen = self.pair.judge(test, fresh)
         return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
-
-    def _is_new(self, api: str, text: str) -> bool:
-        if text in self.known or self.per_api[api] >= MOST_PER_API:
-            return False
-        self.known.add(text)
-        self.per_api[api] += 1
-        return True
 
     def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, wanted: str) -> Change | str:
         """The change, small and confirmed; else why it is none."""
@@ -237,16 +233,12 @@ class _Comparison:
             return self._unconfirmed()
         if before is None or after is None:
             return "random"
-        if not self._is_shown(before, after, seen):
+        # Scripts must do otherwise too: where workers were short of memory, say, they do not. What both return need not
+        # look different in print: a type, the time that it took.
+        returned = before.kind == after.kind == "ok"
+        if not (seen.kind == "ok" and seen.text if returned else not self.pair.verdict(before, after).clean):
             return "not confirmed"
         return Change(test.invocation.api, verdict.kind, wanted, test, script, before, after, runs, runs)
-
-    def _is_shown(self, before: Outcome, after: Outcome, seen: Outcome) -> bool:
-        """Whether scripts do otherwise too: where workers were short of memory, say, they do not."""
-        if before.kind == after.kind == "ok":
-            # What both return need not look different in print: a type, the time that it took.
-            return seen.kind == "ok" and bool(seen.text)
-        return not self.pair.verdict(before, after).clean
 
     def _again(self, test: TestCase, wanted: str) -> bool:
         return not self.is_over() and self._look(test, fresh=True)[2] == wanted
