@@ -99,20 +99,17 @@ class Run:
         self.number = session.store.start_run(session.target.key, seed, options)
         self.told = 0.0
 
-    def tell(self, figures: Figures) -> None:
+    def tell(self, figures: Figures, at_once: bool = False) -> None:
         """Puts on record how far it has come, now and then."""
-        if figures.seconds >= self.told + EVERY:
-            self._tell(figures)
+        if at_once or figures.seconds >= self.told + EVERY:
+            self.told = figures.seconds
+            self.session.store.checkpoint_run(self.number, figures.tests, figures.seconds)
 
     def end(self, figures: Figures) -> None:
         """Puts on record how it ended."""
-        self._tell(figures)
+        self.tell(figures, at_once=True)
         status = "interrupted" if self.session.stopped() else "done"
         self.session.store.finish_run(self.number, status, figures.summary())
-
-    def _tell(self, figures: Figures) -> None:
-        self.told = figures.seconds
-        self.session.store.checkpoint_run(self.number, figures.tests, figures.seconds)
 
 
 def run_parallel(

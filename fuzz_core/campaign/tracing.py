@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -127,32 +128,19 @@ def _trace_seeds(
         for seed in takewhile(lambda _: until is None or session.clock() <= until, seeds)
     )
     for result in run_jobs(zygote, jobs, session.workers, MEMORY_BYTES, session.stopped):
-        end = _end(result)
-        record, new = _save(session, result, end)
+        _save(session, result, report)
         report.left -= 1
-        report.new += new
-        report.status[record.status] += 1
-        report.seconds += end.seconds
-        report.tracing_seconds += end.tracing_seconds
         failed = sum(report.status[status] for status in ("failed", "crashed", "timeout"))
         done = len(seeds) - report.left
-        session.watch.advance(done, seed=record.name, invocations=report.new, failed=failed)
+        session.watch.advance(done, seed=result.job.tag.name, invocations=report.new, failed=failed)
 
 
-def _end(result: Result) -> SeedEnd:
-    """The last message of a seed; zeros where it did not come to its end, or sent garbage."""
-    try:
-        return decode(SeedEnd, result.messages[-1]) if result.complete else SeedEnd()
-    except CodecError:
-        return SeedEnd()
-
-
-def _save(session: Session, result: Result, end: SeedEnd) -> tuple[SeedRecord, int]:
-    """Puts on record what a seed brought: its record, and how many invocations are new.
-
-    Garbage counts as described in `reason`.
-    """
+def _save(session: Session, result: Result, report: TraceReport) -> None:
+    """Puts on record and into the report what a seed brought; garbage counts as described in `reason`."""
     seed: Seed = result.job.tag
+    end = SeedEnd()
+    with suppress(CodecError):
+        end = decode(SeedEnd, result.messages[-1]) if result.complete else end
     brought: list[tuple[Invocation, str]] = []
     parts: dict[Invocation, str] = {}
     broken = result.garbage
@@ -169,7 +157,10 @@ def _save(session: Session, result: Result, end: SeedEnd) -> tuple[SeedRecord, i
     record = SeedRecord(*head, end.seconds, end.parts, end.failed, kind)
     undescribed = {(api, why): count for api, why, count in end.undescribed}
     dropped = {(api, "more than a seed may bring"): count for api, count in end.dropped}
-    return record, session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
+    report.new += session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
+    report.status[status] += 1
+    report.seconds += end.seconds
+    report.tracing_seconds += end.tracing_seconds
 
 
 def _status(result: Result, end: SeedEnd) -> tuple[str, str, str]:
