@@ -11,16 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzz_core.adapters.library import library_of
-from fuzz_core.campaign.candidates import (
-    Candidate,
-    Environments,
-    candidates,
-    is_version,
-    package_of,
-    placed,
-    release_of,
-    version_of,
-)
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import Bench, case_of, is_replayed, speaks
 from fuzz_core.campaign.session import Session, run_parallel
@@ -30,6 +20,16 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.candidates import (
+    Candidate,
+    Environments,
+    candidates,
+    is_version,
+    package_of,
+    placed,
+    release_of,
+    version_of,
+)
 from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
 from fuzz_core.targets.record import cache_folder, read_record, targets_root
@@ -106,7 +106,7 @@ def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, targe
     here = place[release_of(bad)]
     if options.good is None:
         return Search(len(listed), here, fixed=options.fixed)
-    good = version_of(options.good, target, options.index)
+    good = version_of(options.good, target.library, options.index)
     there = place.get(release_of(good))
     if there is None:
         near = ", ".join(each.version for each in listed[-5:])
@@ -138,8 +138,11 @@ class _Bisector:
 
     def __init__(self, session: Session, bug: BugRow, options: BisectOptions, stack: ExitStack) -> None:
         target = session.target
-        package = package_of(target, options.bad, options.index)
-        bad = version_of(options.bad, target, options.index)
+        package = package_of(target.spec, target.library, options.bad, options.index)
+        if options.bad is None and not is_version(target.version):
+            problem = f"{target.key} has no version, but {target.version!r}"
+            raise UserError(problem, "name a build that is bad with --bad")
+        bad = version_of(target.version if options.bad is None else options.bad, target.library, options.index)
         self.session, self.bug, self.options = session, bug, options
         self.listed = placed(candidates(package, options.flavour, options.access), package, bad)
         self.search = _search(self.listed, bad, options, target)
@@ -160,7 +163,7 @@ class _Bisector:
         self.known: dict[int, Probe] = {}
         self.installs = 0
         # Another index may have another build of this version.
-        same = options.index is None or package_of(target, None, None).text == package.text
+        same = options.index is None or package_of(target.spec, target.library, None, None).text == package.text
         if same and is_version(target.version) and release_of(bad) == release_of(target.version):
             self.own = self.listed[self.search.bad].spec
             if (here := read_record(targets_root(), target.key)) is not None:
