@@ -15,11 +15,11 @@ from fuzz_core.campaign.history import libraries, origin_of, review_standings
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import FIXED, CheckRow
+from fuzz_core.store.checks import FIXED
 from fuzz_core.store.findings import signature_digest
 from fuzz_core.store.merging import Merged, merge
 from fuzz_core.store.opening import now, open_store
-from fuzz_core.store.parting import Apart, part, shown_changes
+from fuzz_core.store.parting import Apart, Shown, part, shown_changes
 from fuzz_core.store.records import BugRow, FindingRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import suspected_death, suspicion, withheld
@@ -72,7 +72,7 @@ def result_of(store: Store, ran: Ran) -> results.Result:
     told = [each for each in found if ran.apis is None or each.row.api in ran.apis]
     public = [each for each in told if not each.severity.private]
     compared = [] if ran.baseline is None else worst_first(store.changes(ran.target, ran.baseline))
-    harmless = [one for one in compared if not (suspected_death(one.before) or suspected_death(one.after))]
+    harmless = [one for one in compared if not _is_deadly(one)]
     private = sum(each.severity.private and each.row.status != FIXED for each in told)
     return results.Result(
         **{name: getattr(ran, name) for name in ("mode", "shard", "shards", "figures", "stopped")},
@@ -86,6 +86,10 @@ def result_of(store: Store, ran: Ran) -> results.Result:
         protection=tuple(map(_cut, ran.protection)),
         problems=tuple(map(_cut, ran.problems)),
     )
+
+
+def _is_deadly(change: Change | Shown) -> bool:
+    return bool(suspected_death(change.before) or suspected_death(change.after))
 
 
 def _cut(text: str, limit: int = NAME) -> str:
@@ -189,8 +193,20 @@ def split(source: Path, public: Path, private: Path, clock: Callable[[], datetim
     changes that died as those do. `joined` makes the two one again. Raises UserError for a file that cannot be read.
     """
     with open_store(source, read_only=True, clock=clock) as store:
-        apart, told = _apart(store)
-    return told._replace(there=part(source, public, private, apart, clock))
+        bugs, library = {bug.id: bug for bug in store.bugs()}, libraries(store)
+        # On whichever build of a library: by cause and by signature.
+        named = {(library[bugs[each].target], bugs[each].signature) for each in withheld(list(bugs.values()))}
+        hidden = frozenset(bug.id for bug in bugs.values() if (library[bug.target], bug.signature) in named)
+        findings = [finding for key in library for finding in store.findings(key)]
+        apart = Apart(
+            hidden,
+            frozenset(each.id for each in findings if _may_be_private(each, bugs.get(each.bug or 0), hidden)),
+            frozenset(each.id for each in store.checks() if suspected_death(_examined(each.outcome, bugs[each.bug]))),
+            frozenset(each.id for each in shown_changes(store) if _is_deadly(each)),
+        )
+    fingerprints = tuple(sorted({bugs[number].signature for number in hidden}))
+    pending = sum(each.status == PENDING for each in findings)
+    return Split(part(source, public, private, apart, clock), fingerprints, pending)
 
 
 def joined(into: Store, others: Sequence[Path]) -> Merged:
@@ -198,33 +214,6 @@ def joined(into: Store, others: Sequence[Path]) -> Merged:
     done = merge(into, others, cost)
     review_standings(into)
     return done
-
-
-def private_bugs(bugs: Sequence[BugRow], libraries: Mapping[str, str]) -> frozenset[int]:
-    """Numbers of the bugs of which nothing may be told, on whichever build of a library: by cause and by signature.
-
-    libraries: by target.
-    """
-    hidden = withheld(bugs)
-    named = {(libraries[bug.target], bug.signature) for bug in bugs if bug.id in hidden}
-    return frozenset(bug.id for bug in bugs if (libraries[bug.target], bug.signature) in named)
-
-
-def _apart(store: Store) -> tuple[Apart, Split]:
-    bugs = {bug.id: bug for bug in store.bugs()}
-    targets = libraries(store)
-    hidden = private_bugs(list(bugs.values()), targets)
-    findings = [finding for key in targets for finding in store.findings(key)]
-    apart = Apart(
-        hidden,
-        frozenset(each.id for each in findings if _may_be_private(each, bugs.get(each.bug or 0), hidden)),
-        frozenset(_deadly(store.checks(), bugs)),
-        frozenset(
-            each.id for each in shown_changes(store) if suspected_death(each.before) or suspected_death(each.after)
-        ),
-    )
-    fingerprints = tuple(sorted({bugs[number].signature for number in hidden}))
-    return apart, Split(False, fingerprints, sum(each.status == PENDING for each in findings))
 
 
 def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[int]) -> bool:
@@ -237,7 +226,3 @@ def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[i
 def _examined(outcome: Outcome, bug: BugRow) -> Outcome:
     """What was seen in passing has no native stack: that of the bug, which has its signature, says where it was."""
     return outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
-
-
-def _deadly(checks: Iterable[CheckRow], bugs: Mapping[int, BugRow]) -> Iterable[int]:
-    return (check.id for check in checks if suspected_death(_examined(check.outcome, bugs[check.bug])))

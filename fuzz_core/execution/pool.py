@@ -7,7 +7,7 @@ import json
 import select
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
@@ -37,6 +37,12 @@ LOOK_SECONDS = 1.0
 # How long a worker may live on after its pipe was closed.
 CLOSED_SECONDS = 1.0
 TRIES = 2
+# A process that has run so many tests, has left so much in its directory or has grown by so much is replaced.
+MOST_TESTS = 200_000
+LITTER_BYTES = 1 << 20
+GROWN_BYTES = 512 << 20
+# How many processes it may have started.
+MOST_PROCESSES = 64
 
 
 @dataclass
@@ -65,18 +71,15 @@ class Lease:
     def message(self, told: int = 0) -> dict[str, Any]:
         """What a worker is told that knows the first `told` items of the news; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
-        fresh = list(_within(islice(self.news.items(), told, None), MAX_NEWS))
+        fresh, left = [], MAX_NEWS
+        for item in islice(self.news.items(), told, None):
+            # As many as fit: a worker that does not read must not block the controller.
+            left -= len(json.dumps(item)) + 2
+            if left < 0:
+                break
+            fresh.append(item)
         self.shown = told + len(fresh)
         return {**fields, "until": self.until, "log": self.log, "news": fresh}
-
-
-def _within(items: Iterable[Any], characters: int) -> Iterator[Any]:
-    """The first items, as many as fit: a worker that does not read must not block the controller."""
-    for item in items:
-        characters -= len(json.dumps(item)) + 2
-        if characters < 0:
-            return
-        yield item
 
 
 class Listener(Protocol):
@@ -94,21 +97,15 @@ class Listener(Protocol):
 
 @dataclass
 class Limits:
-    """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process.
+    """timeout: seconds per test. memory: bytes per worker beyond the imported library. disk: bytes in its directory.
 
     A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
     results fail soon: with three, time-outs took two thirds of a TensorFlow run.
-    disk: bytes that a worker may have in its directory at any time; beyond `litter`, or where its memory has grown by
-    `growth` bytes, it is replaced after the lease. processes: how many it may have started.
     """
 
     timeout: float = 3.0
     memory: int = 1 << 30
-    recycle: int = 200_000
     disk: int = 256 << 20
-    litter: int = 1 << 20
-    growth: int = 512 << 20
-    processes: int = 64
 
 
 @dataclass
@@ -229,7 +226,7 @@ class Pool:
             return self.recruits.take()
 
     def _litters(self, slot: Slot) -> bool:
-        return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
+        return slot.child is not None and usage(slot.child.directory, LITTER_BYTES) >= LITTER_BYTES
 
     def _take(self, slot: Slot, line: bytes) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
@@ -244,13 +241,13 @@ class Pool:
             slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
             slot.lease = None
             # A test changed the library's global state: what came after it in this process would not replay.
-            slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
+            slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
 
     def _has_changed(self, slot: Slot, api: str) -> bool:
         """Whether a lease has left something behind that the next would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
-        if seen is None or seen.resident - slot.resident > self.limits.growth or self._litters(slot):
+        if seen is None or seen.resident - slot.resident > GROWN_BYTES or self._litters(slot):
             return True
         return self.recruits.changed(seen, api)
 
@@ -274,8 +271,8 @@ class Pool:
     def _overuse(self, child: Link) -> Outcome | None:
         """Like memory that runs out: no fault of the library's."""
         seen = health(child.pid, child.directory)
-        if seen is not None and seen.children > self.limits.processes:
-            return Outcome("oom", "processes", f"more than {self.limits.processes} processes")
+        if seen is not None and seen.children > MOST_PROCESSES:
+            return Outcome("oom", "processes", f"more than {MOST_PROCESSES} processes")
         if usage(child.directory, self.limits.disk) >= self.limits.disk:
             return Outcome("oom", "disk", f"more than {self.limits.disk} bytes of files")
         return None
