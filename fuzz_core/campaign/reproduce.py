@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import BuildError, CodecError
@@ -134,7 +134,7 @@ class Bench:
     def replayer(self) -> Replayer:
         """Replays test cases, for one thread at a time; its zygote starts when it is asked for first."""
         zygote = Zygote(self.target.python, self.target.library, "fuzz", self.plan, self.stopped)
-        return Replayer(zygote, self.timeout, MEMORY_BYTES)
+        return Replayer(zygote, self.timeout)
 
     def evidence(self, test: TestCase, finding: FindingRow, *, fresh: bool = False) -> Outcome | None:
         """The outcome in a replay that has the finding's own signature."""

@@ -14,7 +14,6 @@ from fuzz_core.adapters.dialect import Dialect, dialect_of
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
-MEMORY_BYTES = 4 << 30
 GRACE_SECONDS = 5.0
 # A run that is killed has told how far it came this many seconds before, at most.
 EVERY = 10.0

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fuzz_core.adapters.dialect import LIBRARIES, Dialect, dialect_of
 from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.messages import Executions, PackedArray, ProgramResults, Replayed, Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -64,7 +64,7 @@ _FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$
 class Replayer:
     """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes."""
 
-    def __init__(self, zygote: Zygote, timeout: float, memory: int) -> None:
+    def __init__(self, zygote: Zygote, timeout: float, memory: int = MEMORY_BYTES) -> None:
         self.zygote = zygote
         self.timeout = timeout
         self.memory = memory

@@ -37,6 +37,8 @@ ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
 # The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
 MESSAGE_BYTES = 100_000
+# Of a process that does one job, or runs what it is given: bytes beyond the imported library.
+MEMORY_BYTES = 4 << 30
 MAX_LINES = 200_000
 TURN_SECONDS = 0.05
 
@@ -324,7 +326,11 @@ class Result:
 
 
 def run_jobs(
-    zygote: Zygote, jobs: Iterable[Job], workers: int, memory: int, stop: Callable[[], bool] = lambda: False
+    zygote: Zygote,
+    jobs: Iterable[Job],
+    workers: int = 1,
+    memory: int = MEMORY_BYTES,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Result]:
     """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the rest is dropped."""
     waiting = iter(jobs)
