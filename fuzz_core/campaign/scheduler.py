@@ -36,6 +36,8 @@ class Ranking:
     One that was taken is out until it is given back. Ties go to the api that comes first.
     """
 
+    by_tests = False
+
     def __init__(self, apis: Sequence[str]) -> None:
         self.apis = list(apis)
         self.place = {api: place for place, api in enumerate(apis)}
@@ -56,7 +58,7 @@ class Ranking:
 
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
         """An api comes back: what its turn cost, in slices of time, how many tests it ran, and what they brought."""
-        self.cost[self.place[api]] += slices
+        self.cost[self.place[api]] += tests if self.by_tests else slices
         self.free[self.place[api]] = True
 
     def encourage(self, api: str, reward: float) -> None:
@@ -66,9 +68,7 @@ class Ranking:
 class Uniform(Ranking):
     """The api that has had fewest tests so far, whatever they cost: FreeFuzz gives every api as many mutants."""
 
-    def give(self, api: str, slices: float, tests: int, reward: float) -> None:
-        """See `Ranking`."""
-        super().give(api, float(tests), tests, reward)
+    by_tests = True
 
 
 class Bandit(Ranking):

@@ -108,12 +108,12 @@ def reach() -> Engine:
         return Engine(client, client.info())
 
 
+@dataclass(frozen=True)
 class Engine:
     """An engine that answers. `info`: what it says of itself."""
 
-    def __init__(self, client: Any, info: Mapping[str, Any]) -> None:
-        self.client = client
-        self.info = info
+    client: Any
+    info: Mapping[str, Any]
 
     @property
     def memory(self) -> int:

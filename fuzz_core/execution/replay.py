@@ -11,6 +11,7 @@ import signal
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import isfinite, prod
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -28,7 +29,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import answer, decode
 from fuzz_core.modelgen.gandalf.scripts import SAID
 from fuzz_core.oracles.compare import REFERENCE
-from fuzz_core.oracles.contract import Oracle, oracle_of
+from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
@@ -61,17 +62,19 @@ INNERMOST = 5
 _FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$', re.MULTILINE)
 
 
+@dataclass(eq=False)
 class Replayer:
-    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes."""
+    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes.
 
-    def __init__(self, zygote: Zygote, timeout: float, memory: int = MEMORY_BYTES) -> None:
-        self.zygote = zygote
-        self.timeout = timeout
-        self.memory = memory
-        self.child: Link | None = None
-        self.numbers = 0
-        # What the last process that ended had written down: in which block of a program it was, and where in Python.
-        self.left: tuple[Entry, Stack] | None = None
+    left: what the last process that ended had written down: in which block of a program it was, and where in Python.
+    """
+
+    zygote: Zygote
+    timeout: float
+    memory: int = MEMORY_BYTES
+    child: Link | None = None
+    numbers: int = 0
+    left: tuple[Entry, Stack] | None = None
 
     def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False, mode: str = "") -> Replayed:
         """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too.
@@ -246,14 +249,13 @@ def _written(child: Link) -> bytes:
 
 def verdicts_on(ran: Ran, dialect: Dialect, double: Ran | None = None) -> tuple[tuple[Verdict, Outcome], ...]:
     """Every verdict on a program that is not clean, with its evidence. That it has crashed is for others to see."""
-    judged = ((_oracle(mode, seen).judge({mode: seen}, dialect), seen) for mode, seen in shown(ran, double).items())
-    return tuple((verdict, seen) for verdict, seen in judged if not verdict.clean)
-
-
-def _oracle(mode: str, seen: Outcome) -> Oracle:
-    """Of what a compiler refuses, internal errors are told alone: no compiler takes everything."""
-    refused = mode == COMPILED and seen.kind == "exception"
-    return oracle_of("crash" if refused else ORACLES.get(mode, "differential"))
+    found = []
+    for mode, seen in shown(ran, double).items():
+        # Of what a compiler refuses, internal errors are told alone: no compiler takes everything.
+        refused = mode == COMPILED and seen.kind == "exception"
+        verdict = oracle_of("crash" if refused else ORACLES.get(mode, "differential")).judge({mode: seen}, dialect)
+        found += [] if verdict.clean else [(verdict, seen)]
+    return tuple(found)
 
 
 def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
