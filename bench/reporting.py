@@ -34,8 +34,7 @@ from bot.jobs.places import RESULTS
 from bot.state.branch import Branch, Chance
 from bot.state.git import remote_of
 from bot.state.packing import pack
-from fuzz_core.campaign.exporting import Ran, result_of
-from fuzz_core.campaign.splitting import split
+from fuzz_core.campaign.exporting import Ran, result_of, split
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.opening import open_store

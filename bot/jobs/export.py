@@ -13,10 +13,9 @@ from bot.jobs.work import Begun, Ended, Work
 from bot.state.packing import pack
 from bot.state.private import encrypt
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.exporting import Ran, result_of
-from fuzz_core.campaign.splitting import split
+from fuzz_core.campaign.exporting import Ran, result_of, split
 from fuzz_core.collect.places import Places
-from fuzz_core.execution.protection import read_protection
+from fuzz_core.execution.docker import read_protection
 from fuzz_core.store.opening import open_store
 from reports.junit import junit
 from reports.results import Figures, Result

@@ -13,7 +13,7 @@ from bot.state.packing import pack, parts, unpack
 from bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
 from bot.state.private import Keys, Opened
 from bot.state.taking import taken_in
-from fuzz_core.campaign.splitting import Split, joined, split
+from fuzz_core.campaign.exporting import Split, joined, split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from fuzz_core.store.merging import Merged

@@ -7,22 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from fuzz_core.adapters.library import library_of
-from fuzz_core.campaign.candidates import (
-    Candidate,
-    Environments,
-    candidates,
-    is_version,
-    package_of,
-    placed,
-    version_of,
-)
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import Bench, Case, case_of, is_replayed, speaks
+from fuzz_core.campaign.reproduce import Bench, case_of, is_replayed, speaks
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import Interrupted, UserError
@@ -30,13 +20,22 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.candidates import (
+    Candidate,
+    Environments,
+    candidates,
+    is_version,
+    package_of,
+    placed,
+    release_of,
+    version_of,
+)
 from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
-from fuzz_core.targets.record import Target, cache_folder, read_record, targets_root
-from fuzz_core.targets.spec import TargetSpec
+from fuzz_core.targets.record import cache_folder, read_record, targets_root
 from fuzz_core.triage.bisect import Search, Status, miss, runs_needed
 from fuzz_core.triage.process import Processes
-from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, Check, summed
+from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, summed
 from fuzz_core.triage.signature import corrupts_heap
 
 # So often where its rate is learnt: as long as every run shows the bug, few are enough.
@@ -98,33 +97,17 @@ def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
     Raises UserError where the bug does not show itself on the bad end, or an end is not to be had; Interrupted when
     the user stops it.
     """
-    target = session.target
-    package = package_of(target, options.bad, options.index)
-    bad = version_of(options.bad, target, options.index)
-    listed = placed(candidates(package, options.flavour, options.access), package, bad)
-    search = _search(listed, bad, options, target)
-    session.watch.phase(f"bisecting bug {bug.id} over {len(listed)} builds of {package.text}")
     with ExitStack() as stack:
-        environments = Environments(_folder(session), options.flavour, target.library, options.access)
-        stack.callback(environments.clear)
-        bisector = _Bisector(session, bug, options, listed, search, environments, case_of(session.store, bug))
-        if is_replayed(bisector.case.verdict, session.dialect):
-            bisector.plan = stack.enter_context(scratch()) / "plan.jsonl"
-            make_replay_plan(session, bisector.plan)
-        if _is_own(target, package, bad, options.index):
-            bisector.own = listed[search.bad].spec
-            if (here := read_record(targets_root(), target.key)) is not None:
-                environments.given[bisector.own] = here
-        return bisector.run()
+        return _Bisector(session, bug, options, stack).run()
 
 
 def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, target: TargetRecord) -> Search:
-    place = {each.release: number for number, each in enumerate(listed)}
-    here = place[Candidate("", bad).release]
+    place = {release_of(each.version): number for number, each in enumerate(listed)}
+    here = place[release_of(bad)]
     if options.good is None:
         return Search(len(listed), here, fixed=options.fixed)
-    good = version_of(options.good, target, options.index)
-    there = place.get(Candidate("", good).release)
+    good = version_of(options.good, target.library, options.index)
+    there = place.get(release_of(good))
     if there is None:
         near = ", ".join(each.version for each in listed[-5:])
         raise UserError(f"the index has no {good}", f"the newest that it has: {near}")
@@ -132,20 +115,6 @@ def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, targe
         side = "newer" if options.fixed else "older"
         raise UserError(f"{good} is to be {side} than {bad}", "exchange --good and --bad, or see --first-fixed")
     return Search(len(listed), here, there, options.fixed)
-
-
-def _is_own(target: TargetRecord, package: TargetSpec, version: str, index: str | None) -> bool:
-    """Whether the bug's own target is the build of this version; another index may have another one."""
-    same = index is None or package_of(target, None, None).text == package.text
-    return (
-        same and is_version(target.version) and Candidate("", version).release == Candidate("", target.version).release
-    )
-
-
-def _folder(session: Session) -> Path:
-    """Of this state alone, of which there is one writer: whatever lies there is ours to remove."""
-    name = hashlib.sha256(str(session.state_dir.absolute()).encode()).hexdigest()[:12]
-    return cache_folder() / "bisect" / name
 
 
 def alike(bug: Outcome, seen: Outcome) -> bool:
@@ -160,13 +129,6 @@ def alike(bug: Outcome, seen: Outcome) -> bool:
     return corrupts_heap(bug) or (unnamed and (not seen.frames or bool(inner)))
 
 
-def _commit(target: Target) -> str:
-    if target.origin is not None and target.origin.commit:
-        return target.origin.commit
-    return said_by_library(target.info.commit).text
-
-
-@dataclass
 class _Bisector:
     """The search with what is known, and its limits; it runs the bug's script on builds in several threads.
 
@@ -174,23 +136,49 @@ class _Bisector:
     other processors run other kernels, and another nightfuzz may write it in another way.
     """
 
-    session: Session
-    bug: BugRow
-    options: BisectOptions
-    listed: Sequence[Candidate]
-    search: Search
-    environments: Environments
-    case: Case
-    plan: Path | None = None
-    own: str = ""
-    said: str = ""
-    processes: Processes = field(default_factory=Processes)
-    known: dict[int, Probe] = field(default_factory=dict)
-    installs: int = 0
+    def __init__(self, session: Session, bug: BugRow, options: BisectOptions, stack: ExitStack) -> None:
+        target = session.target
+        package = package_of(target.spec, target.library, options.bad, options.index)
+        if options.bad is None and not is_version(target.version):
+            problem = f"{target.key} has no version, but {target.version!r}"
+            raise UserError(problem, "name a build that is bad with --bad")
+        bad = version_of(target.version if options.bad is None else options.bad, target.library, options.index)
+        self.session, self.bug, self.options = session, bug, options
+        self.listed = placed(candidates(package, options.flavour, options.access), package, bad)
+        self.search = _search(self.listed, bad, options, target)
+        ends: tuple[tuple[int | None, str], ...] = ((self.search.bad, "bad"), (self.search.good, "good"))
+        self.ends = [(end, status) for end, status in ends if end is not None]
+        session.watch.phase(f"bisecting bug {bug.id} over {len(self.listed)} builds of {package.text}")
+        # Of this state alone, of which there is one writer: whatever lies there is ours to remove.
+        name = hashlib.sha256(str(session.state_dir.absolute()).encode()).hexdigest()[:12]
+        folder = cache_folder() / "bisect" / name
+        self.environments = Environments(folder, options.flavour, target.library, options.access)
+        stack.callback(self.environments.clear)
+        self.case, self.plan = case_of(session.store, bug), None
+        if is_replayed(self.case.verdict, session.dialect):
+            self.plan = stack.enter_context(scratch()) / "plan.jsonl"
+            make_replay_plan(session, self.plan)
+        self.processes = Processes()
+        self.own = self.said = ""
+        self.known: dict[int, Probe] = {}
+        self.installs = 0
+        # Another index may have another build of this version.
+        same = options.index is None or package_of(target.spec, target.library, None, None).text == package.text
+        if same and is_version(target.version) and release_of(bad) == release_of(target.version):
+            self.own = self.listed[self.search.bad].spec
+            if (here := read_record(targets_root(), target.key)) is not None:
+                self.environments.given[self.own] = here
 
     def run(self) -> Bisection:
-        """Round by round."""
-        self._remember()
+        """Round by round; an end on record that was not what it was said to be is tried again."""
+        place = {each.spec: number for number, each in enumerate(self.listed)}
+        kept = self.session.store.probes(self.bug.id)
+        self.known = {place[spec]: probe for spec, probe in kept.items() if spec in place}
+        for end, status in self.ends:
+            if end in self.known and self.known[end].status != status:
+                del self.known[end]
+        if self.search.bad in self.known:
+            self.said = str(self.known[self.search.bad].info.get("said", ""))
         with ThreadPoolExecutor(self.session.workers, "bisect") as threads:
             try:
                 while wanted := self._wanted():
@@ -212,18 +200,20 @@ class _Bisector:
             if self.environments.is_ours(error, candidate):
                 raise
             return Probe(candidate.spec, "broken", 0, 0, {**info, "reason": error.problem, "made": True})
-        info |= {"commit": _commit(target), "made": made}
-        if target.origin is not None and target.origin.day:
-            info["day"] = target.origin.day
-        session, spec = self.session, candidate.spec
+        origin, session, own = target.origin, self.session, candidate.spec == self.own
+        commit = (origin and origin.commit) or said_by_library(target.info.commit).text
+        info |= {"commit": commit, "made": made, "day": (origin and origin.day) or candidate.day}
         record = TargetRecord(target.key, target.spec, target.library, target.version, str(target.python))
-        limits = (self.options.timeout, self.plan, session.stopped)
         hits = done = 0
         other = ""
-        with closing(Bench(record, session.dialect, self.processes, *limits)) as bench:
+        with closing(Bench(record, self.processes, self.options.timeout, self.plan, session.stopped)) as bench:
             while done < runs and (rate or not hits):
                 check = summed(bench.sightings(self.case, 1))
-                shown = self._shows(check, spec)
+                changed = check.status == CHANGED
+                if changed and own:
+                    self.said = self.said or check.said
+                same = check.said == self.said or alike(self.case.bug.outcome, check.outcome)
+                shown = bool(check.hits) or (changed and same)
                 hits, done = hits + shown, done + 1
                 if not shown and check.status in (CHANGED, UNRUNNABLE):
                     other = check.said or f"{check.outcome.kind} {check.outcome.name}"
@@ -231,28 +221,7 @@ class _Bisector:
                     break
         status = "bad" if hits else "broken" if other else "good"
         why = f"its script fails in another way there: {other}" if status == "broken" else ""
-        return Probe(spec, status, hits, done, {**info, "reason": why, "said": self.said if spec == self.own else ""})
-
-    def _shows(self, check: Check, spec: str) -> bool:
-        if check.status == CHANGED and spec == self.own:
-            self.said = self.said or check.said
-        same = check.said == self.said or alike(self.case.bug.outcome, check.outcome)
-        return bool(check.hits) or (check.status == CHANGED and same)
-
-    def _remember(self) -> None:
-        """What is on record; an end that was not what it was said to be is tried again."""
-        place = {each.spec: number for number, each in enumerate(self.listed)}
-        kept = self.session.store.probes(self.bug.id)
-        self.known = {place[spec]: probe for spec, probe in kept.items() if spec in place}
-        for end, status in self._ends():
-            if end in self.known and self.known[end].status != status:
-                del self.known[end]
-        if self.search.bad in self.known:
-            self.said = str(self.known[self.search.bad].info.get("said", ""))
-
-    def _ends(self) -> list[tuple[int, str]]:
-        good = [] if self.search.good is None else [(self.search.good, "good")]
-        return [(self.search.bad, "bad"), *good]
+        return Probe(candidate.spec, status, hits, done, {**info, "reason": why, "said": self.said if own else ""})
 
     def _statuses(self) -> dict[int, Status]:
         return {number: probe.status for number, probe in self.known.items()}  # type: ignore[misc]
@@ -264,14 +233,11 @@ class _Bisector:
         width = min(self.session.workers, self.options.keep)
         ahead = self.search.ahead(self._statuses(), 2 * width)
         others = [each for each in ahead[1:] if self.environments.at_hand(self.listed[each])]
-        return [*ahead[:1], *others[: width - 1]] or self._doubtful()
-
-    def _doubtful(self) -> list[int]:
-        """The last good build, where the bug has turned out to show itself too rarely for the runs that it had."""
+        if ahead or self.options.runs is not None:
+            return [*ahead[:1], *others[: width - 1]]
+        # The bug may have turned out to show itself too rarely for the runs that the last good build had.
         good = self.search.answer(self._statuses()).good
-        if good is None or self.options.runs is not None:
-            return []
-        return [good] if self.known[good].runs < runs_needed(*self._rate()) else []
+        return [] if good is None or self.known[good].runs >= runs_needed(*self._rate()) else [good]
 
     def _rate(self) -> tuple[int, int]:
         """How often the bug showed itself in how many runs on bad builds."""
@@ -291,22 +257,18 @@ class _Bisector:
         trying = ", ".join(build.version for build in builds.values())
         self.session.watch.advance(len(self.known), trying=trying)
         for number, probe in run_parallel(self.session, threads, wanted, work):
-            self._keep(number, probe)
+            if number in self.known and probe.status == "good":
+                # Silent runs of a build add up.
+                probe = probe._replace(runs=self.known[number].runs + probe.runs)
+            self.session.store.save_probe(self.bug.id, probe)
+            self.known[number] = probe
+            self.installs += bool(probe.info["made"])
+            self.session.watch.note(f"{probe.build}: {probe.status}, shown in {probe.hits} of {probe.runs} runs")
         if self.session.stopped():
             raise Interrupted("stopped by the user")
 
-    def _keep(self, number: int, probe: Probe) -> None:
-        """On record before the next begins; silent runs of a build add up."""
-        before = self.known.get(number)
-        if before is not None and probe.status == "good":
-            probe = probe._replace(runs=before.runs + probe.runs)
-        self.session.store.save_probe(self.bug.id, probe)
-        self.known[number] = probe
-        self.installs += bool(probe.info["made"])
-        self.session.watch.note(f"{probe.build}: {probe.status}, shown in {probe.hits} of {probe.runs} runs")
-
     def _check_ends(self) -> None:
-        for end, status in self._ends():
+        for end, status in self.ends:
             probe = self.known.get(end)
             if probe is None or probe.status == status:
                 continue

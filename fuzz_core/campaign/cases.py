@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.campaign.history import Standing, came_with, standings
+from fuzz_core.campaign.history import Standing, came_with, libraries, standings
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
@@ -40,7 +40,7 @@ class Judged(NamedTuple):
 
 def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
     """These bugs, the most urgent first; clusters are of one target, or `across` all builds of a library."""
-    library = {target.key: target.library for target in store.targets()}
+    library = libraries(store)
     groups: dict[str, list[BugRow]] = defaultdict(list)
     for row in rows:
         groups[library[row.target] if across else row.target].append(row)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from fuzz_core.campaign.pair import Pair
 from fuzz_core.campaign.planning import chosen, make_plan
-from fuzz_core.campaign.reproduce import HANG_FACTOR, IMPORT_SECONDS, Bench
-from fuzz_core.campaign.session import PerThread, Session, run_parallel
+from fuzz_core.campaign.reproduce import HANG_FACTOR, IMPORT_SECONDS, Benches
+from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import BuildError, CodecError, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -24,7 +24,7 @@ from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store.changes import Change
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.triage.difference import same_text
-from fuzz_core.triage.process import Processes, printed
+from fuzz_core.triage.process import printed
 from fuzz_core.triage.reduce import minimise
 from fuzz_core.triage.script import render_printing
 from fuzz_core.triage.signature import normalised, signature
@@ -143,30 +143,25 @@ def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
 
 
 class _Comparison:
-    """A comparison under way, in any thread; each thread has a pair of zygotes."""
+    """A comparison under way, in any thread."""
 
     def __init__(self, session: Session, baseline: TargetRecord, path: Path, options: CompareOptions) -> None:
         self.session = session
         self.baseline = baseline
-        self.path = path
         self.plan = Plan(path)
         self.options = options
-        self.pairs = PerThread(lambda: Pair(self._bench(baseline), self._bench(session.target)))
-        self.processes = Processes()
+        self.benches = Benches(session, options.timeout, {target.key: path for target in (baseline, session.target)})
+        self.close = self.benches.close
         self.lock = threading.Lock()
         self.known: set[str] = set()
         self.per_api: Counter[str] = Counter()
         self.began = session.clock()
         self.reserve = 0.0 if options.deadline is None else CONFIRM_SHARE * (options.deadline - self.began)
 
-    def _bench(self, target: TargetRecord) -> Bench:
-        session = self.session
-        return Bench(target, session.dialect, self.processes, self.options.timeout, self.path, session.stopped)
-
-    def close(self) -> None:
-        """Ends all zygotes and scripts."""
-        self.pairs.close()
-        self.processes.end()
+    @property
+    def pair(self) -> Pair:
+        """The two builds, for the thread that asks."""
+        return Pair(self.benches.on(self.baseline), self.benches.on(self.session.target))
 
     def is_over(self) -> bool:
         """Whether there is no time left."""
@@ -189,7 +184,10 @@ class _Comparison:
             done.tests += 1
             if not text and after.kind == "ok" and after.name:
                 done.dropped[after.name] += 1
-            if text and self._is_new(test.invocation.api, text):
+            api = test.invocation.api
+            if text and text not in self.known and self.per_api[api] < MOST_PER_API:
+                self.known.add(text)
+                self.per_api[api] += 1
                 found = self._examine(test, verdict, after, text)
                 if isinstance(found, str):
                     done.dropped[found] += 1
@@ -199,15 +197,8 @@ class _Comparison:
 
     def _look(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome, str]:
         """What the pair says of a test case, with the signature of a verdict that is not clean."""
-        verdict, seen = self.pairs.get().judge(test, fresh)
+        verdict, seen = self.pair.judge(test, fresh)
         return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
-
-    def _is_new(self, api: str, text: str) -> bool:
-        if text in self.known or self.per_api[api] >= MOST_PER_API:
-            return False
-        self.known.add(text)
-        self.per_api[api] += 1
-        return True
 
     def _examine(self, test: TestCase, verdict: Verdict, after: Outcome, wanted: str) -> Change | str:
         """The change, small and confirmed; else why it is none."""
@@ -242,16 +233,12 @@ class _Comparison:
             return self._unconfirmed()
         if before is None or after is None:
             return "random"
-        if not self._is_shown(before, after, seen):
+        # Scripts must do otherwise too: where workers were short of memory, say, they do not. What both return need not
+        # look different in print: a type, the time that it took.
+        returned = before.kind == after.kind == "ok"
+        if not (seen.kind == "ok" and seen.text if returned else not self.pair.verdict(before, after).clean):
             return "not confirmed"
         return Change(test.invocation.api, verdict.kind, wanted, test, script, before, after, runs, runs)
-
-    def _is_shown(self, before: Outcome, after: Outcome, seen: Outcome) -> bool:
-        """Whether scripts do otherwise too: where workers were short of memory, say, they do not."""
-        if before.kind == after.kind == "ok":
-            # What both return need not look different in print: a type, the time that it took.
-            return seen.kind == "ok" and bool(seen.text)
-        return not self.pairs.get().verdict(before, after).clean
 
     def _again(self, test: TestCase, wanted: str) -> bool:
         return not self.is_over() and self._look(test, fresh=True)[2] == wanted
@@ -266,6 +253,6 @@ class _Comparison:
         if options.deadline is not None:
             # A moment for one that the deadline cuts short: what it says does not count.
             seconds = min(seconds, max(options.deadline - self.session.clock(), 1.0))
-        first, again = (printed(target.python, script, dialect, seconds, self.processes) for _ in range(2))
+        first, again = (printed(target.python, script, dialect, seconds, self.benches.processes) for _ in range(2))
         alike = first.kind != "ok" or same_text(first.text, again.text)
         return first if alike and first[:2] == again[:2] else None

@@ -22,9 +22,10 @@ from fuzz_core.campaign.reproduce import (
     PLAIN,
     Attempt,
     Bench,
+    Benches,
     strategy,
 )
-from fuzz_core.campaign.session import PerThread, Session, run_parallel
+from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict
@@ -36,7 +37,7 @@ from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import SLACK, excuse
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
-from fuzz_core.triage.process import Confirmation, Processes
+from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.signature import signature
 
@@ -94,31 +95,21 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
                 if found is not None:
                     _settle(session, options.known, group, found, report)
                     session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
-            _improve(session, options, examiner, threads, before)
+            for bug in _unfinished(session):
+                # Those of this run too where a deadline has cut them short; else they have had all that one may take.
+                finding = session.store.findings(session.target.key, bug=bug.id)[0]
+                late = session.is_over(options.deadline, examiner.hanging(finding, 1))
+                if late or (options.deadline is None and bug.id not in before):
+                    continue
+                better = threads.submit(examiner.improve, finding, bug).result()
+                if better is not None:
+                    session.store.improve_bug(bug.id, better)
     report.left = total - sum(report.settled.values())
     return report
 
 
 def _unfinished(session: Session) -> list[BugRow]:
     return [bug for bug in session.store.bugs(session.target.key) if not bug.minimised]
-
-
-def _improve(
-    session: Session, options: TriageOptions, examiner: Examiner, threads: ThreadPoolExecutor, before: set[int]
-) -> None:
-    """Bugs whose minimising was cut short are minimised further with the time that is left.
-
-    Those of this run too where a deadline has cut them short; else they have had all the time that one may take.
-    """
-    for bug in _unfinished(session):
-        if options.deadline is None and bug.id not in before:
-            continue
-        finding = session.store.findings(session.target.key, bug=bug.id)[0]
-        if session.is_over(options.deadline, examiner.hanging(finding, 1)):
-            continue
-        better = threads.submit(examiner.improve, finding, bug).result()
-        if better is not None:
-            session.store.improve_bug(bug.id, better)
 
 
 def _groups(findings: Sequence[FindingRow]) -> list[list[FindingRow]]:
@@ -164,7 +155,7 @@ class Examination:
 
 
 class Examiner:
-    """Does a finding reproduce, how small can it be, is it the same each time. Each thread has a bench of its own.
+    """Does a finding reproduce, how small can it be, is it the same each time.
 
     plan: for benches that replay. waiting: how many groups have not begun.
     """
@@ -175,24 +166,23 @@ class Examiner:
         self.options = options
         self.waiting = waiting
         self.lock = threading.Lock()
-        self.processes = Processes()
-        self.benches = PerThread(
-            lambda: Bench(session.target, self.dialect, self.processes, options.timeout, plan, session.stopped)
-        )
+        self.benches = Benches(session, options.timeout, {session.target.key: plan})
+        self.close = self.benches.close
 
     @property
     def bench(self) -> Bench:
         """That of the thread that asks."""
-        return self.benches.get()
-
-    def close(self) -> None:
-        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
-        self.processes.end()
-        self.benches.close()
+        return self.benches.on(self.session.target)
 
     def examine(self, group: Sequence[FindingRow]) -> Examination | None:
         """The first confirmed finding decides; else the one that reproduced most often; None: no time for any."""
-        seconds = self._portion()
+        options, seconds = self.options, self.options.bug_seconds
+        with self.lock:
+            waiting, self.waiting = self.waiting, self.waiting - 1
+        if options.deadline is not None:
+            # All that wait are to be confirmed before any is as small as can be.
+            left = (options.deadline - self.session.clock()) * self.session.workers
+            seconds = min(seconds, MINIMISING_SHARE * left / max(waiting, 1))
         timely = itertools.takewhile(lambda _: not self._over(), group[:TRIED_PER_GROUP])
         return _decisive(self._one(finding, seconds) for finding in timely)
 
@@ -210,16 +200,6 @@ class Examiner:
         """Seconds that scripts of a finding hang for, if they do, with so many looks beside those that confirm."""
         looks = self.options.runs + more if finding.verdict.kind == "hang" else 0.0
         return looks * self.options.timeout * HANG_FACTOR
-
-    def _portion(self) -> float:
-        """Seconds for minimising the next one: all that wait are to be confirmed before any is as small as can be."""
-        with self.lock:
-            waiting, self.waiting = self.waiting, self.waiting - 1
-        options = self.options
-        if options.deadline is None:
-            return options.bug_seconds
-        left = (options.deadline - self.session.clock()) * self.session.workers
-        return min(options.bug_seconds, MINIMISING_SHARE * left / max(waiting, 1))
 
     def _over(self) -> bool:
         return self.session.is_over(self.options.deadline)
@@ -261,7 +241,11 @@ class Examiner:
         first = self.bench.evidence(finding.test, finding)
         if first is None:
             return finding.test, False
-        end, late = self._end(finding.verdict, seconds), False
+        end, late = self.session.clock() + seconds, False
+        if (deadline := self.options.deadline) is not None:
+            # What is found is still to be confirmed before the deadline.
+            run = self.options.timeout * HANG_FACTOR if finding.verdict.kind == "hang" else 1.0
+            end = min(end, deadline - self.options.runs * run)
         stated, program = finding.verdict.mode == LIBRARIES, finding.test.program
         depends = () if not stated or is_of_shape(program) else slice_of(program)
 
@@ -279,14 +263,6 @@ class Examiner:
 
         small = minimise(finding.test, reproduces, over)
         return small, not late
-
-    def _end(self, verdict: Verdict, seconds: float) -> float:
-        """When minimising has to end: what it has found is still to be confirmed before the deadline."""
-        end, options = self.session.clock() + seconds, self.options
-        if options.deadline is None:
-            return end
-        run = options.timeout * HANG_FACTOR if verdict.kind == "hang" else 1.0
-        return min(end, options.deadline - options.runs * run)
 
     def _decided(self, attempt: Attempt, seen: Confirmation, verdict: Verdict, smallest: bool) -> Examination:
         finding, test = attempt.finding._replace(verdict=verdict), attempt.test
@@ -334,16 +310,13 @@ def _settle(
             status = "duplicate" if number is not None else found.status
             store.settle_finding(other.id, status, reason=f"like finding {chosen.id}", bug=number)
             report.settled[status] += 1
-    if number is not None:
-        _tell(session, registry, number, len(group), new, report)
-
-
-def _tell(session: Session, registry: Registry, number: int, findings: int, new: bool, report: TriageReport) -> None:
-    """What is new or has come back is reported, what is known is counted; of all builds' rows the first is the bug."""
-    first = session.store.later_rows().get(number, number)
-    back = new and first in review_standings(session.store)
-    if consult(session.store, registry, number, findings, new and (first == number or back)):
+    if number is None:
+        return
+    # What is new or has come back is reported, what is known is counted; of all builds' rows the first is the bug.
+    first = store.later_rows().get(number, number)
+    back = new and first in review_standings(store)
+    if consult(store, registry, number, len(group), new and (first == number or back)):
         report.bugs.append(first)
-        session.watch.note(f"bug {first}{' is back' * back}: {session.store.bug(first).signature_text}")
-    elif session.store.bug(number).status == KNOWN:
-        report.known += findings
+        session.watch.note(f"bug {first}{' is back' * back}: {store.bug(first).signature_text}")
+    elif store.bug(number).status == KNOWN:
+        report.known += len(group)

@@ -62,21 +62,16 @@ def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:
         make_plan(session, path, rows, seed=options.seed, oracles=options.oracles, disabled=options.disabled)
         starting = session.clock()
         with Zygote(session.target.python, session.target.library, "fuzz", path, session.stopped) as zygote:
-            _check_time_box(session.clock() - began, options)
+            start_up = session.clock() - began
+            if options.seconds is not None and options.seconds <= start_up:
+                over = f"the time-box of {options.seconds:g} s is over before the first test"
+                raise UserError(f"{over}: starting took {start_up:.1f} s", f"give it at least {start_up * 3:.0f} s")
             backlog = _backlog(session, options, session.clock() - starting, began)
             run = Run(session, options.seed, options.as_json())
             report.run = run.number
             _run(session, options, Plan(path), zygote, run, report, began, backlog)
     run.end(report)
     return report
-
-
-def _check_time_box(start_up: float, options: FuzzOptions) -> None:
-    if options.seconds is not None and options.seconds <= start_up:
-        raise UserError(
-            f"the time-box of {options.seconds:g} s is over before the first test: starting took {start_up:.1f} s",
-            f"give it at least {start_up * 3:.0f} s",
-        )
 
 
 def _backlog(session: Session, options: FuzzOptions, start_up: float, began: float) -> ExaminationBacklog | None:

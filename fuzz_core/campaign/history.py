@@ -44,6 +44,11 @@ class Standing(NamedTuple):
         return self.past[-1].build if self.past else ""
 
 
+def libraries(store: Store) -> dict[str, str]:
+    """The library of each target, by key."""
+    return {target.key: target.library for target in store.targets()}
+
+
 def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]:
     """The builds of a library, the oldest first: by version, then in the order in which they were made.
 
@@ -65,7 +70,7 @@ class Lives:
 
     def __init__(self, store: Store) -> None:
         targets = store.targets()
-        self.library = {target.key: target.library for target in targets}
+        self.library = libraries(store)
         self.order = {name: [each.key for each in ordered(targets, name)] for name in set(self.library.values())}
         self.marks: dict[int, list[Mark]] = defaultdict(list)
         self.found: dict[int, str] = {}

@@ -41,11 +41,6 @@ class Pair:
         before, after = self.benches
         return before.replayer, after.replayer
 
-    def close(self) -> None:
-        """Ends both."""
-        for each in self.benches:
-            each.close()
-
     def judge(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome]:
         """The verdict of the oracle, and the target's outcome with what differs in its text."""
         before, after = (_first(side.tell(test, fresh=fresh)[PLAIN]) for side in self.sides)
@@ -54,8 +49,13 @@ class Pair:
             # Among what a process said before its death are words of earlier tests.
             return self.judge(test, fresh=True)
         if seen.kind == before.outcome.kind == "ok":
-            text = _differs(before, after)
-            seen = seen._replace(text=text, name=self._explain(test, before, after, text) if text else "")
+            slow = seen.seconds > SLOW_SECONDS and seen.seconds > SLOW_FACTOR * before.outcome.seconds
+            seen = seen._replace(name="", text=_difference(before, after) or SLOWER * slow)
+        if seen.kind == before.outcome.kind == "ok" and seen.text:
+            # Why the difference is no change; else which of the two results is right, where that can be told.
+            evidence = BuildDifference(self, test, before, after, seen.text)
+            excuse = find_excuse(evidence)
+            seen = seen._replace(name=excuse.name if excuse else evidence.direction)
         verdict = self.verdict(before.outcome, seen)
         steady = verdict.clean or seen.kind == before.outcome.kind == "ok" or self._is_steady(test, before, after)
         return (verdict if steady else self.verdict(before.outcome, before.outcome)), seen
@@ -75,12 +75,6 @@ class Pair:
             if any(_kind(each.outcome) != _kind(told.outcome) for each in again):
                 return False
         return True
-
-    def _explain(self, test: TestCase, before: Told, after: Told, text: str) -> str:
-        """Why a difference between two results is no change; else which of the two is right, where that can be told."""
-        difference = BuildDifference(self, test, before, after, text)
-        excuse = find_excuse(difference)
-        return excuse.name if excuse else difference.direction
 
 
 class BuildDifference:
@@ -116,8 +110,12 @@ class BuildDifference:
 
     @property
     def is_whole(self) -> bool:
-        """See `worker.evidence.Comparison`."""
-        return self.after.value is not None and _whole(self.after.value)
+        """Whether there are integers in the result."""
+        return self.after.value is not None and any(
+            (isinstance(each, Tensor) and each.dtype.startswith(("int", "uint", "bool")))
+            or (isinstance(each, Prim) and each.type in ("int", "bool"))
+            for each in walk(self.after.value, (Invocation, Slice))
+        )
 
     def agree(self, case: TestCase) -> bool | None:
         """See `worker.evidence.Comparison`."""
@@ -176,19 +174,3 @@ def _difference(before: Told, after: Told) -> str:
     assert before.value is not None
     assert after.value is not None
     return difference(before.value, after.value)
-
-
-def _differs(before: Told, after: Told) -> str:
-    if text := _difference(before, after):
-        return text
-    slower = after.outcome.seconds > SLOW_SECONDS and after.outcome.seconds > SLOW_FACTOR * before.outcome.seconds
-    return SLOWER if slower else ""
-
-
-def _whole(value: Value) -> bool:
-    """Whether there are integers in a result."""
-    return any(
-        (isinstance(each, Tensor) and each.dtype.startswith(("int", "uint", "bool")))
-        or (isinstance(each, Prim) and each.type in ("int", "bool"))
-        for each in walk(value, (Invocation, Slice))
-    )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.history import Lives, Standing, ordered, review_standings
+from fuzz_core.campaign.history import Lives, Standing, libraries, ordered, review_standings
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import Bench, Case, case_of, is_replayed
+from fuzz_core.campaign.reproduce import Benches, Case, case_of, is_replayed
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
@@ -20,7 +20,6 @@ from fuzz_core.store.checks import FIXED, NewCheck
 from fuzz_core.store.known import OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, Check, Mark, recognised, summed
 
 REGRESSION, NEW_API, PRESENT, REMOVED = "regression", "new api", "pre-existing", "removed api"
@@ -93,16 +92,9 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
 def newest_targets(store: Store, numbers: Sequence[int] = ()) -> list[TargetRecord]:
     """The newest build (see `ordered`) of each library that has bugs, or of those of the bugs with these numbers."""
     targets = store.targets()
-    library = {target.key: target.library for target in targets}
+    library = libraries(store)
     bugs = [store.bug(number) for number in numbers] if numbers else store.bugs()
     return [ordered(targets, name)[-1] for name in sorted({library[bug.target] for bug in bugs})]
-
-
-class _Found(NamedTuple):
-    """What a bug did on the target, and where it was found if that decides whether it is fixed."""
-
-    check: Check
-    origin: Check | None = None
 
 
 class _Work:
@@ -113,7 +105,6 @@ class _Work:
     ) -> None:
         target = session.target
         self.options = options
-        self.processes = Processes()
         self.closing = {
             bug.id
             for bug, _ in cases
@@ -121,44 +112,39 @@ class _Work:
             and bug.target != target.key
             and lives.standing(bug.id, bug.target, [Mark(bug.target, SHOWN), Mark(target.key, CLEAN)]).status == FIXED
         }
-        self.benches: dict[str, Bench] = {}
-        for key in sorted({target.key} | {case.bug.target for case in cases}):
-            there = replace(session, target=session.store.target(key))
-            if key == target.key or os.access(there.target.python, os.X_OK):
-                plan = _plan(there, folder / f"{key}.jsonl", cases)
-                limits = (self.processes, options.timeout, plan, session.stopped)
-                self.benches[key] = Bench(there.target, there.dialect, *limits)
-        self.main = self.benches[target.key]
-        seen = self.main.run("\n".join(session.dialect.imports) + "\n", "import")
+        self.target = target
+        found_on = {case.bug.target: session.store.target(case.bug.target) for case in cases}
+        self.builds = {key: each for key, each in found_on.items() if os.access(each.python, os.X_OK)}
+        self.builds[target.key] = target
+        plans = {key: _plan(replace(session, target=each), folder, cases) for key, each in sorted(self.builds.items())}
+        self.benches = Benches(session, options.timeout, plans)
+        self.close = self.benches.close
+        seen = self.benches.on(target).run("\n".join(session.dialect.imports) + "\n", "import")
         if seen.kind != "ok":
             raise UserError(
                 f"{target.library} does not import on {target.key}: {seen.name} {seen.text[-300:]}",
                 "a build that does not import says nothing of any bug: take another one with --target",
             )
 
-    def close(self) -> None:
-        """Ends all that runs."""
-        for bench in self.benches.values():
-            bench.close()
-        self.processes.end()
-
-    def __call__(self, case: Case) -> _Found:
-        runs = self.options.runs
-        seen = self.main.sightings(case, runs)
-        origin = self.benches.get(case.bug.target)
+    def __call__(self, case: Case) -> dict[str, Check]:
+        """What a bug did by build, on the target last: where it was found too, if that decides whether it is fixed."""
+        runs, origin = self.options.runs, self.builds.get(case.bug.target)
+        seen = self.benches.on(self.target).sightings(case, runs)
         if origin is not None and summed(seen).status == CHANGED:
-            seen = recognised(seen, seen[0] if origin is self.main else origin.sightings(case, 1)[0])
-        check = summed(seen)
-        if check.status != CLEAN or case.bug.id not in self.closing or origin is None:
-            return _Found(check)
-        return _Found(check, summed(origin.sightings(case, runs)))
+            own = seen if origin is self.target else self.benches.on(origin).sightings(case, 1)
+            seen = recognised(seen, own[0])
+        check = {self.target.key: summed(seen)}
+        if summed(seen).status != CLEAN or case.bug.id not in self.closing or origin is None:
+            return check
+        return {origin.key: summed(self.benches.on(origin).sightings(case, runs)), **check}
 
 
-def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
+def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
     """What a worker needs to replay; documentation is that of the target, or else of where the first one was found."""
     replayed = [case for case in cases if is_replayed(case.verdict, session.dialect)]
     if not replayed:
         return None
+    path = folder / f"{session.target.key}.jsonl"
     if not session.store.apis(session.target.key):
         session = replace(session, target=session.store.target(replayed[0].bug.target))
     make_replay_plan(session, path)
@@ -166,48 +152,38 @@ def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
 
 
 def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
-    """The bugs to check, those that have waited longest first, and hangs after all that takes less."""
-    last = {check.bug: check.id for check in session.store.checks() if check.target == session.target.key}
-    bugs = _named(session, numbers) if numbers else _standing(session)
+    """The bugs with these numbers, or all open and fixed ones of the library, each by its first row.
+
+    Those that have waited longest come first, and hangs after all that takes less. Raises UserError for a bug of
+    another library.
+    """
+    store, ours, later = session.store, session.target.library, session.store.later_rows()
+    library = libraries(store)
+    if numbers:
+        bugs = [store.bug(number) for number in dict.fromkeys(later.get(each, each) for each in numbers)]
+        for bug in bugs:
+            if (other := library[bug.target]) != ours:
+                problem = f"bug {bug.id} is one of {other}, {session.target.key} holds {ours}"
+                raise UserError(problem, f"name a target of {other}, or none")
+    else:
+        standing = [bug for bug in store.bugs() if library[bug.target] == ours and bug.status in (OPEN, FIXED)]
+        bugs = [bug for bug in standing if bug.id not in later]
+    last = {check.bug: check.id for check in store.checks() if check.target == session.target.key}
     bugs.sort(key=lambda bug: (last.get(bug.id, 0), bug.kind == "hang", bug.id))
-    return [case_of(session.store, bug) for bug in bugs]
+    return [case_of(store, bug) for bug in bugs]
 
 
-def _standing(session: Session) -> list[BugRow]:
-    """The open and the fixed bugs of the library, each by its first row."""
-    store, ours = session.store, session.target.library
-    library = {target.key: target.library for target in store.targets()}
-    bugs = [bug for bug in store.bugs() if library[bug.target] == ours and bug.status in (OPEN, FIXED)]
-    later = store.later_rows()
-    return [bug for bug in bugs if bug.id not in later]
-
-
-def _named(session: Session, numbers: Sequence[int]) -> list[BugRow]:
-    """Those with these numbers. Raises UserError for a bug of another library."""
-    later = session.store.later_rows()
-    bugs = [session.store.bug(number) for number in dict.fromkeys(later.get(each, each) for each in numbers)]
-    for bug in bugs:
-        library = session.store.target(bug.target).library
-        if library != session.target.library:
-            raise UserError(
-                f"bug {bug.id} is one of {library}, {session.target.key} holds {session.target.library}",
-                f"name a target of {library}, or none",
-            )
-    return bugs
-
-
-def _settled(session: Session, lives: Lives, bug: BugRow, found: _Found, closes: bool) -> Rechecked:
+def _settled(session: Session, lives: Lives, bug: BugRow, checked: Mapping[str, Check], closes: bool) -> Rechecked:
     """Records the checks, that of the origin first: without it two clean builds close nothing."""
-    checked = {bug.target: found.origin} if found.origin is not None else {}
-    checked[session.target.key] = found.check
+    here = checked[session.target.key]
     before = lives.standing(bug.id, bug.target)
     session.store.add_checks(bug.id, [NewCheck(key, *check[:4]) for key, check in checked.items()])
     lives.marks[bug.id].extend(Mark(key, check.status) for key, check in checked.items())
     after = lives.standing(bug.id, bug.target)
     if bug.status in (OPEN, FIXED):
         session.store.set_standing(bug.id, after.status)
-    turn = _turn(before, after) or ("unverified" if closes and found.check.status == CLEAN else "")
-    return Rechecked(bug, found.check, turn, session.store.bug(bug.id).status)
+    turn = _turn(before, after) or ("unverified" if closes and here.status == CLEAN else "")
+    return Rechecked(bug, here, turn, session.store.bug(bug.id).status)
 
 
 def _turn(before: Standing, after: Standing) -> str:
@@ -230,17 +206,12 @@ def cross(session: Session, baseline: TargetRecord, options: RecheckOptions) -> 
     """
     store = session.store
     for there, found_on in ((baseline, session.target.key), (session.target, baseline.key)):
-        numbers = [bug.id for bug in _unchecked(store, found_on, there.key)]
+        checked = {check.bug for check in store.checks() if check.target == there.key}
+        skipped = checked | store.later_rows().keys()
+        numbers = [bug.id for bug in store.bugs(found_on) if bug.status == OPEN and bug.id not in skipped]
         if numbers and not session.stopped():
             recheck(replace(session, target=there), replace(options, bugs=numbers))
     return _classed(store, session.target.key, baseline.key)
-
-
-def _unchecked(store: Store, found_on: str, there: str) -> list[BugRow]:
-    checked = {(check.bug, check.target) for check in store.checks()}
-    later = store.later_rows()
-    bugs = [bug for bug in store.bugs(found_on) if bug.status == OPEN and bug.id not in later]
-    return [bug for bug in bugs if (bug.id, there) not in checked]
 
 
 def _classed(store: Store, target: str, baseline: str) -> list[Classed]:

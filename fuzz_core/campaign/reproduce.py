@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.campaign.session import MEMORY_BYTES
+from fuzz_core.adapters.dialect import Dialect, dialect_of
+from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import BuildError, CodecError
@@ -88,20 +88,23 @@ class Attempt(NamedTuple):
 
 @dataclass
 class Bench:
-    """Runs scripts and replays test cases on one build. Threads may share it.
+    """Runs scripts and replays test cases on one build, in one thread.
 
     plan: for bugs that a worker has to replay. timeout: a test's, in seconds. compiled: scripts whose library has
     compiled what they need.
     """
 
     target: TargetRecord
-    dialect: Dialect
     processes: Processes
     timeout: float
     plan: Path | None = None
     stopped: Callable[[], bool] = lambda: False
     compiled: set[str] = field(default_factory=set)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the target's library."""
+        return dialect_of(self.target.library)
 
     def seconds(self, kind: str) -> float:
         """The time limit of a script that shows a bug of this kind."""
@@ -131,7 +134,7 @@ class Bench:
     def replayer(self) -> Replayer:
         """Replays test cases, for one thread at a time; its zygote starts when it is asked for first."""
         zygote = Zygote(self.target.python, self.target.library, "fuzz", self.plan, self.stopped)
-        return Replayer(zygote, self.timeout, MEMORY_BYTES)
+        return Replayer(zygote, self.timeout)
 
     def evidence(self, test: TestCase, finding: FindingRow, *, fresh: bool = False) -> Outcome | None:
         """The outcome in a replay that has the finding's own signature."""
@@ -158,6 +161,31 @@ class Bench:
             self.replayer.zygote.close()
 
 
+class Benches:
+    """Benches of a session, one for each thread and build; all end together. plans: by build, see `Bench`."""
+
+    def __init__(self, session: Session, timeout: float, plans: Mapping[str, Path | None]) -> None:
+        self.session = session
+        self.timeout = timeout
+        self.plans = plans
+        self.processes = Processes()
+        self.made: dict[tuple[int, str], Bench] = {}
+
+    def on(self, target: TargetRecord) -> Bench:
+        """The bench of the thread that asks."""
+        place = threading.get_ident(), target.key
+        if place not in self.made:
+            more = (self.timeout, self.plans.get(target.key), self.session.stopped)
+            self.made[place] = Bench(target, self.processes, *more)
+        return self.made[place]
+
+    def close(self) -> None:
+        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
+        self.processes.end()
+        for bench in list(self.made.values()):
+            bench.close()
+
+
 class Reproduction:
     """One way to tell whether a bug shows itself: here by a script."""
 
@@ -166,8 +194,9 @@ class Reproduction:
         self.dialect = bench.dialect
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """What to try for a finding that was minimised to `small`, the simplest first."""
-        yield Attempt(finding, small)
+        """What to try for a finding that was minimised to `small`: its script, with seeded streams, as it was found."""
+        tries = [(small, False), (small, True), (finding.test, True)]
+        yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """How often it shows itself in fresh processes, and the verdict on that."""
@@ -189,12 +218,8 @@ class _Failure(Reproduction):
     """The script fails by itself: a death, a hang, or an exception that is a bug."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest script; where that fails, with seeded streams, then the test case as it was found.
-
-        The call as it is comes before the mode in which a worker died: that may have been its second execution.
-        """
-        tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
-        yield from (Attempt(_in(PLAIN, finding), *each) for each in tries)
+        """The call as it is comes before the mode in which a worker died: that may have been its second execution."""
+        yield from super().attempts(_in(PLAIN, finding), small)
         # The mode that the journal names, or else those that were executed for the test case.
         own = finding.verdict.mode
         modes = self.dialect.programs if finding.test.program else self.dialect.ways
@@ -257,11 +282,6 @@ class _Words(_Failure):
 class _Comparison(Reproduction):
     """The script calls in two modes and asserts that they agree."""
 
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest script, with seeded streams, then the test case as it was found."""
-        tries = [(small, False), (small, True), (finding.test, True)]
-        yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
-
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """How often the script ends with its assertion."""
 
@@ -285,11 +305,15 @@ class _Comparison(Reproduction):
 class _Growth(_Comparison):
     """The script repeats the call and ends with an assertion on its own memory."""
 
-    attempts = Reproduction.attempts
+    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
+        """The smallest one alone."""
+        yield Attempt(finding, small)
 
 
 class _Replay(Reproduction):
     """What no script can show (the cost of a call) is replayed in fresh workers."""
+
+    attempts = _Growth.attempts
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """See `Reproduction`."""
@@ -299,15 +323,11 @@ class _Replay(Reproduction):
         return Confirmation(len(hits), runs, hits[0] if hits else finding.outcome), finding.verdict
 
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """One at a time: every replay needs a zygote, and few bugs need one."""
+        """See `Reproduction`."""
         bug = case.bug
         wanted = signature(bug.api, case.verdict, bug.outcome).text
-        with self.bench.lock:
-            replayer = self.bench.replayer
-            try:
-                told = [replayer.run(bug.test, fresh=True) for _ in range(runs)]
-            finally:
-                replayer.close()
+        told = [self.bench.replayer.run(bug.test, fresh=True) for _ in range(runs)]
+        self.bench.replayer.close()
         return [by_verdicts(bug, each.verdicts, wanted, each.outcome, self.dialect) for each in told]
 
 

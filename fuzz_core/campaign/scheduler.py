@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fuzz_core.adapters.dialect import load_plugin
 from fuzz_core.execution.pool import Lease
@@ -26,30 +28,38 @@ PRIOR = 0.1
 FAIR_PERIOD = 4
 MOST_SHARE = 0.05
 UNCAPPED_SLICES = 40.0
-STALE_FACTOR = 8
-
-Entry = tuple[float, int, str]
 
 
 class Ranking:
     """Apis waiting for their turn: the one that has cost least so far is next, so that slow ones pay for themselves.
 
-    One that was taken is out until it is given back.
+    One that was taken is out until it is given back. Ties go to the api that comes first.
     """
 
+    by_tests = False
+
     def __init__(self, apis: Sequence[str]) -> None:
-        self.order = {api: place for place, api in enumerate(apis)}
-        self.cost = dict.fromkeys(apis, 0.0)
-        self.least: list[Entry] = [(0.0, place, api) for place, api in enumerate(apis)]
+        self.apis = list(apis)
+        self.place = {api: place for place, api in enumerate(apis)}
+        self.cost = np.zeros(len(apis))
+        self.free = np.ones(len(apis), dtype=bool)
 
     def take(self) -> str | None:
         """The api whose turn it is; None where all are out."""
-        return heapq.heappop(self.least)[2] if self.least else None
+        place = int(np.argmin(np.where(self.free, self._keys(), np.inf)))
+        if not self.free[place]:
+            return None
+        self.free[place] = False
+        return self.apis[place]
+
+    def _keys(self) -> NDArray[np.float64]:
+        """A number for each api: of the free ones, that with the least is next."""
+        return self.cost
 
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
         """An api comes back: what its turn cost, in slices of time, how many tests it ran, and what they brought."""
-        self.cost[api] += slices
-        heapq.heappush(self.least, (self.cost[api], self.order[api], api))
+        self.cost[self.place[api]] += tests if self.by_tests else slices
+        self.free[self.place[api]] = True
 
     def encourage(self, api: str, reward: float) -> None:
         """Something was found near an api; here cost alone counts."""
@@ -58,85 +68,43 @@ class Ranking:
 class Uniform(Ranking):
     """The api that has had fewest tests so far, whatever they cost: FreeFuzz gives every api as many mutants."""
 
-    def give(self, api: str, slices: float, tests: int, reward: float) -> None:
-        """See `Ranking`."""
-        super().give(api, float(tests), tests, reward)
+    by_tests = True
 
 
 class Bandit(Ranking):
     """The api with the highest rate of news lately, and every fourth turn the one that has cost least.
 
     A discounted bandit: the rate is new outcome classes, operators and findings per slice. Every api has a first turn
-    before any has two; none takes more than a twentieth of all slices.
+    before any has two; none takes more than a twentieth of all slices by its news.
     """
 
     def __init__(self, apis: Sequence[str]) -> None:
         super().__init__(apis)
-        self.free = set(apis)
-        self.recent = dict.fromkeys(apis, (0.0, 0.0))
+        # What each api brought and cost lately.
+        self.gain, self.recent = np.zeros(len(apis)), np.zeros(len(apis))
         self.total = 0.0
         self.turns = 0
-        self._rebuild()
 
-    def take(self) -> str | None:
+    def _keys(self) -> NDArray[np.float64]:
         """See `Ranking`."""
         self.turns += 1
-        fair = self.turns % FAIR_PERIOD == 0
-        api = (None if fair else self._pop(self.best)) or self._pop(self.least)
-        if api is not None:
-            self.free.discard(api)
-        return api
-
-    def _pop(self, heap: list[Entry]) -> str | None:
-        """The first entry that is up to date, free and, by news, within its share of the budget."""
-        kept = []
-        found = None
-        while heap and found is None:
-            entry = heapq.heappop(heap)
-            key, _, api = entry
-            if api not in self.free or key != (self.cost[api] if heap is self.least else self._score(api)):
-                continue
-            if heap is self.best and self.cost[api] > max(UNCAPPED_SLICES, MOST_SHARE * self.total):
-                kept.append(entry)
-                continue
-            found = api
-        for entry in kept:
-            heapq.heappush(heap, entry)
-        return found
-
-    def _score(self, api: str) -> float:
-        if not self.cost[api]:
-            return float("-inf")
-        gain, cost = self.recent[api]
-        return -(gain + PRIOR) / (cost + 1.0)
+        within = self.free & (self.cost <= max(UNCAPPED_SLICES, MOST_SHARE * self.total))
+        if self.turns % FAIR_PERIOD == 0 or not within.any():
+            return self.cost
+        rate = (self.gain + PRIOR) / (self.recent + 1.0)
+        return np.where(within, np.where(self.cost == 0, -np.inf, -rate), np.inf)
 
     def give(self, api: str, slices: float, tests: int, reward: float) -> None:
         """See `Ranking`."""
-        gain, cost = self.recent[api]
-        self.recent[api] = (gain * DISCOUNT + reward, cost * DISCOUNT + slices)
         super().give(api, slices, tests, reward)
+        self.gain[self.place[api]] *= DISCOUNT
+        self.recent[self.place[api]] = self.recent[self.place[api]] * DISCOUNT + slices
         self.total += slices
-        self.free.add(api)
-        heapq.heappush(self.best, self._by_news(api))
-        if len(self.best) + len(self.least) > STALE_FACTOR * len(self.cost):
-            self._rebuild()
+        self.encourage(api, reward)
 
     def encourage(self, api: str, reward: float) -> None:
         """See `Ranking`."""
-        if api not in self.recent:
-            return
-        gain, cost = self.recent[api]
-        self.recent[api] = (gain + reward, cost)
-        if api in self.free:
-            heapq.heappush(self.best, self._by_news(api))
-
-    def _by_news(self, api: str) -> Entry:
-        return self._score(api), self.order[api], api
-
-    def _rebuild(self) -> None:
-        """Without what is out of date: in a long run that would outgrow everything else."""
-        self.best = sorted(map(self._by_news, self.free))
-        self.least = sorted((self.cost[api], self.order[api], api) for api in self.free)
+        self.gain[self.place[api]] += reward
 
 
 RANKINGS: dict[str, str] = {

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
-MEMORY_BYTES = 4 << 30
 GRACE_SECONDS = 5.0
 # A run that is killed has told how far it came this many seconds before, at most.
 EVERY = 10.0
@@ -36,17 +34,8 @@ class Watch(Protocol):
         """A line that stays."""
 
 
-class Silent:
+class Silent(Watch):
     """A watch that shows nothing."""
-
-    def phase(self, name: str, total: float = 0.0) -> None:
-        """Shows nothing."""
-
-    def advance(self, done: float, **figures: object) -> None:
-        """Shows nothing."""
-
-    def note(self, text: str) -> None:
-        """Shows nothing."""
 
 
 @dataclass
@@ -109,20 +98,17 @@ class Run:
         self.number = session.store.start_run(session.target.key, seed, options)
         self.told = 0.0
 
-    def tell(self, figures: Figures) -> None:
+    def tell(self, figures: Figures, at_once: bool = False) -> None:
         """Puts on record how far it has come, now and then."""
-        if figures.seconds >= self.told + EVERY:
-            self._tell(figures)
+        if at_once or figures.seconds >= self.told + EVERY:
+            self.told = figures.seconds
+            self.session.store.checkpoint_run(self.number, figures.tests, figures.seconds)
 
     def end(self, figures: Figures) -> None:
         """Puts on record how it ended."""
-        self._tell(figures)
+        self.tell(figures, at_once=True)
         status = "interrupted" if self.session.stopped() else "done"
         self.session.store.finish_run(self.number, status, figures.summary())
-
-    def _tell(self, figures: Figures) -> None:
-        self.told = figures.seconds
-        self.session.store.checkpoint_run(self.number, figures.tests, figures.seconds)
 
 
 def run_parallel(
@@ -152,33 +138,3 @@ def run_parallel(
         done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
         for future in done:
             yield running.pop(future), future.result()
-
-
-class Closed(Protocol):
-    """What holds processes until it is closed."""
-
-    def close(self) -> None:
-        """Ends them."""
-
-
-Held = TypeVar("Held", bound=Closed)
-
-
-class PerThread(Generic[Held]):
-    """One object for each thread, made when a thread asks for it first, and closed with all others."""
-
-    def __init__(self, make: Callable[[], Held]) -> None:
-        self.make = make
-        self.made: dict[int, Held] = {}
-
-    def get(self) -> Held:
-        """The object of this thread."""
-        number = threading.get_ident()
-        if number not in self.made:
-            self.made[number] = self.make()
-        return self.made[number]
-
-    def close(self) -> None:
-        """Closes all that were made."""
-        for each in list(self.made.values()):
-            each.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -11,13 +13,12 @@ from typing import Any, NamedTuple
 
 from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
 from fuzz_core.campaign.planning import matching
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign.session import Session
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import SOURCES, collect
-from fuzz_core.execution.single import Job, Result, run_jobs
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.execution.zygote import Job, Result, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
 from fuzz_core.ir.constraints import Constraint
@@ -91,20 +92,13 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
 
 def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: TraceReport) -> Request:
     """Asks the target for its apis, and builds the request for the seed sources."""
-    result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)], 1, MEMORY_BYTES), None)
-    if result is None or not result.complete:
-        reason = result.outcome.text if result is not None else ""
-        raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
-
-    def told(name: str) -> list[Any]:
-        return [message[name] for message in result.messages if name in message]
-
-    apis = [decode(Api, api) for api in told("api")]
+    told = inventory(zygote)
+    apis = [decode(Api, api) for api in told["api"]]
     session.store.save_apis(session.target.key, apis)
     report.apis = len(apis)
-    document(session, apis, told("constraint"))
-    packages = {} if options.own else dict(told("package"))
-    programs = [] if options.own else told("program")
+    document(session, apis, told["constraint"])
+    packages = {} if options.own else dict(told["package"])
+    programs = [] if options.own else told["program"]
     return Request(
         library=session.target.library,
         apis=apis,
@@ -117,6 +111,22 @@ def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: 
     )
 
 
+def inventory(zygote: Zygote) -> Mapping[str, list[Any]]:
+    """What a target says of itself, by `api`, `constraint`, `package` and `program`.
+
+    Raises NightfuzzError where it cannot.
+    """
+    result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)]), None)
+    if result is None or not result.complete:
+        reason = result.outcome.text if result is not None else ""
+        raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
+    told = defaultdict[str, list[Any]](list)
+    for message in result.messages:
+        for name, value in message.items():
+            told[name].append(value)
+    return told
+
+
 def _trace_seeds(
     session: Session, zygote: Zygote, seeds: list[Seed], seconds: float, report: TraceReport, until: float | None
 ) -> None:
@@ -127,33 +137,20 @@ def _trace_seeds(
         Job("seed", {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}, seconds, tag=seed)
         for seed in takewhile(lambda _: until is None or session.clock() <= until, seeds)
     )
-    for result in run_jobs(zygote, jobs, session.workers, MEMORY_BYTES, session.stopped):
-        end = _end(result)
-        record, new = _save(session, result, end)
+    for result in run_jobs(zygote, jobs, session.workers, stop=session.stopped):
+        _save(session, result, report)
         report.left -= 1
-        report.new += new
-        report.status[record.status] += 1
-        report.seconds += end.seconds
-        report.tracing_seconds += end.tracing_seconds
         failed = sum(report.status[status] for status in ("failed", "crashed", "timeout"))
         done = len(seeds) - report.left
-        session.watch.advance(done, seed=record.name, invocations=report.new, failed=failed)
+        session.watch.advance(done, seed=result.job.tag.name, invocations=report.new, failed=failed)
 
 
-def _end(result: Result) -> SeedEnd:
-    """The last message of a seed; zeros where it did not come to its end, or sent garbage."""
-    try:
-        return decode(SeedEnd, result.messages[-1]) if result.complete else SeedEnd()
-    except CodecError:
-        return SeedEnd()
-
-
-def _save(session: Session, result: Result, end: SeedEnd) -> tuple[SeedRecord, int]:
-    """Puts on record what a seed brought: its record, and how many invocations are new.
-
-    Garbage counts as described in `reason`.
-    """
+def _save(session: Session, result: Result, report: TraceReport) -> None:
+    """Puts on record and into the report what a seed brought; garbage counts as described in `reason`."""
     seed: Seed = result.job.tag
+    end = SeedEnd()
+    with suppress(CodecError):
+        end = decode(SeedEnd, result.messages[-1]) if result.complete else end
     brought: list[tuple[Invocation, str]] = []
     parts: dict[Invocation, str] = {}
     broken = result.garbage
@@ -170,7 +167,10 @@ def _save(session: Session, result: Result, end: SeedEnd) -> tuple[SeedRecord, i
     record = SeedRecord(*head, end.seconds, end.parts, end.failed, kind)
     undescribed = {(api, why): count for api, why, count in end.undescribed}
     dropped = {(api, "more than a seed may bring"): count for api, count in end.dropped}
-    return record, session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
+    report.new += session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
+    report.status[status] += 1
+    report.seconds += end.seconds
+    report.tracing_seconds += end.tracing_seconds
 
 
 def _status(result: Result, end: SeedEnd) -> tuple[str, str, str]:
@@ -205,14 +205,18 @@ def _plain(words: Collection[str]) -> set[str]:
     return {word.replace("_", "").lower() for word in words}
 
 
-def document(session: Session, apis: Sequence[Api], declared: Iterable[Any]) -> None:
-    """Replaces what is on record of the target; `declared` are constraints as a worker sends them."""
-    found: list[Constraint] = []
+def readable(session: Session, declared: Iterable[Any]) -> Iterator[Constraint]:
+    """Constraints, as a worker sends them."""
     for data in declared:
         try:
-            found.append(Constraint.from_json(data))
+            yield Constraint.from_json(data)
         except CodecError as error:
             session.watch.note(f"unreadable constraint from a worker dropped: {error}")
+
+
+def document(session: Session, apis: Sequence[Api], declared: Iterable[Any]) -> None:
+    """Replaces what is on record of the target; `declared` are constraints as a worker sends them."""
+    found = list(readable(session, declared))
     found += [constraint for api in apis for constraint in from_docstring(api)]
     session.store.save_constraints(session.target.key, found)
 

@@ -28,11 +28,11 @@ def repro(settings: Settings, console: Console, number: int, run_now: bool) -> i
             print(bug.script)
             return 0
         session = Session(store, store.target(bug.target), settings.state)
-        target, dialect, plan = session.target, session.dialect, folder / "plan.jsonl"
+        target, plan = session.target, folder / "plan.jsonl"
         if not Path(target.python).exists():
             raise UserError(f"the target {target.key} is gone", f"make it again: nightfuzz pull {target.spec}")
         make_replay_plan(session, plan)
-        with closing(Bench(target, dialect, Processes(), settings.timeout, plan)) as bench:
+        with closing(Bench(target, Processes(), settings.timeout, plan)) as bench:
             seen = bench.sightings(case_of(store, bug), 1)
     outcome = seen[-1].outcome
     console.print(f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}", markup=False, soft_wrap=True)

@@ -18,10 +18,9 @@ from fuzz_core.cli.containing import fitted, sandbox_of, user_of
 from fuzz_core.cli.display import printable
 from fuzz_core.cli.state import state_file
 from fuzz_core.cli.targets import target_of
-from fuzz_core.execution.docker import reach
+from fuzz_core.execution.docker import container_protection, process_protection, reach, write_protection
 from fuzz_core.execution.image import find_image
 from fuzz_core.execution.mounting import lent
-from fuzz_core.execution.protection import container_protection, process_protection, write_protection
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store

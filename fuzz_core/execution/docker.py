@@ -1,4 +1,7 @@
-"""A container for untrusted code: no network, nothing of the machine but what it is shown, results as files."""
+"""A container for untrusted code: no network, nothing of the machine but what it is shown, results as files.
+
+What stands between the code under test and the machine, with a container or without, is said in words for reports.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import math
 import os
 import queue
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +26,8 @@ import docker.errors  # type: ignore[import-untyped]
 import requests.exceptions
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit  # type: ignore[import-untyped]
 
+from fuzz_core.execution.image import ROOT
+from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 
 LABEL = "nightfuzz.owner"
@@ -36,6 +43,14 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 2
 LINE = 64 << 10
 ALL = 256 << 20
+# The file in which a state keeps what was on in its last run.
+FILE = "protection.txt"
+LINES, LINE_LENGTH = 20, 500
+_ASKED = "from fuzz_core.worker.limits import cut_network; print(cut_network())"
+_NETWORKS = {
+    "namespace": "no network: each worker has a network namespace of its own",
+    "python": "network: refused in Python alone, as this user may make no network namespace; native code can connect",
+}
 
 
 class NoEngine(UserError):  # noqa: N818 - named for what is wrong
@@ -93,12 +108,12 @@ def reach() -> Engine:
         return Engine(client, client.info())
 
 
+@dataclass(frozen=True)
 class Engine:
     """An engine that answers. `info`: what it says of itself."""
 
-    def __init__(self, client: Any, info: Mapping[str, Any]) -> None:
-        self.client = client
-        self.info = info
+    client: Any
+    info: Mapping[str, Any]
 
     @property
     def memory(self) -> int:
@@ -219,9 +234,7 @@ def _creation(api: Any, sandbox: Sandbox, command: Sequence[str]) -> dict[str, A
         init=True,
         tmpfs={"/tmp": temporary},
         mounts=_mounts(sandbox),
-        device_requests=None
-        if sandbox.gpus is None
-        else [DeviceRequest(capabilities=[["gpu", "compute", "utility"]], **gpus)],
+        device_requests=None if sandbox.gpus is None else [DeviceRequest(capabilities=[GPU], **gpus)],
     )
     return {
         "image": sandbox.image,
@@ -315,3 +328,58 @@ def relay(stream: Iterable[tuple[bytes | None, bytes | None]], write: Write, mos
     elif most > 0:
         with contextlib.suppress(OSError):
             write("… further output is left out", True)
+
+
+def process_protection(reason: str = "") -> tuple[str, ...]:
+    """The lines for workers that are plain processes. reason: why they are not in a container."""
+    ran = subprocess.run([sys.executable, "-c", _ASKED], capture_output=True, text=True, check=False, cwd=ROOT)
+    why = f" ({reason})" if reason else ""
+    return (
+        f"no container{why}: workers are processes of this user, who can read and write what the user can",
+        "limits on memory, size of files, open files and processes; an environment without tokens; an empty directory",
+        _NETWORKS.get(ran.stdout.strip(), "network: as for any other process"),
+    )
+
+
+def container_protection(engine: Engine, sandbox: Sandbox) -> tuple[str, ...]:
+    """The lines for a container."""
+    gpus = "no GPU" if sandbox.gpus is None else f"GPUs: {', '.join(sandbox.gpus) or 'all'}"
+    seccomp = f"seccomp profile `{engine.seccomp}`" if engine.seccomp else "no seccomp filter: this engine has none on"
+    version = engine.info.get("ServerVersion", "")
+    return (
+        f"Docker {version}: one container without network, read-only but for the state directory and /tmp",
+        f"user {sandbox.user}, no capabilities, no new privileges, {seccomp}",
+        f"{', '.join(_limits(engine.info, sandbox))}, {gpus}",
+        f"read-only inside: {len(sandbox.shown)} folders or files of the machine; {len(sandbox.hidden)} hidden in them",
+    )
+
+
+def _limits(info: Mapping[str, Any], sandbox: Sandbox) -> Iterator[str]:
+    """Those that are set; an engine ignores what its kernel cannot do."""
+    memory = f"at most {sandbox.memory / 2**30:.1f} GiB of memory"
+    if not info.get("MemoryLimit"):
+        yield "no limit on memory: this kernel has none"
+    else:
+        yield f"{memory} without swap" if info.get("SwapLimit") else f"{memory} and as much swap"
+    yield f"{sandbox.processes} processes" if info.get("PidsLimit") else "no limit on processes: this kernel has none"
+    if sandbox.cpus is not None:
+        yield f"{sandbox.cpus:g} CPUs"
+
+
+def write_protection(state: Path, lines: Sequence[str]) -> None:
+    """Keeps the lines with the state, for the report of the run; none where workers were plain processes."""
+    path = state / FILE
+    if path.is_dir() and not path.is_symlink():
+        remove(path)
+    path.unlink(missing_ok=True)
+    if lines:
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def read_protection(state: Path) -> tuple[str, ...]:
+    """What was on in the last run on this state."""
+    try:
+        text = state.joinpath(FILE).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return process_protection()
+    return tuple(line[:LINE_LENGTH] for line in text.splitlines()[:LINES])

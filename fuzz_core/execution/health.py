@@ -104,11 +104,11 @@ class Recruits:
 
     def take(self) -> Link:
         """The spare process, or a new one. Raises ZygoteError, NoSpace."""
+        if self.spare is not None and self.spare.generation != self.zygote.generation:
+            self.close()
         child, self.spare = self.spare, None
         if child is not None and self.zygote.delivers(child):
-            if child.generation == self.zygote.generation:
-                return child
-            child.discard()
+            return child
         return self.zygote.fork("fuzz", self.memory)
 
     def changed(self, seen: Health, api: str) -> bool:

@@ -11,7 +11,7 @@ import selectors
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -62,19 +62,19 @@ class Compiling:
             self.seconds[pid] += passed if compiles else max(passed - GLANCE_SECONDS, 0.0)
 
 
-class Excused:
-    """How much later one deadline of a process is for its compiling."""
+class Stopwatch:
+    """The seconds that a process has spent since a moment, without those that it compiled."""
 
-    def __init__(self, compiling: Compiling, pid: int) -> None:
+    def __init__(self, compiling: Compiling, pid: int, began: float) -> None:
         self.compiling = compiling
         self.pid = pid
+        self.began = began
         # Since the look before: what it did then is likely to be what it does now.
         self.before = compiling.before[pid]
 
-    @property
-    def seconds(self) -> float:
-        """What it has spent on that since this was made."""
-        return min(self.compiling.seconds[self.pid] - self.before, MOST_SECONDS)
+    def seconds(self, now: float) -> float:
+        """What it has spent by now."""
+        return now - self.began - min(self.compiling.seconds[self.pid] - self.before, MOST_SECONDS)
 
 
 def waiting() -> set[int]:
@@ -118,11 +118,12 @@ class Output:
 
 
 class Ending(NamedTuple):
-    """How a process ended: its wait status, the end of what it printed, and the last entry of its journal."""
+    """How a process ended: its wait status, its last words, the last entry of its journal, and its last lines."""
 
     status: int
     text: str
     entry: Entry
+    lines: Sequence[bytes] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -207,20 +208,22 @@ class Link:
         """How the process ended. One that goes on for longer than a second is killed."""
         status = self.reaper(self)
         # Only now does the journal stand still: a library that closed the pipe has told of its end too early.
-        return Ending(status, self.output.text(), self.journal.read())
+        return Ending(status, self.output.text(), self.journal.read(), self.receive())
 
     def close(self) -> None:
         """Closes our ends and removes what the process left on disk. Only after `reap`."""
-        for descriptor in (self.to_child, self.from_child, *([self.pidfd] if self.pidfd >= 0 else [])):
-            os.close(descriptor)
+        for descriptor in (self.to_child, self.from_child, self.pidfd):
+            if descriptor >= 0:
+                os.close(descriptor)
         self.output.close()
         remove(self.directory)
 
-    def discard(self) -> None:
+    def discard(self) -> Ending:
         """Ends the process, whatever it is at, and closes the link."""
         self.kill()
-        self.reap()
+        ending = self.reap()
         self.close()
+        return ending
 
 
 class Links(Generic[T]):
@@ -273,19 +276,13 @@ class Links(Generic[T]):
                 self.selector.unregister(link.from_child)
             yield self.owners[link], lines, False
 
+    def bury(self, link: Link) -> Ending:
+        """Waits for a link no longer, ends its process and closes it."""
+        self.drop(link)
+        return link.discard()
+
     def close(self) -> None:
-        """Waits for none of them any more."""
+        """Ends all processes that are left."""
         self.selector.close()
-
-
-class Deadline:
-    """When a process has had its `seconds`; those that it spends on compiling come on top."""
-
-    def __init__(self, seconds: float, compiling: Compiling, link: Link) -> None:
-        self.end = time.monotonic() + seconds
-        self.excused = Excused(compiling, link.pid)
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        return self.end + self.excused.seconds - time.monotonic()
+        for link in self.owners:
+            link.discard()

@@ -154,42 +154,34 @@ def lent(folder: Path, user: tuple[int, int]) -> Iterator[None]:
 
 
 def _below(folder: Path) -> Iterator[tuple[Path, os.stat_result, int]]:
-    """All that lies in a folder, with its state and depth; nothing below the depth that is allowed."""
-    waiting = [(folder, 1)]
+    """A folder and all that lies in it, with its state and depth; nothing below the depth that is allowed."""
+    waiting = [(folder, folder.stat(), 0)]
     while waiting:
-        here, depth = waiting.pop()
-        for path in here.iterdir():
-            state = path.lstat()
-            # Told first: only then can one that is closed be looked into.
-            yield path, state, depth
-            if stat.S_ISDIR(state.st_mode) and depth < DEPTH:
-                waiting.append((path, depth + 1))
+        path, state, depth = waiting.pop()
+        # Told first: only then can one that is closed be looked into.
+        yield path, state, depth
+        if stat.S_ISDIR(state.st_mode) and depth < DEPTH:
+            waiting += [(each, each.lstat(), depth + 1) for each in path.iterdir()]
 
 
 def _odd(folder: Path) -> Iterator[Path]:
     for path, state, depth in _below(folder):
-        plain = stat.S_ISREG(state.st_mode) or (stat.S_ISDIR(state.st_mode) and depth < DEPTH)
-        if not plain:
+        if not (stat.S_ISREG(state.st_mode) or (stat.S_ISDIR(state.st_mode) and depth < DEPTH)):
             yield path
 
 
 def _hand(folder: Path, user: tuple[int, int]) -> None:
     """Gives all of it to a user, who can read and write it afterwards; nobody can run anything as somebody else."""
-    _give(folder, folder.stat(), user)
     for path, state, _ in _below(folder):
-        _give(path, state, user)
-
-
-def _give(path: Path, state: os.stat_result, user: tuple[int, int]) -> None:
-    if os.geteuid() == 0:
-        os.chown(path, *user, follow_symlinks=False)
-    if not stat.S_ISLNK(state.st_mode):
-        path.chmod((state.st_mode & 0o777) | (0o700 if stat.S_ISDIR(state.st_mode) else 0o600))
+        if os.geteuid() == 0:
+            os.chown(path, *user, follow_symlinks=False)
+        if not stat.S_ISLNK(state.st_mode):
+            path.chmod((state.st_mode & 0o777) | (0o700 if stat.S_ISDIR(state.st_mode) else 0o600))
 
 
 def open_to(folder: Path, group: int) -> None:
     """Lets a group read an environment of this user's that only this user can read; nobody else can afterwards."""
-    for path, state in ((folder, folder.stat()), *((path, state) for path, state, _ in _below(folder))):
+    for path, state, _ in _below(folder):
         needed = 0o5 if stat.S_ISDIR(state.st_mode) or state.st_mode & 0o100 else 0o4
         if not stat.S_ISLNK(state.st_mode) and state.st_mode & needed != needed:
             os.chown(path, -1, group)

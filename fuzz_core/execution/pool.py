@@ -7,13 +7,13 @@ import json
 import select
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
 from fuzz_core.execution.health import Recruits, health
-from fuzz_core.execution.link import Compiling, Ending, Excused, Link, Links
+from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
 from fuzz_core.execution.scratch import NoSpace, usage
 from fuzz_core.execution.zygote import Zygote, ZygoteError
 from fuzz_core.ir.outcome import Outcome
@@ -37,6 +37,12 @@ LOOK_SECONDS = 1.0
 # How long a worker may live on after its pipe was closed.
 CLOSED_SECONDS = 1.0
 TRIES = 2
+# A process that has run so many tests, has left so much in its directory or has grown by so much is replaced.
+MOST_TESTS = 200_000
+LITTER_BYTES = 1 << 20
+GROWN_BYTES = 512 << 20
+# How many processes it may have started.
+MOST_PROCESSES = 64
 
 
 @dataclass
@@ -46,7 +52,8 @@ class Lease:
     timeout: seconds per test, the pool's own where None. news: the outcome classes that the api's tests have shown so
     far, in order, each with its test in the corpus, only ever added to; a process is told each item once. shown: how
     many items the worker knows during this lease.
-    died_in: the mode in which its worker died, if not in the first; not to be trusted.
+    died_in: the mode in which its worker died, if not in the first; not to be trusted. tries: how often a worker was
+    killed from outside in which test.
     """
 
     number: int
@@ -59,22 +66,20 @@ class Lease:
     news: Mapping[str, str | None] = field(default_factory=dict)
     shown: int = 0
     died_in: str = ""
+    tries: Counter[int] = field(default_factory=Counter)
 
     def message(self, told: int = 0) -> dict[str, Any]:
         """What a worker is told that knows the first `told` items of the news; sets `shown`."""
         fields = {"lease": self.number, "api": self.api, "first": self.first, "last": self.last}
-        fresh = list(_within(islice(self.news.items(), told, None), MAX_NEWS))
+        fresh, left = [], MAX_NEWS
+        for item in islice(self.news.items(), told, None):
+            # As many as fit: a worker that does not read must not block the controller.
+            left -= len(json.dumps(item)) + 2
+            if left < 0:
+                break
+            fresh.append(item)
         self.shown = told + len(fresh)
         return {**fields, "until": self.until, "log": self.log, "news": fresh}
-
-
-def _within(items: Iterable[Any], characters: int) -> Iterator[Any]:
-    """The first items, as many as fit: a worker that does not read must not block the controller."""
-    for item in items:
-        characters -= len(json.dumps(item)) + 2
-        if characters < 0:
-            return
-        yield item
 
 
 class Listener(Protocol):
@@ -92,21 +97,15 @@ class Listener(Protocol):
 
 @dataclass
 class Limits:
-    """timeout: seconds per test. memory: bytes per worker beyond the imported library. recycle: tests per process.
+    """timeout: seconds per test. memory: bytes per worker beyond the imported library. disk: bytes in its directory.
 
     A gigabyte is far more than a test below the element cap needs, and little enough that most calls asked for gigantic
     results fail soon: with three, time-outs took two thirds of a TensorFlow run.
-    disk: bytes that a worker may have in its directory at any time; beyond `litter`, or where its memory has grown by
-    `growth` bytes, it is replaced after the lease. processes: how many it may have started.
     """
 
     timeout: float = 3.0
     memory: int = 1 << 30
-    recycle: int = 200_000
     disk: int = 256 << 20
-    litter: int = 1 << 20
-    growth: int = 512 << 20
-    processes: int = 64
 
 
 @dataclass
@@ -114,8 +113,7 @@ class Slot:
     """One worker's place: its process and the lease it works on.
 
     spent: the process is not to be used again. since: when it got the lease. resident: bytes of its memory at first.
-    tries: how often it was killed from outside in which test. excused: what of the test that began at `started` does
-    not count.
+    told: how many news of an api it knows. watch: of the test that it is in.
     """
 
     child: Link | None = None
@@ -124,10 +122,8 @@ class Slot:
     spent: bool = False
     since: float = 0.0
     resident: int = 0
-    tries: Counter[tuple[int, int]] = field(default_factory=Counter)
     told: Counter[str] = field(default_factory=Counter)
-    excused: Excused | None = None
-    started: float = 0.0
+    watch: Stopwatch | None = None
 
     def overtime(self, now: float, limit: float, compiling: Compiling) -> Outcome | None:
         """A time-out where the worker is in one test for longer than its limit, or silent without being in any.
@@ -143,16 +139,19 @@ class Slot:
         timeout = limit if self.lease.timeout is None else self.lease.timeout
         if entry.running == DEAR:
             timeout = limit * DEAR_FACTOR
-        if self.excused is None or self.started != began or self.excused.pid != self.child.pid:
-            self.excused, self.started = Excused(compiling, self.child.pid), began
-        taken = now - began - self.excused.seconds
+        if self.watch is None or (self.watch.began, self.watch.pid) != (began, self.child.pid):
+            self.watch = Stopwatch(compiling, self.child.pid, began)
+        taken = self.watch.seconds(now)
         if taken > (timeout if inside else limit * SILENT_FACTOR):
             return Outcome("timeout", f"{timeout:g} s", seconds=taken)
         return None
 
 
 class Pool:
-    """Runs leases on `workers` processes forked from one zygote, with one more ready to take a dead one's place."""
+    """Runs leases on `workers` processes forked from one zygote, with one more ready to take a dead one's place.
+
+    A pool runs once.
+    """
 
     def __init__(self, zygote: Zygote, workers: int, limits: Limits) -> None:
         self.zygote = zygote
@@ -191,17 +190,18 @@ class Pool:
                 self._watch()
                 tick()
         finally:
-            self.close()
+            self.recruits.close()
+            self.links.close()
 
     def _hand(self, slot: Slot, lease: Lease, rest: Lease) -> None:
         """Gives a slot a lease, or the rest of it that a worker who was killed had not come to."""
         slot.lease = lease
         if slot.child is not None and slot.spent:
-            self._retire(slot)
+            self.links.bury(slot.child)
+            slot.child = None
         if slot.child is None:
             slot.child = child = self._fresh(slot)
-            slot.tests, slot.spent = 0, False
-            slot.told.clear()
+            slot.tests, slot.spent, slot.told = 0, False, Counter()
             seen = health(child.pid, child.directory)
             slot.resident = seen.resident if seen else 0
             self.restarts += 1
@@ -226,7 +226,7 @@ class Pool:
             return self.recruits.take()
 
     def _litters(self, slot: Slot) -> bool:
-        return slot.child is not None and usage(slot.child.directory, self.limits.litter) >= self.limits.litter
+        return slot.child is not None and usage(slot.child.directory, LITTER_BYTES) >= LITTER_BYTES
 
     def _take(self, slot: Slot, line: bytes) -> None:
         """Garbage on the pipe is the library's doing: the line is dropped, the run goes on."""
@@ -240,15 +240,14 @@ class Pool:
             following = message.get("next")
             slot.tests += (min(following, lease.last) if type(following) is int else lease.last) - lease.first
             slot.lease = None
-            slot.tries.clear()
             # A test changed the library's global state: what came after it in this process would not replay.
-            slot.spent = message.get("retire") is True or slot.tests >= self.limits.recycle or changed
+            slot.spent = message.get("retire") is True or slot.tests >= MOST_TESTS or changed
 
     def _has_changed(self, slot: Slot, api: str) -> bool:
         """Whether a lease has left something behind that the next would meet."""
         assert slot.child is not None
         seen = health(slot.child.pid, slot.child.directory)
-        if seen is None or seen.resident - slot.resident > self.limits.growth or self._litters(slot):
+        if seen is None or seen.resident - slot.resident > GROWN_BYTES or self._litters(slot):
             return True
         return self.recruits.changed(seen, api)
 
@@ -272,8 +271,8 @@ class Pool:
     def _overuse(self, child: Link) -> Outcome | None:
         """Like memory that runs out: no fault of the library's."""
         seen = health(child.pid, child.directory)
-        if seen is not None and seen.children > self.limits.processes:
-            return Outcome("oom", "processes", f"more than {self.limits.processes} processes")
+        if seen is not None and seen.children > MOST_PROCESSES:
+            return Outcome("oom", "processes", f"more than {MOST_PROCESSES} processes")
         if usage(child.directory, self.limits.disk) >= self.limits.disk:
             return Outcome("oom", "disk", f"more than {self.limits.disk} bytes of files")
         return None
@@ -282,15 +281,14 @@ class Pool:
         """Takes a dead or hanging worker out, and tells in which test of the lease it was."""
         child = slot.child
         assert child is not None
-        if outcome is not None:
-            child.kill()
+        ending = self.links.bury(child)
         # What a killed worker had already sent may be a finding.
-        for line in child.receive():
+        for line in ending.lines:
             self._take(slot, line)
-        lease, ending = slot.lease, self._release(slot)
+        slot.child = None
+        lease, entry = slot.lease, ending.entry
         if lease is None:
             return
-        entry = ending.entry
         began = entry.lease == lease.number and lease.first <= entry.test < lease.last
         index = entry.test if began else lease.first
         seen = outcome or ending.outcome
@@ -302,34 +300,11 @@ class Pool:
             raise ZygoteError(f"workers end before their first test: {seen.kind} {seen.name}\n{seen.text}")
         if outcome is None and (killed or not began):
             # It says nothing about its test, which is run once more.
-            slot.tries[lease.number, index] += 1
-            if slot.tries[lease.number, index] < TRIES:
+            lease.tries[index] += 1
+            if lease.tries[index] < TRIES:
                 self._hand(slot, lease, replace(lease, first=index))
                 return
         self.deaths += 1
         slot.lease = None
-        slot.tries.clear()
         lease.died_in = entry.mode if began else ""
         self.listener.death(lease, index, seen)
-
-    def _release(self, slot: Slot) -> Ending:
-        child, slot.child = slot.child, None
-        assert child is not None
-        self.links.drop(child)
-        ending = child.reap()
-        child.close()
-        return ending
-
-    def _retire(self, slot: Slot) -> None:
-        assert slot.child is not None
-        slot.child.kill()
-        self._release(slot)
-
-    def close(self) -> None:
-        """Ends all workers; a pool runs once."""
-        self.recruits.close()
-        for slot in self.slots:
-            if slot.child is not None:
-                self._retire(slot)
-            slot.lease = None
-        self.links.close()

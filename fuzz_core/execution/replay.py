@@ -11,26 +11,30 @@ import signal
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import isfinite, prod
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.execution.link import Compiling, Deadline, Link, Links
-from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.adapters.dialect import LIBRARIES, Dialect, dialect_of
+from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
+from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.messages import Executions, PackedArray, ProgramResults, Replayed, Telling, Told
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import answer, decode
+from fuzz_core.modelgen.gandalf.scripts import SAID
+from fuzz_core.oracles.compare import REFERENCE
+from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
-from fuzz_core.worker.programs_raised import PROGRAM
-from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, USE, Asked, Ran
+from fuzz_core.worker.programs_raised import PROGRAM as FILE
+from fuzz_core.worker.programs_ran import ELSEWHERE, MAKE, MOST_FRAMES, OWN, USE, Asked, Ran
 
 TRIM_SECONDS = 0.05
 # Results of a program come in one line.
@@ -43,34 +47,44 @@ MOST_NODES, MOST_BYTES = 1000, 1 << 26
 ASKED_SECONDS = 0.2
 POLL_SECONDS = 0.005
 MOST_STACK_BYTES = 1 << 16
+# Modes of a program.
+COMPILED, TRAINING, DOUBLED = "compiled", "training", REFERENCE
+# What has to be asked for, since it costs further executions.
+DEEP = (COMPILED, TRAINING, DOUBLED)
+ORACLES = {PROGRAM: "crash", TRAINING: "differential", DOUBLED: "nonfinite"}
+# So many times the default tolerance, or what a change of the input by a few roundings makes of the result: each layer
+# rounds in its own way when it is compiled.
+FURTHER = 100.0
+# Between these exponentials neither overflow nor vanish in single precision, and neither do squares.
+SMALL, LARGE = 1e-6, 40.0
+_PACKAGES = re.compile(r"(?<=\()[^()]*/(?:site|dist)-packages/")
+INNERMOST = 5
 _FRAME = re.compile(r'^  File "([^"\n]{1,1000})", line (\d{1,9}) in (\S{1,500})$', re.MULTILINE)
 
 
+@dataclass(eq=False)
 class Replayer:
-    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes."""
+    """Runs test cases in a process forked from a zygote; `timeout` in seconds, `memory` in bytes.
 
-    def __init__(self, zygote: Zygote, timeout: float, memory: int) -> None:
-        self.zygote = zygote
-        self.timeout = timeout
-        self.memory = memory
-        self.child: Link | None = None
-        self.numbers = 0
-        # What the last process that ended had written down: in which block of a program it was, and where in Python.
-        self.left: tuple[Entry, Stack] | None = None
+    left: what the last process that ended had written down: in which block of a program it was, and where in Python.
+    """
+
+    zygote: Zygote
+    timeout: float
+    memory: int = MEMORY_BYTES
+    child: Link | None = None
+    numbers: int = 0
+    left: tuple[Entry, Stack] | None = None
 
     def run(self, test: TestCase, *, fresh: bool = False, weigh: bool = False, mode: str = "") -> Replayed:
         """Executes a test case; `fresh` in a process that has run nothing else, `weigh` looks for a leak too.
 
-        mode: of a program, what is looked at beside what it does, see `execution.programs`.
+        mode: of a program, what is looked at beside what it does, see `shown`.
         """
         if test.program:
             return self._whole(test, fresh, mode)
         replayed = self._asked({"test": encode_test(test), "weigh": weigh}, partial(decode, Replayed), fresh)
-        if isinstance(replayed, Outcome):
-            return Replayed(replayed)
-        if replayed.spoilt:
-            self.close()
-        return replayed
+        return Replayed(replayed) if isinstance(replayed, Outcome) else replayed
 
     def _whole(self, test: TestCase, fresh: bool, mode: str) -> Replayed:
         compared, dialect = mode in DEEP, dialect_of(self.zygote.library)
@@ -94,11 +108,7 @@ class Replayer:
     def results(self, source: str) -> Results | Outcome:
         """The arrays that a program leaves in `results`, by the number of their node, or how it ended instead."""
         ended = self._asked({"results": source}, read_results, False)
-        if isinstance(ended, Outcome):
-            return ended
-        if ended.spoilt:
-            self.close()
-        return ended.came
+        return ended if isinstance(ended, Outcome) else ended.came
 
     def program(
         self,
@@ -123,8 +133,6 @@ class Replayer:
             known = entry.lease == self.numbers and phase in (MAKE, USE) and number.isascii() and number.isdecimal()
             inside, phase = (int(number), phase) if known else (None, ELSEWHERE)
             ran = Ran(ran, stack.line, inside, phase, "", stack.frames, spoilt=True)
-        if ran.spoilt:
-            self.close()
         # What ends too early may end in the line behind the last.
         return ran if ran.line <= source.count("\n") + 2 else ran._replace(line=0)
 
@@ -140,16 +148,18 @@ class Replayer:
             self.child.send({"lease": self.numbers, **request}, self.timeout)
         except OSError:
             return self._died(None)
-        child = self.child
-        with Links[None](Compiling(self.zygote.compiles)) as links:
+        child, links, over = self.child, Links[None](Compiling(self.zygote.compiles)), False
+        with contextlib.closing(links.selector):
             links.add(child, None)
-            deadline, over = Deadline(self.timeout, links.compiling, child), False
-            while not over and (left := deadline.left) > 0:
+            watch = Stopwatch(links.compiling, child.pid, time.monotonic())
+            while not over and (left := self.timeout - watch.seconds(time.monotonic())) > 0:
                 # A process that it started may hold the pipe open after its death.
                 for _, lines, ended in links.wait(min(left, TRIM_SECONDS)):
                     for line in [*lines, *(child.receive() if ended else [])]:
                         read_as = answer(line, self.numbers, read)
                         if read_as is not None:
+                            if getattr(read_as, "spoilt", False):
+                                self.close()
                             return read_as
                     over = over or ended or child.closed is not None
         return self._died(None if over else Outcome("timeout", f"{self.timeout:g} s", seconds=self.timeout))
@@ -219,7 +229,7 @@ def stack_of(child: Link) -> Stack:
     """The stack that a process has left in its folder. Raises nothing: the file is untrusted code's."""
     frames: list[str] = []
     for file, line, name in _FRAME.findall(_written(child).decode("utf-8", "replace")):
-        if file == PROGRAM:
+        if file == FILE:
             return Stack(int(line), tuple(frames))
         frames = [*frames, f"{name} ({file}:{line})"][:MOST_FRAMES]
     return Stack()
@@ -235,3 +245,52 @@ def _written(child: Link) -> bytes:
         return os.read(descriptor, MOST_STACK_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     finally:
         os.close(descriptor)
+
+
+def verdicts_on(ran: Ran, dialect: Dialect, double: Ran | None = None) -> tuple[tuple[Verdict, Outcome], ...]:
+    """Every verdict on a program that is not clean, with its evidence. That it has crashed is for others to see."""
+    found = []
+    for mode, seen in shown(ran, double).items():
+        # Of what a compiler refuses, internal errors are told alone: no compiler takes everything.
+        refused = mode == COMPILED and seen.kind == "exception"
+        verdict = oracle_of("crash" if refused else ORACLES.get(mode, "differential")).judge({mode: seen}, dialect)
+        found += [] if verdict.clean else [(verdict, seen)]
+    return tuple(found)
+
+
+def shown(ran: Ran, double: Ran | None = None) -> Mapping[str, Outcome]:
+    """By mode, what a program shows there; `double` is the same in double precision."""
+    if ran.unexplained:
+        return {PROGRAM: ran.outcome._replace(frames=tuple(_PACKAGES.sub("", each) for each in ran.frames[:INNERMOST]))}
+    found = {}
+    said = ran.outcome.text.partition(":")[0]
+    if ran.how == OWN and ran.outcome.name == "AssertionError" and said in SAID:
+        found[LIBRARIES] = Outcome("ok", text=f"{said}\n{ran.outcome.text}")
+    if ran.compiled is not None and ran.compiled.refused:
+        name, _, text = ran.compiled.refused.partition(": ")
+        found[COMPILED] = Outcome("exception", name, text)
+    elif ran.compiled is not None and ran.compiled.apart > FURTHER * max(1.0, ran.compiled.moved):
+        told = f"{ran.compiled.apart:.1e} times the default tolerance from it"
+        found[COMPILED] = Outcome("ok", text=f"the compiled model gives another result\n{told}")
+    if ran.untrained:
+        found[TRAINING] = Outcome(
+            "ok", text=f"no gradient, though the result depends on it\n{', '.join(ran.untrained)}"
+        )
+    if double is not None and is_overflow(ran, double):
+        found[DOUBLED] = Outcome("ok", text="the loss is not finite in single precision alone")
+    return found
+
+
+def is_lost(ran: Ran) -> bool:
+    """Whether a program lost its numbers, and ran well but for what it says to that itself."""
+    return (ran.outcome.kind == "ok" or ran.how == OWN) and not all(map(isfinite, ran.losses))
+
+
+def is_overflow(ran: Ran, double: Ran) -> bool:
+    """Whether a layer alone, in single precision alone, loses numbers that there is room for.
+
+    Elsewhere it may be the program's own doing, and so are weights that explode.
+    """
+    kept = double.outcome.kind == "ok" and len(double.losses) >= len(ran.losses) and all(map(isfinite, double.losses))
+    least, most = double.scales
+    return is_lost(ran) and ran.burst and kept and least >= SMALL and most <= LARGE

@@ -1,4 +1,4 @@
-"""A zygote from the controller's side: its environment, its start, the processes that it forks, how they died."""
+"""A zygote from the controller's side: its environment, its start, the processes that it forks, jobs that they do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from platformdirs import user_cache_path
 import fuzz_core
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.surroundings import surroundings
-from fuzz_core.execution.link import Link, Output
+from fuzz_core.execution.link import Compiling, Ending, Link, Links, Output, Stopwatch
 from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
+from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import parse
 from fuzz_core.worker import journal
 from fuzz_core.worker.journal import Journal
@@ -35,6 +37,10 @@ ANSWER_SECONDS = 30.0
 END_SECONDS = 10.0
 # The kernel may take as few as 200 KiB at a time (net.core.wmem_default).
 MESSAGE_BYTES = 100_000
+# Of a process that does one job, or runs what it is given: bytes beyond the imported library.
+MEMORY_BYTES = 4 << 30
+MAX_LINES = 200_000
+TURN_SECONDS = 0.05
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -277,3 +283,68 @@ class Zygote:
             self.closed = True
             self._stop()
             self.scratch.close()
+
+
+@dataclass
+class Job:
+    """What a process is to do, and the seconds it may take. `tag` is the caller's."""
+
+    name: str
+    request: dict[str, Any]
+    seconds: float
+    tag: Any = None
+
+
+@dataclass
+class Result:
+    """The messages a process sent, in order, and how it ended (`exit` with name 0 is the good end)."""
+
+    job: Job
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=lambda: Outcome("exit", "0"))
+    garbage: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the process said that it had done all it had to do."""
+        return bool(self.messages) and bool(self.messages[-1].get("end"))
+
+    def take(self, lines: Iterable[bytes]) -> None:
+        """Keeps the messages among the lines that have come."""
+        for line in lines:
+            message = parse(line)
+            if message is not None and len(self.messages) < MAX_LINES:
+                self.messages.append(message)
+            else:
+                self.garbage += 1
+
+    def end(self, ending: Ending, late: bool = False) -> Result:
+        """The whole, with what came last; `late`: it was ended for taking too long."""
+        self.take(ending.lines)
+        self.outcome = Outcome("timeout", f"{self.job.seconds:g} s") if late else ending.outcome
+        return self
+
+
+def run_jobs(
+    zygote: Zygote,
+    jobs: Iterable[Job],
+    workers: int = 1,
+    memory: int = MEMORY_BYTES,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Result]:
+    """Runs jobs, `workers` at a time, and yields each result as its process ends. After `stop`, the rest is dropped."""
+    waiting = iter(jobs)
+    with Links[tuple[Link, Result, Stopwatch]](Compiling(zygote.compiles)) as links:
+        while not stop():
+            while len(links.owners) < workers and (job := next(waiting, None)) is not None:
+                child = zygote.fork(job.name, memory, **job.request)
+                links.add(child, (child, Result(job), Stopwatch(links.compiling, child.pid, time.monotonic())))
+            if not links.owners:
+                return
+            for (child, result, _), lines, ended in links.wait(TURN_SECONDS):
+                result.take(lines)
+                if ended:
+                    yield result.end(links.bury(child))
+            for child, result, watch in [*links.owners.values()]:
+                if watch.seconds(time.monotonic()) > result.job.seconds:
+                    yield result.end(links.bury(child), late=True)

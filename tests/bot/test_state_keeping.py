@@ -30,7 +30,7 @@ from bot.state.packing import compressed, expanded, pack, parts, unpack
 from bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
 from bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
 from bot.state.taking import taken_in
-from fuzz_core.campaign.splitting import split
+from fuzz_core.campaign.exporting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, open_store

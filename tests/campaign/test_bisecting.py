@@ -15,7 +15,6 @@ from fakewheels import FakeWheel, write_nightlies, write_wheel
 
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.campaign.bisection import RATE_RUNS, STEADY_RUNS, Bisection, BisectOptions, alike, bisect, compare_link
-from fuzz_core.campaign.candidates import Candidate, Environments, candidates
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -23,6 +22,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import BugRow, NewBug, TargetRecord
+from fuzz_core.targets.candidates import Candidate, Environments, candidates
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.nightly import DEFAULT_ACCESS

@@ -14,7 +14,7 @@ from moco_branches import workshop_of
 from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.session import Session
-from fuzz_core.execution.programs import COMPILED, DEEP, DOUBLED, TRAINING
+from fuzz_core.execution.replay import COMPILED, DEEP, DOUBLED, TRAINING
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord

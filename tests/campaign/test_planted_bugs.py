@@ -220,7 +220,7 @@ def test_a_known_hang_is_made_smaller_where_there_is_room_for_it_and_not_asked_a
     assert examine(traced_session, options).settled == {"confirmed": 1}
     asked: list[str] = []
     monkeypatch.setattr(Examiner, "_excuse", lambda *_: asked.append("excuse") or "none")
-    monkeypatch.setattr(Examiner, "_minimised", lambda _, finding: asked.append("smaller") or finding.test)
+    monkeypatch.setattr(Examiner, "_minimised", lambda _, finding, __: asked.append("smaller") or (finding.test, False))
     for seconds, wanted in ((5.0, []), (60.0, ["smaller"])):
         examine(traced_session, replace(options, deadline=traced_session.clock() + seconds))
         assert asked == wanted

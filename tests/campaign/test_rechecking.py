@@ -290,7 +290,7 @@ def test_where_it_dies_is_asked_once(lab: Lab, place: str, status: str) -> None:
     number = found(
         lab.store, "fakelib-1", outcome=Outcome("signal", "SIGSEGV", "", ("kernel", "caller")), verdict=crash
     )
-    dying = Dying(lab.session.target, lab.session.dialect, Processes(), 10.0)
+    dying = Dying(lab.session.target, Processes(), 10.0)
     dying.place = place
     check = summed(dying.sightings(Case(lab.store.bug(number), crash), 3))
     assert (check.status, check.runs, dying.asked) == (status, 3, 1)

@@ -22,7 +22,7 @@ def test_what_a_script_compiles_takes_none_of_the_time_that_it_may_hang_in(
     said = tmp_path / "said"
     script = f"open({str(said)!r}, 'a').write('run ')\n"
     target = TargetRecord("key", "", library, "1", sys.executable)
-    bench = Bench(target, dialect_of(library), Processes(), 3.0)
+    bench = Bench(target, Processes(), 3.0)
     for _ in range(2):
         assert bench.run(script, "hang").kind == "ok"
     assert said.read_text().split() == ["run"] * runs
@@ -31,7 +31,7 @@ def test_what_a_script_compiles_takes_none_of_the_time_that_it_may_hang_in(
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_one_strategy_for_findings_and_for_bugs(kind: str) -> None:
     dialect = dialect_of("torch")
-    bench = Bench(TargetRecord("key", "", "torch", "1", sys.executable), dialect, Processes(), 3.0)
+    bench = Bench(TargetRecord("key", "", "torch", "1", sys.executable), Processes(), 3.0)
     chosen: Reproduction = strategy(bench, Verdict(KINDS[kind].oracle, kind, "vmap: it"))
     assert all(callable(each) for each in (chosen.attempts, chosen.confirm, chosen.sightings))
     assert is_replayed(Verdict(KINDS[kind].oracle, kind, "vmap: it"), dialect) == (KINDS[kind].reproduction == "replay")

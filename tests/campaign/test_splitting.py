@@ -25,7 +25,7 @@ from statecases import (
     target,
 )
 
-from fuzz_core.campaign.splitting import joined, split
+from fuzz_core.campaign.exporting import joined, split
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, SeedRecord, Store, open_store
 from fuzz_core.store.changes import Change

@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.containing import sandbox_of
 from fuzz_core.cli.sandboxing import _printed, command_line
-from fuzz_core.execution.docker import Engine
+from fuzz_core.execution.docker import Engine, container_protection, read_protection, write_protection
 from fuzz_core.execution.image import ROOT, addresses
-from fuzz_core.execution.protection import container_protection, read_protection, write_protection
 from fuzz_core.store.records import TargetRecord
 
 Cli = Callable[..., Any]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.execution.link import GLANCE_SECONDS, MOST_SECONDS, Compiling, Excused, waiting
+from fuzz_core.execution.link import GLANCE_SECONDS, MOST_SECONDS, Compiling, Stopwatch, waiting
 
 CHILD = (
     "import subprocess, sys; cat = subprocess.Popen('cat', stdin=subprocess.PIPE)\nprint(flush=True); sys.stdin.read()"
@@ -57,9 +57,9 @@ def test_time_with_a_child_is_excused_and_other_time_is_not() -> None:
     ticks = Ticks()
     compiling = Compiling(True, ticks)
     with process(CHILD) as busy, process(IDLE) as idle:
-        excused = [Excused(compiling, each.pid) for each in (busy, idle)]
+        watches = [Stopwatch(compiling, each.pid, 0.0) for each in (busy, idle)]
         looks(compiling, ticks, 3.0, busy.pid, idle.pid)
-    assert [each.seconds for each in excused] == [3.0, 0.0]
+    assert [each.seconds(3.0) for each in watches] == [0.0, 3.0]
 
 
 def test_what_nobody_has_looked_at_is_excused() -> None:
@@ -70,7 +70,7 @@ def test_what_nobody_has_looked_at_is_excused() -> None:
         ticks.now += 5.0
         compiling.look([idle.pid])
         # A test that began meanwhile is first seen now.
-        assert Excused(compiling, idle.pid).seconds == 5.0 - GLANCE_SECONDS
+        assert Stopwatch(compiling, idle.pid, 6.0).seconds(6.0) == GLANCE_SECONDS - 5.0
 
 
 def test_waiting_for_somebody_elses_lock_is_excused(tmp_path: Path) -> None:
@@ -83,10 +83,10 @@ def test_waiting_for_somebody_elses_lock_is_excused(tmp_path: Path) -> None:
                 pass
             ticks = Ticks()
             compiling = Compiling(True, ticks)
-            excused = Excused(compiling, blocked.pid)
+            watch = Stopwatch(compiling, blocked.pid, 0.0)
             ticks.now = 5.0
             compiling.look([blocked.pid])
-            assert excused.seconds == 5.0
+            assert watch.seconds(5.0) == 0.0
             fcntl.lockf(file, fcntl.LOCK_UN)
             assert blocked.stdout is not None
             blocked.stdout.readline()
@@ -98,7 +98,7 @@ def test_a_compiler_that_hangs_is_not_excused_for_ever(counted: bool, seconds: f
     ticks = Ticks()
     compiling = Compiling(counted, ticks)
     with process(CHILD) as busy:
-        excused = Excused(compiling, busy.pid)
+        watch = Stopwatch(compiling, busy.pid, 0.0)
         ticks.now = 10 * MOST_SECONDS
         compiling.look([busy.pid])
-    assert excused.seconds == seconds
+    assert watch.seconds(ticks.now) == 10 * MOST_SECONDS - seconds

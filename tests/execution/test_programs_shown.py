@@ -7,7 +7,7 @@ from math import inf, nan
 import pytest
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.execution.programs import COMPILED, DOUBLED, TRAINING, is_lost, shown, verdicts_on
+from fuzz_core.execution.replay import COMPILED, DOUBLED, TRAINING, is_lost, shown, verdicts_on
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.programs_ran import Compiled, Ran

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from fakelib_plans import call, plan_of
 
-from fuzz_core.execution.single import Job, Result, run_jobs
-from fuzz_core.execution.zygote import Zygote, ZygoteError, environment
+from fuzz_core.execution.zygote import Job, Result, Zygote, ZygoteError, environment, run_jobs
 from fuzz_core.ir.errors import Interrupted
 from fuzz_core.worker.limits import children
 

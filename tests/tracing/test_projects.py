@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from fuzz_core.execution.single import Job, run_jobs
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.execution.zygote import Job, Zygote, run_jobs
 
 TEST = """
 import fakelib

@@ -11,8 +11,7 @@ import pytest
 import fuzz_core
 from fuzz_core.campaign.carryover import validate
 from fuzz_core.campaign.session import Session
-from fuzz_core.execution.single import Job, run_jobs
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.execution.zygote import Job, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation, dumps
 from fuzz_core.ir.values import Invocation, Tensor

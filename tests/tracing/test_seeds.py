@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from fuzz_core.execution.single import Job, Result, run_jobs
-from fuzz_core.execution.zygote import Zygote
+from fuzz_core.execution.zygote import Job, Result, Zygote, run_jobs
 
 Trace = Callable[..., Any]
 TESTS = """

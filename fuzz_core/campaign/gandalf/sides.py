@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer, Results
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
@@ -47,7 +47,7 @@ class Sides:
             Zygote(each.target.python, library, "fuzz", plans[library], each.stopped)
             for library, each in sessions.items()
         ]
-        replayers = [Replayer(zygote, TIMEOUT, MEMORY_BYTES) for zygote in self.zygotes]
+        replayers = [Replayer(zygote, TIMEOUT) for zygote in self.zygotes]
         pairs = zip(sessions.items(), replayers, strict=True)
         self.sides = {library: Side(library, session, replayer) for (library, session), replayer in pairs}
         self.threads = ThreadPoolExecutor(len(self.sides), "gandalf")

@@ -21,7 +21,7 @@ from fuzz_core.campaign.moco.judging import (
     why,
 )
 from fuzz_core.campaign.moco.workshop import Workshop
-from fuzz_core.execution.programs import COMPILED, DOUBLED, is_lost, verdicts_on
+from fuzz_core.execution.replay import COMPILED, DOUBLED, is_lost, verdicts_on
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase

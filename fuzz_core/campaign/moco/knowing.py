@@ -16,7 +16,7 @@ from fuzz_core.campaign.moco.knowing_course import Course, Probed, probed
 from fuzz_core.campaign.moco.knowing_evidence import gathered
 from fuzz_core.campaign.moco.knowing_trials import Run
 from fuzz_core.campaign.planning import make_plan
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
@@ -111,7 +111,7 @@ def running(session: Session) -> Iterator[Run]:
 def _replayer(session: Session, plan: Path, stack: ExitStack) -> Replayer:
     zygote = Zygote(session.target.python, session.target.library, "fuzz", plan, session.stopped)
     stack.callback(zygote.close)
-    replayer = Replayer(zygote, TIMEOUT, MEMORY_BYTES)
+    replayer = Replayer(zygote, TIMEOUT)
     stack.callback(replayer.close)
     return replayer
 

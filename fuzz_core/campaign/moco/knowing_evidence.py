@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign import tracing
+from fuzz_core.campaign.session import Session
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
-from fuzz_core.execution.single import Job, run_jobs
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
@@ -22,7 +22,6 @@ from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Spell, positi
 from fuzz_core.modelgen.moco.knowledge.homes import homes, of_homes
 from fuzz_core.triage.script import Writer
 
-INVENTORY_SECONDS = 120.0
 MAX_CALLS, MAX_DOC = 400, 100_000
 # How a call of an instance begins in the stored text of an invocation.
 _APPLIED = '["__call__",['
@@ -59,13 +58,10 @@ def inventory(session: Session) -> Inventory:
     """Asks the target for its apis and their documentation, which the state file does not keep."""
     target = session.target
     with Zygote(target.python, target.library, "list", None, session.stopped) as zygote:
-        result = next(run_jobs(zygote, [Job("inventory", {}, INVENTORY_SECONDS)], 1, MEMORY_BYTES), None)
-        if result is None or not result.complete:
-            raise NightfuzzError(f"the target cannot list its apis\n{zygote.log()}")
-    listed = (decode(Api, message["api"]) for message in result.messages if "api" in message)
+        told = tracing.inventory(zygote)
+    listed = (decode(Api, api) for api in told["api"])
     apis = [api._replace(doc=api.doc[:MAX_DOC]) for api in listed]
-    declared = (message["constraint"] for message in result.messages if "constraint" in message)
-    return Inventory(apis, list(_readable(session, declared)))
+    return Inventory(apis, list(tracing.readable(session, told["constraint"])))
 
 
 def _remembering(spell: Spell) -> Spell:
@@ -80,14 +76,6 @@ def _remembering(spell: Spell) -> Spell:
         return known[value]
 
     return spelled
-
-
-def _readable(session: Session, declared: Iterable[Any]) -> Iterator[Constraint]:
-    for data in declared:
-        try:
-            yield Constraint.from_json(data)
-        except CodecError as error:
-            session.watch.note(f"unreadable constraint from a worker dropped: {error}")
 
 
 def _refused(apis: Iterable[Api], refusals: Mapping[str, Sequence[str]]) -> Iterator[Constraint]:

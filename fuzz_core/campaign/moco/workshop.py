@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.campaign.moco.judging import Verdicts
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
+from fuzz_core.campaign.session import Session
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -32,8 +32,8 @@ class Workshop:
         target = session.target
         self.zygote = Zygote(target.python, target.library, "fuzz", plan, session.stopped)
         self.timeout = timeout
-        self.tests = Replayer(self.zygote, timeout, MEMORY_BYTES)
-        self.programs = Replayer(self.zygote, max(timeout, PROGRAM_TIMEOUT), MEMORY_BYTES)
+        self.tests = Replayer(self.zygote, timeout)
+        self.programs = Replayer(self.zygote, max(timeout, PROGRAM_TIMEOUT))
         self.dialect: Dialect = session.dialect
         self.crash = oracle_of("crash")
 
@@ -73,7 +73,7 @@ class Workshop:
         return self.crash.judge({"cpu": ran.outcome}, self.dialect)
 
     def deeper(self, test: TestCase, mode: str) -> Verdicts:
-        """What a program that works shows in a mode, see `execution.programs`; nothing where the library has none."""
+        """What a program that works shows in a mode, see `execution.replay`; nothing where the library has none."""
         if mode not in self.dialect.programs:
             return ()
         found = self.programs.run(test, mode=mode).verdicts

@@ -14,7 +14,6 @@ from packaging.version import InvalidVersion, Version
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets import wheels
 from fuzz_core.targets.artifact import day_of
 from fuzz_core.targets.build import Flavour, wanted_flavour
@@ -35,31 +34,32 @@ class Candidate:
     wheel: str = ""
 
     @property
-    def release(self) -> Version:
-        """Its version without the label that tells flavours apart."""
-        return Version(Version(self.version).public)
-
-    @property
     def age(self) -> tuple[date, Version]:
         """By which builds are ordered: the day in the version, where one is, then the version."""
-        return day_of(self.release) or date.min, self.release
+        release = release_of(self.version)
+        return day_of(release) or date.min, release
 
 
-def package_of(target: TargetRecord, spec: str | None, index: str | None) -> TargetSpec:
-    """The package whose builds are meant: that of a spec, else that which the target came from.
+def release_of(version: str) -> Version:
+    """A version without the label that tells flavours apart."""
+    return Version(Version(version).public)
+
+
+def package_of(own: str, library: str, spec: str | None, index: str | None) -> TargetSpec:
+    """The package whose builds are meant: that of a spec, else of `own`, the spec that the target came from.
 
     Raises UserError for a spec that names no package of an index.
     """
-    text = target.spec if spec is None or is_version(spec) else spec
+    text = own if spec is None or is_version(spec) else spec
     foreign = text.startswith("python:") or text.lower().endswith(".whl")
     if foreign and text == spec:
         raise UserError(f"{spec!r} is no build of an index", "name one by its version: tensorflow-cpu==2.21.0, say")
     if foreign:
-        text = dialect_of(target.library).distributions[0]
-    if index is not None and text == target.spec and text.startswith("index:"):
+        text = dialect_of(library).distributions[0]
+    if index is not None and text == own and text.startswith("index:"):
         # The target's own index gives way to the one that is named now.
         text = text.partition("#")[2]
-    package = parse_spec(text, target.library, index)
+    package = parse_spec(text, library, index)
     bare = package.text.rpartition("==")[0] if package.version else package.text
     return replace(package, text=bare, version=None)
 
@@ -71,15 +71,9 @@ def is_version(text: str) -> bool:
     return False
 
 
-def version_of(spec: str | None, target: TargetRecord, index: str | None) -> str:
-    """The version that a spec, or a version alone, means; without one, that of the target.
-
-    Raises UserError where there is none.
-    """
-    if spec is None and not is_version(target.version):
-        raise UserError(f"{target.key} has no version, but {target.version!r}", "name a build that is bad with --bad")
-    spec = target.version if spec is None else spec
-    version = spec if is_version(spec) else parse_spec(spec, target.library, index).version
+def version_of(spec: str, library: str, index: str | None) -> str:
+    """The version that a spec, or a version alone, means. Raises UserError where there is none."""
+    version = spec if is_version(spec) else parse_spec(spec, library, index).version
     if version is None:
         raise UserError(f"{spec!r} names no single build", f"pin one: {spec}==VERSION")
     return version
@@ -111,10 +105,9 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
 
 def placed(listed: Sequence[Candidate], package: TargetSpec, version: str) -> list[Candidate]:
     """The same with a build of this version among them: indexes forget nightly builds that are installed here."""
-    own = Candidate(f"{package.text}=={version}", version)
-    if any(each.release == own.release for each in listed):
+    if any(release_of(each.version) == release_of(version) for each in listed):
         return list(listed)
-    return sorted([*listed, own], key=lambda each: each.age)
+    return sorted([*listed, Candidate(f"{package.text}=={version}", version)], key=lambda each: each.age)
 
 
 class Environments:
