@@ -105,7 +105,7 @@ class Algorithm1:
         slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
         redraw = self._book.rules.get(REDRAW)
         drawn = [slot for slot in slots if redraw is not None and redraw.domain.applies(values[slot.place])]
-        mutable = [slot for slot in slots if any(slot.choices)]
+        mutable = [slot for slot in slots if any(slot.choices.values())]
         tensors = next(tensors_of(invocation), None) is not None
         return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
@@ -153,7 +153,7 @@ class Algorithm1:
         """Lines 8 to 17 for one argument: its new value, or None where no rule changed it."""
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
-        of_type, of_random, of_database, of_beyond = choices
+        of_type, of_random, of_database, of_beyond = choices.values()
         if of_beyond and (rng.random() < BEYOND_SHARE or not (of_type or of_random or of_database)):
             return try_rules(of_beyond, value, ctx, applied)
         changed = None
@@ -161,7 +161,7 @@ class Algorithm1:
             changed = try_rules(of_type, value, ctx, applied)
             if changed is not None:
                 value = changed
-                _, of_random, of_database, _ = self._book.choices(value)
+                _, of_random, of_database, _ = self._book.choices(value).values()
         randomly = rng.random() < RANDOM_SHARE
         for rules in (of_random, of_database) if randomly else (of_database, of_random):
             made = try_rules(rules, value, ctx, applied)
