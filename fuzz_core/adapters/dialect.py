@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters import spelling
@@ -134,8 +134,9 @@ class Dialect:
     """The textual half of a library's adapter, with what holds where nothing else is said.
 
     A subclass says `library`, and how a tensor is made of a numpy expression; it overrides what is different there.
-    strided: whether its tensors have strides and requires_grad.
+    strided: whether its tensors have strides and requires_grad. lacking: names of dtypes that it does not have.
     modes: of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
+    profile: what examples take for granted, None where nothing is known of them.
     poisons: errors of a device after which no call of the same process can be judged. lazy: results are computed when
     they are looked at.
     environment: variables that its processes need.
@@ -154,6 +155,7 @@ class Dialect:
     poisons = NEVER
     native_modules: re.Pattern[str]
     strided = False
+    lacking: Collection[str] = tuple(name for name, dtype in DTYPES.items() if dtype.storage != name)
     lazy = False
     environment: Mapping[str, str] = {}
     verbose: Mapping[str, str] = {}
@@ -163,6 +165,7 @@ class Dialect:
     chatter = NEVER
     modes: Mapping[str, ModeSpec] = {}
     programs: Mapping[str, Around] = BARE
+    profile: Profile | None = None
 
     def __init_subclass__(cls) -> None:
         """Fills in what follows from the library's name."""
@@ -177,9 +180,18 @@ class Dialect:
         return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
 
     def tensor(self, tensor: Tensor) -> str:
-        """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""
-        if tensor.container != "ndarray" and DTYPES[tensor.dtype].storage != tensor.dtype:
+        """The shortest expression for it, with public names of the library (and numpy) alone.
+
+        Large uniform draws keep their range alone. Raises BuildError for a dtype that the library does not have.
+        """
+        if tensor.container == "ndarray":
+            return spelling.numpy_array(tensor)
+        if tensor.dtype in self.lacking:
             raise BuildError(f"no dtype {tensor.dtype} in {self.library}")
+        return self.own(tensor if self.strided else tensor._replace(strides=None))
+
+    def own(self, tensor: Tensor) -> str:
+        """The expression for a tensor of the library's own type."""
         return spelling.numpy_array(tensor)
 
     def ref(self, ref: Ref) -> str:
@@ -224,9 +236,7 @@ def dialect_of(library: str) -> Dialect:
 
 def profile_of(library: str) -> Profile | None:
     """What examples of a library take for granted; None where nothing is known of them."""
-    place = library_of(library).profile
-    found: Profile | None = load_plugin({library: place}, library, "library") if place else None
-    return found
+    return dialect_of(library).profile if library in DIALECTS else None
 
 
 # Around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is the

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import ModeSpec, load_plugin
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Clock, Mode
-from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
+from fuzz_core.ir.constraints import Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.tree import tensors_of
@@ -20,16 +17,6 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, TestCase, Value
 MODE = "documented"
 MAX_SHOWN = 60
 MAX_TRIED = 4
-# Constraints that a library declares as data, by library: `definitions(listed) -> constraints`.
-DEFINITIONS: dict[str, str] = {each.name: each.definitions for each in KNOWN_LIBRARIES.values() if each.definitions}
-
-
-def definitions(library: str, listed: Sequence[Listed]) -> Iterable[Constraint]:
-    """The constraints that a library declares as data; none of a library that is not known to."""
-    if library not in DEFINITIONS:
-        return ()
-    found: Callable[[Sequence[Listed]], Iterable[Constraint]] = load_plugin(DEFINITIONS, library, "library")
-    return found(listed)
 
 
 class RuledOut(Exception):  # noqa: N818 - what documentation says of a call

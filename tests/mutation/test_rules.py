@@ -15,7 +15,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.adapters.layout import span
+from fuzz_core.adapters.arrays import span
 from fuzz_core.ir.codec import dumps, loads
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.fuzztype import fuzz_type

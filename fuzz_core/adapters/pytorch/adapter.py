@@ -15,6 +15,7 @@ from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.pytorch.dialect import MODES
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 # What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
@@ -53,9 +54,13 @@ class TorchAdapter(Adapter):
 
     def listed(self) -> list[Listed]:
         """Every public api of the documented modules."""
-        from fuzz_core.adapters.pytorch import apis
+        listed: list[Listed] = self.apis.listed()
+        return listed
 
-        return apis.listed()
+    def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
+        """See `pytorch.apis`."""
+        found: Iterable[Constraint] = self.apis.definitions(listed)
+        return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Tensors, dtypes, devices, layouts, memory formats, sizes and generators."""
@@ -74,6 +79,10 @@ class TorchAdapter(Adapter):
         if isinstance(value, torch.UntypedStorage):
             return Invocation("torch.UntypedStorage", (prim(value.nbytes()),))
         return None
+
+    def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
+        """A tensor of an array on the CPU."""
+        return self.root.from_numpy(array)
 
     def build(self, tensor: Tensor, device: str) -> Any:
         """A live torch.Tensor, nn.Parameter or numpy array."""

@@ -10,10 +10,9 @@ import numpy as np
 import torch
 from torch.testing._comparison import default_tolerances
 
-from fuzz_core.adapters.arrays import MAX_COPIED, Masters, check_size, fill_of
+from fuzz_core.adapters.arrays import MAX_COPIED, buffer, check_size, fill_of, masters, span
 from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
-from fuzz_core.adapters.layout import buffer, span
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError, Undescribable
@@ -102,7 +101,7 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
     if tensor.container == "ndarray":
         check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)
-    made = _drawn(tensor) if _reach(tensor) > MAX_COPIED else _MASTERS.of(tensor).clone()
+    made = _drawn(tensor) if _reach(tensor) > MAX_COPIED else _master(tensor).clone()
     if tensor.strides is not None and tensor.size:
         made = made.as_strided(tensor.shape, tensor.strides)
     if device != "cpu":
@@ -128,7 +127,7 @@ def _drawn(tensor: Tensor) -> torch.Tensor:
     return made if strided else made.view(tensor.shape)
 
 
-_MASTERS: Masters[torch.Tensor] = Masters(_drawn)
+_master = masters(_drawn)
 
 
 def _with_grad(made: torch.Tensor, tensor: Tensor) -> torch.Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from fuzz_core.adapters.layout import row_major, span
+from fuzz_core.adapters.arrays import row_major, span
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Tensor
 from fuzz_core.mutation.contract import FLOATING, MAX_ELEMENTS, Context, mutator, tensors
