@@ -101,12 +101,8 @@ def fill_of(array: Any, kind: str) -> Fill:
         return Fill("values", data=pack(array.ravel()[:KEPT_INTEGERS]))
     if array.size <= (KEPT_FLOATS if kind in ("float", "complex") else KEPT_INTEGERS):
         return Fill("values", data=pack(array))
+    # The range as a uniform draw; NaN or infinity among many numbers becomes `special`.
     numbers = array.view(array.real.dtype) if kind == "complex" else array
-    return summary(numbers)
-
-
-def summary(numbers: Any) -> Fill:
-    """The range of many numbers, as a uniform draw; NaN or infinity among them becomes `special`."""
     if numbers.dtype.kind != "f":
         return Fill("uniform", float(numbers.min()), float(numbers.max()))
     finite = numbers[np.isfinite(numbers)]

@@ -18,11 +18,6 @@ from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
 
-def as_it_is(source: str, tensor: Tensor, seed: int) -> str:
-    """The tensor of the plain call."""
-    return source
-
-
 class Way(NamedTuple):
     """A mode as text: how the plain call becomes the mode's own, and what must hold of the two results.
 
@@ -36,7 +31,7 @@ class Way(NamedTuple):
     """
 
     check: str
-    tensor: Callable[[str, Tensor, int], str] = as_it_is
+    tensor: Callable[[str, Tensor, int], str] = lambda source, tensor, seed: source
     actual: str = "f({x})"
     instance: str = "{m}"
     owner: str = ""
@@ -282,16 +277,10 @@ if len(sys.argv) < 2:
 
 def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
     """A check of the last use of a program's model: `model(*args, **kwargs)`."""
-    names = {"{imports}": imports, "{layer}": layer}
-    return Around(_filled(_LAST_USE, names), _filled(_AGAIN, names) + check, kind)
+    before, after = (text.replace("{imports}", imports).replace("{layer}", layer) for text in (_LAST_USE, _AGAIN))
+    return Around(before, after + check, kind)
 
 
 def twice(imports: str, doubles: str, noting: str = "") -> Around:
     """The program's losses are to be finite in single precision where they are in double."""
-    return Around(_filled(_TWICE, {"{imports}": imports, "{doubles}": doubles, "{noting}": noting}))
-
-
-def _filled(text: str, names: dict[str, str]) -> str:
-    for mark, name in names.items():
-        text = text.replace(mark, name)
-    return text
+    return Around(_TWICE.replace("{imports}", imports).replace("{doubles}", doubles).replace("{noting}", noting))

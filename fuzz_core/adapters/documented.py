@@ -41,7 +41,9 @@ class Documented(Mode):
     def run(self, test: TestCase) -> Any:
         """Raises RuledOut with argument, value and the documentation's words, or BuildError where they mean nothing."""
         said = self.documentation.broken(test.invocation)
-        if said is None or self._only_makes(test.invocation):
+        call = test.invocation
+        only_makes = call.then is None and isinstance(self.builder.resolve(call.api), type)
+        if said is None or only_makes:
             raise BuildError("nothing to compute")
         if any(tensor.size == 0 for tensor in tensors_of(test.invocation)):
             raise BuildError("an empty tensor")
@@ -49,19 +51,14 @@ class Documented(Mode):
             raise BuildError(f"{said.constraint.argument} is ignored here")
         raise RuledOut(spelled(said))
 
-    def _only_makes(self, invocation: Invocation) -> bool:
-        return invocation.then is None and isinstance(self.builder.resolve(invocation.api), type)
-
     def _ignored(self, test: TestCase, said: Said) -> bool:
         """Whether all values that are tried instead, which keep to the documentation, give what this one does."""
         others = [value for value in self.documentation.legal(said) if value != said.value][:MAX_TRIED]
         calls = [replaced(test.invocation, said.value, value) for value in others]
         own = self._result(test, test.invocation)
         results = [self._result(test, call) for call in calls]
-        return bool(results) and all(
-            own is not None and result is not None and not self.adapter.differences(own[0], result[0])
-            for result in results
-        )
+        alike = (own and result and not self.adapter.differences(own[0], result[0]) for result in results)
+        return bool(results) and all(alike)
 
     def _result(self, test: TestCase, call: Invocation) -> tuple[Any] | None:
         self.adapter.reset(test.seed)

@@ -22,7 +22,7 @@ class Models:
 
     def streams(self) -> Callable[[], None] | None:
         """Puts the library's random streams back to where they are now, when it is called; None if they cannot be."""
-        return _nothing
+        return lambda: None
 
     def forget(self) -> None:
         """Lets go of what the library keeps of models; called before and after each program."""
@@ -70,10 +70,6 @@ class Models:
         A layer whose result gets no gradient either has none to give. It may leave the model otherwise than it was.
         """
         return ()
-
-
-def _nothing() -> None:
-    pass
 
 
 @contextmanager

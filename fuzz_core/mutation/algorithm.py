@@ -73,7 +73,11 @@ class Algorithm1:
 
         earlier: how many mutants of it were made before; the more, the more mutations.
         """
-        plan = self._plan(invocation, origin)
+        plan = self._plans.get(origin)
+        if plan is None or (plan.invocation is not invocation and plan.invocation != invocation):
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            plan = self._plans[origin] = self._compile(invocation)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
         rng = Rng(seed)
@@ -85,19 +89,10 @@ class Algorithm1:
         if whole:
             ctx = Context(rng, made.api, "", self._space, self._book)
             changed = try_rules(self._book.calls, made, ctx, applied)
-            if isinstance(changed, Invocation):
-                made = changed
+            made = changed if isinstance(changed, Invocation) else made
             if not applied:
                 made = self._mutate_arguments(plan, rng, applied, 0, age)
         return TestCase(made, seed, origin, tuple(applied))
-
-    def _plan(self, invocation: Invocation, origin: int) -> Plan:
-        plan = self._plans.get(origin)
-        if plan is None or (plan.invocation is not invocation and plan.invocation != invocation):
-            if len(self._plans) >= MAX_PLANS:
-                self._plans.clear()
-            plan = self._plans[origin] = self._compile(invocation)
-        return plan
 
     def _compile(self, invocation: Invocation) -> Plan:
         values = children(invocation)

@@ -64,13 +64,10 @@ def same(one: Value, other: Value) -> bool:
 
 
 def _holds_nan(value: Value) -> bool:
+    numbers: tuple[Any, ...] = (value.value,) if isinstance(value, Prim) else ()
     if isinstance(value, Tensor):
-        return _is_nan(value.fill.special) or _is_nan(value.fill.low)
-    return isinstance(value, Prim) and _is_nan(value.value)
-
-
-def _is_nan(number: Any) -> bool:
-    return bool(number != number)
+        numbers = value.fill.special, value.fill.low
+    return any(number != number for number in numbers)
 
 
 def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:

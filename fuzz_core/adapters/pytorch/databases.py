@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from operator import attrgetter, itemgetter
 from types import CodeType, FunctionType, MethodType
@@ -74,14 +75,8 @@ def _function(function: FunctionType, texts: list[str]) -> Iterator[Any]:
     yield from (found for found in looked_up if not isinstance(found, str))
     yield from function.__defaults__ or ()
     for cell in function.__closure__ or ():
-        yield from _content(cell)
-
-
-def _content(cell: Any) -> Iterator[Any]:
-    try:
-        yield cell.cell_contents
-    except ValueError:
-        return
+        with suppress(ValueError):
+            yield cell.cell_contents
 
 
 def _code(code: CodeType, texts: list[str]) -> Iterator[str]:

@@ -243,9 +243,13 @@ def _constant(tensor: Tensor) -> str:
     if value == "-0.0":
         # A scalar of Python's is looked up among those seen before, and 0.0 is found for it.
         return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
-    if value is not None and DTYPES[tensor.dtype].kind == "complex" and _negative_zero(elements(tensor, 1)[0]):
-        return _in_parts(tensor)
-    shape = _sizes(tensor.shape)
+    if value is not None and DTYPES[tensor.dtype].kind == "complex":
+        parts = elements(tensor, 1)[0].real, elements(tensor, 1)[0].imag
+        if any(part == 0 and math.copysign(1, part) < 0 for part in parts):
+            single = tensor._replace(dtype="float32" if tensor.dtype == "complex64" else "float64")
+            made = [_constant(single._replace(fill=Fill("constant", float(part)))) for part in parts]
+            return f"tf.complex({', '.join(made)})"
+    shape = list(tensor.shape)
     named = f"{shape}{'' if tensor.dtype == 'float32' else f', {dtype_name(tensor.dtype)}'}"
     full, fill = f"{{value}}{_dtype(tensor)}, {shape}", "constant"
     if tensor.dtype in _INFERRED:
@@ -253,18 +257,6 @@ def _constant(tensor: Tensor) -> str:
     told = f"tf.constant({{elements}}{_dtype(tensor)})"
     made = spelling.filled(tensor, value, "tf", named, full, told, "zeros", fill)
     return min(made, key=len) if made else _draw(tensor)
-
-
-def _negative_zero(number: complex) -> bool:
-    return any(part == 0 and math.copysign(1, part) < 0 for part in (number.real, number.imag))
-
-
-def _in_parts(tensor: Tensor) -> str:
-    """One complex number from a tensor for its real part and one for its imaginary part."""
-    number = elements(tensor, 1)[0]
-    dtype = "float32" if tensor.dtype == "complex64" else "float64"
-    parts = (tensor._replace(dtype=dtype, fill=Fill("constant", float(part))) for part in (number.real, number.imag))
-    return f"tf.complex({', '.join(map(_constant, parts))})"
 
 
 def _vanishes(flat: NDArray[np.float32]) -> bool:
@@ -276,14 +268,10 @@ def _dtype(tensor: Tensor) -> str:
     return "" if tensor.dtype in _INFERRED else f", {dtype_name(tensor.dtype)}"
 
 
-def _sizes(shape: tuple[int, ...]) -> str:
-    return repr(list(shape))
-
-
 def _draw(tensor: Tensor) -> str:
     fill, kind = tensor.fill, DTYPES[tensor.dtype].kind
     if spelling.special(tensor):
-        mask = f"tf.reshape(tf.range({tensor.size}), {_sizes(tensor.shape)}) % 3 == 0"
+        mask = f"tf.reshape(tf.range({tensor.size}), {list(tensor.shape)}) % 3 == 0"
         odd = spelling.literal(fill.special if kind == "float" else complex(fill.special or 0.0))
         return f"tf.where({mask}, {odd}, {_constant(tensor._replace(fill=fill._replace(special=None)))})"
     if kind == "complex":
@@ -300,7 +288,7 @@ def _draw(tensor: Tensor) -> str:
 
 def _uniform(tensor: Tensor) -> str:
     """The operation's own seed makes the draw the same in every process."""
-    shape, dtype = _sizes(tensor.shape), dtype_name(tensor.dtype)
+    shape, dtype = list(tensor.shape), dtype_name(tensor.dtype)
     if DTYPES[tensor.dtype].kind == "int":
         low, high = spelling.whole_range(tensor)
         top = min(high + 1, 2 ** (DTYPES[tensor.dtype].bits - 1) - 1)

@@ -104,11 +104,6 @@ def clear() -> None:
     keras.backend.clear_session(**({} if IS_TWO else {"free_memory": False}))
 
 
-def streams() -> Callable[[], None]:
-    """Puts the stream that Keras draws seeds from back to where it is now, when it is called."""
-    return _stream() if IS_TWO else _generator()
-
-
 def _stream() -> Callable[[], None]:
     holder = _STATE._SEED_GENERATOR
     drawn = getattr(holder, "generator", None)
@@ -134,3 +129,7 @@ def _generator() -> Callable[[], None]:
             generator.state.assign(drawn)
 
     return again
+
+
+# Puts the stream that Keras draws seeds from back to where it is now, when what it returns is called.
+streams = _stream if IS_TWO else _generator
