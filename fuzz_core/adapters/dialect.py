@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters import spelling
@@ -232,6 +235,34 @@ def dialect_of(library: str) -> Dialect:
 def profile_of(library: str) -> Profile | None:
     """What examples of a library take for granted; None where nothing is known of them."""
     return dialect_of(library).profile if library in DIALECTS else None
+
+
+COMPILED_FOLDER = "compiled"
+# A folder for what all targets compile, where an environment cannot be written to.
+COMPILED_VARIABLE = "NIGHTFUZZ_COMPILED"
+
+
+def surroundings(dialect: Dialect, python: str | Path) -> dict[str, str]:
+    """What processes of a target find around them: variables of its library, where the user has not set them, and where
+    what it compiles is kept."""
+    wanted = {**dialect.environment, **({dialect.compiled: str(compiled(python))} if dialect.compiled else {})}
+    return {name: os.environ.get(name, value) for name, value in wanted.items()}
+
+
+def all_surroundings(python: str | Path) -> dict[str, str]:
+    """For an interpreter that is yet to say which library it holds."""
+    return {name: value for library in DIALECTS for name, value in surroundings(dialect_of(library), python).items()}
+
+
+def compiled(python: str | Path) -> Path:
+    """In the virtual environment of the interpreter, and gone with it; else where the library itself would keep it.
+
+    In a sandbox neither can be written to: COMPILED_VARIABLE names a folder, of which each environment has a part.
+    """
+    environment = Path(python).absolute().parent.parent
+    if COMPILED_VARIABLE in os.environ:
+        return Path(os.environ[COMPILED_VARIABLE]) / blake2b(str(environment).encode(), digest_size=8).hexdigest()
+    return environment / COMPILED_FOLDER if (environment / "pyvenv.cfg").is_file() else Path.home()
 
 
 # Around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is the

@@ -73,14 +73,22 @@ class Models:
 
 
 @contextmanager
-def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
-    """Within it, an attribute is what `change` makes of it."""
-    before = getattr(owner, name)
-    setattr(owner, name, change(before))
+def switched(read: Callable[[], Any], write: Callable[[Any], object], value: Any) -> Iterator[None]:
+    """Within it, a setting that is read and written by functions has a value."""
+    before = read()
+    write(value)
     try:
         yield
     finally:
-        setattr(owner, name, before)
+        write(before)
+
+
+@contextmanager
+def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
+    """Within it, an attribute is what `change` makes of it."""
+    before = getattr(owner, name)
+    with switched(lambda: before, functools.partial(setattr, owner, name), change(before)):
+        yield
 
 
 def telling(

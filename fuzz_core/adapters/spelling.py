@@ -216,13 +216,9 @@ def _numpy_draw(tensor: Tensor, shape: str) -> str:
         return f"np.random.default_rng(0).integers({low}, {high}, {shape}, '{dtype.storage}', True)"
     if dtype.kind == "string":
         return f"np.random.default_rng(0).integers(0, 100, {shape}).astype(str).astype(object)"
-    made = _numpy_reals(tensor.fill.low, tensor.fill.high, shape)
+    # numpy refuses a range whose first end is the higher one, or whose width overflows; half of it never does.
+    ends = sorted((tensor.fill.low, tensor.fill.high))
+    wide = math.isinf(ends[1] - ends[0])
+    made = f"np.random.default_rng(0).uniform({', '.join(str(end / 2 if wide else end) for end in ends)}, {shape})"
+    made = f"({made} * 2)" if wide else made
     return made if dtype.storage == "float64" else f"{made}.astype('{dtype.storage}')"
-
-
-def _numpy_reals(one: float, other: float, shape: str) -> str:
-    """numpy refuses a range whose first end is the higher one, or whose width overflows; half of it never does."""
-    low, high = min(one, other), max(one, other)
-    if math.isinf(high - low):
-        return f"(np.random.default_rng(0).uniform({low / 2}, {high / 2}, {shape}) * 2)"
-    return f"np.random.default_rng(0).uniform({low}, {high}, {shape})"

@@ -19,8 +19,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 import fuzz_core
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.execution.link import Link, Output
 from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError

@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fuzz_core.adapters.base import ADAPTERS, adapter_of
-from fuzz_core.adapters.dialect import DIALECTS, dialect_of
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.adapters.dialect import DIALECTS, dialect_of, surroundings
 from fuzz_core.execution.zygote import environment
 from fuzz_core.ir.codec import encode
 from fuzz_core.ir.drawing import pack

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
 import torch
 
-from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, telling
+from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, switched, telling
 
 
 class TorchModels(Models):
@@ -30,15 +30,9 @@ class TorchModels(Models):
 
         return again
 
-    @contextmanager
-    def doubles(self) -> Iterator[None]:
+    def doubles(self) -> AbstractContextManager[None]:
         """By the default dtype."""
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(before)
+        return switched(torch.get_default_dtype, torch.set_default_dtype, torch.float64)
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """Without code generation."""

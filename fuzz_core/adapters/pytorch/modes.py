@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_map
 from fuzz_core.adapters import doubles
 from fuzz_core.adapters.dialect import NEVER
 from fuzz_core.adapters.doubles import Points, Scalar, direction
+from fuzz_core.adapters.models import switched
 from fuzz_core.adapters.modes import Mode, Trained, of_leaves
 from fuzz_core.adapters.pytorch.dialect import NN, THREADS, inplace, other_layout
 from fuzz_core.adapters.pytorch.tensors import numbers
@@ -283,12 +284,8 @@ class Threads(Promised):
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""
-        before = torch.get_num_threads()
-        torch.set_num_threads(THREADS)
-        try:
+        with switched(torch.get_num_threads, torch.set_num_threads, THREADS):
             return super().run(test)
-        finally:
-            torch.set_num_threads(before)
 
 
 class Backward(Trained):

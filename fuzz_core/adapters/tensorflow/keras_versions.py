@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow import keras
 
-from fuzz_core.adapters.models import replaced
+from fuzz_core.adapters.models import replaced, switched
 
 _DEFINED = keras.layers.Layer.__module__
 IS_TWO = ".engine." in _DEFINED
@@ -53,14 +53,8 @@ def unseeded() -> Callable[[], None]:
 @contextmanager
 def doubles() -> Iterator[None]:
     """Its default dtype and policy are double precision."""
-    before, kept = floatx(), policy()
-    set_floatx("float64")
-    set_policy("float64")
-    try:
+    with switched(floatx, set_floatx, "float64"), switched(policy, set_policy, "float64"):
         yield
-    finally:
-        set_policy(kept)
-        set_floatx(before)
 
 
 @contextmanager

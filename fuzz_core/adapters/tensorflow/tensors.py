@@ -41,10 +41,6 @@ def describe_tensor(value: Any, describe: Describe) -> Value | None:
         return Invocation("tf.keras.KerasTensor", (shape,), (("dtype", prim(value.dtype)),))
     if isinstance(value, tf.Tensor):
         raise Undescribable("tensor inside a graph")
-    return _composite(value, describe)
-
-
-def _composite(value: Any, describe: Describe) -> Value | None:
     if isinstance(value, tf.RaggedTensor):
         return Invocation("tf.RaggedTensor.from_row_splits", (describe(value.values), describe(value.row_splits)))
     if isinstance(value, tf.SparseTensor):
