@@ -6,12 +6,10 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
-from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.pytorch.dialect import MODES
@@ -34,13 +32,6 @@ class TorchAdapter(Adapter):
     prefixes = ("torch",)
     ways = MODES
 
-    @cached_property
-    def comparer(self) -> Comparer:
-        """See `pytorch.tensors`."""
-        from fuzz_core.adapters.pytorch import tensors
-
-        return tensors.COMPARER
-
     def load(self) -> ModuleType:
         """Imports torch; no thread pool and no CUDA context is started by it."""
         self.root = importlib.import_module("torch")
@@ -49,7 +40,7 @@ class TorchAdapter(Adapter):
                 importlib.import_module(late)
         from fuzz_core.adapters.pytorch import apis, tensors
 
-        self.tensors, self.dtypes, self.apis = tensors, tensors.TORCH_DTYPES, apis
+        self.tensors, self.dtypes, self.apis, self.comparer = tensors, tensors.TORCH_DTYPES, apis, tensors.COMPARER
         return self.root
 
     def listed(self) -> list[Listed]:

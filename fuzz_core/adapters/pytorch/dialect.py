@@ -134,25 +134,17 @@ def _wide(source: str, tensor: Tensor, seed: int) -> str:
     return f"{source}.{'double()' if DTYPES[tensor.dtype].kind == 'float' else 'to(torch.complex128)'}"
 
 
-def _leaf(source: str, tensor: Tensor, seed: int) -> str:
-    """A double that gradients are taken of; gradients of integers there are none."""
-    return f"{source}.double().detach().requires_grad_()" if DTYPES[tensor.dtype].kind == "float" else source
-
-
-def _trained(source: str, tensor: Tensor, seed: int) -> str:
-    return f"{source}.detach().requires_grad_().clone()" if DTYPES[tensor.dtype].kind == "float" else source
-
-
 def _batched(source: str, tensor: Tensor, seed: int) -> str:
     return _of(batch(tensor), source)
 
 
 def _gradcheck(text: str) -> Way:
-    return Way("assert {actual}", _leaf, text, instance="{m}.double()", owner=NN)
+    return Way("assert {actual}", _same("", ".double().detach().requires_grad_()"), text, "{m}.double()", NN)
 
 
-def _same(text: str) -> Callable[[str, Tensor, int], str]:
-    return lambda source, tensor, seed: f"{source}{text}"
+def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
+    """Whatever the tensor. floats: more for those that gradients can be taken of."""
+    return lambda source, tensor, seed: source + text + floats * (DTYPES[tensor.dtype].kind == "float")
 
 
 NN = "torch.nn."
@@ -196,7 +188,12 @@ MODES: dict[str, ModeSpec] = {
         kind="wrong-metadata",
     ),
     "vmap": ModeSpec(f"{_MODES}VMap", Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"), share=0.1),
-    "backward": ModeSpec(f"{_MODES}Backward", Way(_SUMMED, _trained, imports=(_FLATTEN,)), relation="", share=0.03),
+    "backward": ModeSpec(
+        f"{_MODES}Backward",
+        Way(_SUMMED, _same("", ".detach().requires_grad_().clone()"), imports=(_FLATTEN,)),
+        relation="",
+        share=0.03,
+    ),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),
     "grad-forward": derivative(
         f"{_MODES}Forward",

@@ -18,7 +18,6 @@ from typing import Any
 
 from fuzz_core.adapters.arrays import Arrays
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
-from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.tensorflow.dialect import MODES
@@ -56,13 +55,6 @@ class TensorFlowAdapter(Adapter):
     prefixes = ("tensorflow", "keras")
     ways = MODES
 
-    @cached_property
-    def comparer(self) -> Comparer:
-        """See `tensorflow.tensors`."""
-        from fuzz_core.adapters.tensorflow import tensors
-
-        return tensors.COMPARER
-
     def load(self) -> ModuleType:
         """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -76,6 +68,9 @@ class TensorFlowAdapter(Adapter):
         from fuzz_core.adapters.tensorflow import apis, keras_versions, tensors
 
         self.keras, self.apis, self.tensors, self.dtypes = keras_versions, apis, tensors, tensors.TF_DTYPES
+        # In the library's own dtypes of arrays: numpy has no bfloat16.
+        self.arrays = Arrays({name: dtype.as_numpy_dtype for name, dtype in self.dtypes.items()})
+        self.comparer = tensors.COMPARER
         self.context: Any = context.context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
         self.callbacks, self.exported = op_callbacks, tf_export
@@ -118,11 +113,6 @@ class TensorFlowAdapter(Adapter):
         if isinstance(value, self.keras.POLICY) and not isinstance(value, self.keras.POLICY_MAP):
             return prim(value.name)
         return None
-
-    @cached_property
-    def arrays(self) -> Arrays:
-        """In the library's own dtypes of arrays: numpy has no bfloat16."""
-        return Arrays({name: dtype.as_numpy_dtype for name, dtype in self.dtypes.items()})
 
     def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
         """A live tf.Tensor or tf.Variable."""
