@@ -19,7 +19,6 @@ from fuzz_core.adapters.dialect import (
     last_use,
 )
 from fuzz_core.adapters.library import Profile, assigned, bound
-from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Ref, Tensor
 
 # The places that an operator `reindex` reads, by its result's: a shape, and an expression for each dimension.
@@ -175,7 +174,11 @@ class JittorDialect(Dialect):
         told = f"jittor.array({{elements}}{'' if tensor.dtype in _INFERRED else dtype})"
         full = f"{shape}, {{value}}{dtype}"
         made = spelling.filled(tensor, spelling.common(tensor), "jittor", f"{shape}{dtype}", full, told)
-        return min(made, key=len) if made else _draw(tensor)
+        if made:
+            return min(made, key=len)
+        # From numpy's generator: Jittor's own streams are the test's, and differ between versions.
+        drawn = spelling.numpy_array(tensor._replace(container="ndarray"))
+        return f"jittor.array({drawn}{'' if tensor.dtype in ('bool', 'int32') else f', {tensor.dtype!r}'})"
 
     def ref(self, ref: Ref) -> str:
         """`'float32'`, or the name as it is."""
@@ -184,11 +187,3 @@ class JittorDialect(Dialect):
     def seed(self, seed: int) -> str:
         """`jittor.set_global_seed(0)`."""
         return f"jittor.set_global_seed({seed & 0x7FFFFFFF})"
-
-
-def _draw(tensor: Tensor) -> str:
-    """From numpy's generator: Jittor's own streams are the test's, and differ between versions."""
-    kind = DTYPES[tensor.dtype].kind
-    made = spelling.numpy_array(tensor._replace(container="ndarray"))
-    wanted = "" if tensor.dtype in _INFERRED and kind != "float" else f", {tensor.dtype!r}"
-    return f"jittor.array({made}{wanted})"

@@ -54,7 +54,11 @@ class TorchModels(Models):
 
     def losses(self, note: Callable[[float], object]) -> AbstractContextManager[None]:
         """What backward passes begin with, those of `Tensor.backward` too."""
-        return replaced(torch.autograd, "backward", lambda backward: telling(backward, _begun_with, note))
+        return replaced(
+            torch.autograd,
+            "backward",
+            lambda backward: telling(backward, lambda tensors, *_, **__: tensors.item(), note),
+        )
 
     def gradients(self, layer: Any) -> str:
         """By what the last backward pass has left."""
@@ -91,10 +95,6 @@ class TorchModels(Models):
         finally:
             for hook in hooks:
                 hook.remove()
-
-
-def _begun_with(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-    return tensors.item()
 
 
 def _forget() -> None:

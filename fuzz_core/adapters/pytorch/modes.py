@@ -144,13 +144,13 @@ class Out(Promised):
 
 def _places(result: Any) -> Any:
     """Memory for a result, with other numbers in it. Raises BuildError for what is no tensor, or a view."""
-    if isinstance(result, torch.Tensor):
-        if result.layout is not torch.strided or result._is_view():
-            raise BuildError("nothing that out= could hold")
-        return torch.empty_like(result, requires_grad=False).detach()
-    if isinstance(result, tuple) and result and all(isinstance(part, torch.Tensor) for part in result):
-        return tuple(map(_places, result))
-    raise BuildError("nothing that out= could hold")
+    parts = result if isinstance(result, tuple) and result else (result,)
+    if not all(
+        isinstance(each, torch.Tensor) and each.layout is torch.strided and not each._is_view() for each in parts
+    ):
+        raise BuildError("nothing that out= could hold")
+    made = tuple(torch.empty_like(each, requires_grad=False).detach() for each in parts)
+    return made if isinstance(result, tuple) else made[0]
 
 
 @cache
