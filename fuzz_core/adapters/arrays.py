@@ -1,12 +1,17 @@
-"""Dense arrays as descriptions, small ones with their elements, large ones with their range; and back."""
+"""Dense arrays as descriptions, small ones with their elements, large ones with their range, and back; and strides.
+
+Of a tensor with strides, `simplest` is the view of a row-major one that is written shortest: `.t()`, `.expand(2, 3)`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import copysign
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from math import copysign, prod
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
@@ -14,40 +19,24 @@ from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Tensor
 
 MAX_ELEMENTS = 1 << 22
-MAX_ENTRIES = 2048
+MAX_ENTRIES = 4096
 
 Live = TypeVar("Live")
-Key = tuple[Tensor, float, float]
 
 
-class Masters(Generic[Live]):
-    """`make(tensor)` once per description, as long as it is asked for now and then.
+def masters(make: Callable[[Tensor], Live], entries: int = MAX_ENTRIES) -> Callable[[Tensor], Live]:
+    """`make` once per description, for those that were asked for last. Raises what it raises, and keeps nothing then.
 
     What is handed out is the master itself: the caller copies it, because a test may write into its arguments.
-    Bounded: of two generations the older one is dropped when the younger one is full.
     """
+    # Descriptions that differ in the sign of a zero are equal, their elements are not.
+    kept = lru_cache(entries)(lambda tensor, low, special: make(tensor))
 
-    def __init__(self, make: Callable[[Tensor], Live], entries: int = MAX_ENTRIES) -> None:
-        self.make = make
-        self.entries = entries
-        self.young: dict[Key, Live] = {}
-        self.old: dict[Key, Live] = {}
-
-    def of(self, tensor: Tensor) -> Live:
-        """The master of a description. Raises what `make` raises, and keeps nothing then."""
+    def master(tensor: Tensor) -> Live:
         fill = tensor.fill
-        # Descriptions that differ in the sign of a zero are equal, their elements are not.
-        key = (tensor, copysign(1.0, fill.low), 0.0 if fill.special is None else copysign(1.0, fill.special))
-        found = self.young.get(key)
-        if found is None:
-            found = self.old.get(key)
-            self._keep(key, found := self.make(tensor) if found is None else found)
-        return found
+        return kept(tensor, copysign(1.0, fill.low), 0.0 if fill.special is None else copysign(1.0, fill.special))
 
-    def _keep(self, key: Key, master: Live) -> None:
-        if len(self.young) >= self.entries:
-            self.old, self.young = self.young, {}
-        self.young[key] = master
+    return master
 
 
 KEPT_FLOATS = 64
@@ -74,11 +63,11 @@ class Arrays:
 
     def __init__(self, dtypes: Mapping[str, Any] = NUMPY_DTYPES) -> None:
         self.dtypes = dtypes
-        self.masters: Masters[Any] = Masters(self._drawn)
+        self.master = masters(self._drawn)
 
     def of(self, tensor: Tensor) -> Any:
         """A new array. Raises BuildError above MAX_ELEMENTS or for an absent dtype."""
-        return self.masters.of(tensor).copy() if tensor.size <= MAX_COPIED else self._drawn(tensor)
+        return self.master(tensor).copy() if tensor.size <= MAX_COPIED else self._drawn(tensor)
 
     def _drawn(self, tensor: Tensor) -> Any:
         check_size(tensor.size)
@@ -112,12 +101,8 @@ def fill_of(array: Any, kind: str) -> Fill:
         return Fill("values", data=pack(array.ravel()[:KEPT_INTEGERS]))
     if array.size <= (KEPT_FLOATS if kind in ("float", "complex") else KEPT_INTEGERS):
         return Fill("values", data=pack(array))
+    # The range as a uniform draw; NaN or infinity among many numbers becomes `special`.
     numbers = array.view(array.real.dtype) if kind == "complex" else array
-    return summary(numbers)
-
-
-def summary(numbers: Any) -> Fill:
-    """The range of many numbers, as a uniform draw; NaN or infinity among them becomes `special`."""
     if numbers.dtype.kind != "f":
         return Fill("uniform", float(numbers.min()), float(numbers.max()))
     finite = numbers[np.isfinite(numbers)]
@@ -125,3 +110,114 @@ def summary(numbers: Any) -> Fill:
         return Fill("constant", float(numbers.reshape(-1)[0]))
     special = None if finite.size == numbers.size else float(numbers[~np.isfinite(numbers)][0])
     return Fill("uniform", float(finite.min()), float(finite.max()), special=special)
+
+
+class View(NamedTuple):
+    """A row-major tensor and what is written after it."""
+
+    base: Tensor
+    suffix: str
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of a row-major tensor."""
+    return tuple(prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
+
+
+def span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many elements of a buffer the strides reach over."""
+    return 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+
+
+def overlaps(tensor: Tensor) -> bool:
+    """Whether elements may share a place in memory."""
+    strides = tensor.strides
+    if strides is None or 0 in tensor.shape:
+        return False
+    reached = 0
+    for step, n in sorted(zip(strides, tensor.shape, strict=True)):
+        if n > 1 and step <= reached:
+            return True
+        reached += (n - 1) * step
+    return False
+
+
+def simplest(tensor: Tensor) -> View | None:
+    """The shortest true form; None where the tensor is row-major (or empty: then strides are not kept)."""
+    if tensor.strides is None or tensor.size == 0 or tensor.strides == row_major(tensor.shape):
+        return None
+    for form in (_permuted, _stepped, _expanded):
+        found = form(tensor.shape, tensor.strides)
+        if found is not None:
+            return View(_base(tensor, found[0]), found[1])
+    reach = span(tensor.shape, tensor.strides)
+    return View(_base(tensor, (reach,)), f".as_strided({tensor.shape}, {tensor.strides})")
+
+
+def _base(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    fill = tensor.fill
+    if fill.kind == "values":
+        fill = fill._replace(data=pack(buffer(tensor, prod(shape))))
+    return tensor._replace(shape=shape, strides=None, fill=fill, requires_grad=False, container="tensor")
+
+
+def buffer(tensor: Tensor, count: int) -> NDArray[Any]:
+    """The elements where the strides put them, zeros in the gaps."""
+    assert tensor.strides is not None
+    flat = elements(tensor)
+    offsets = np.zeros(1, np.int64)
+    for n, step in zip(tensor.shape, tensor.strides, strict=True):
+        offsets = (offsets[:, None] + np.arange(n) * step).reshape(-1)
+    made = np.zeros(count, flat.dtype)
+    made[offsets] = flat
+    return made
+
+
+Form = tuple[tuple[int, ...], str] | None
+
+
+def _permuted(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
+    """A row-major tensor with its dimensions in another order."""
+    rank = len(shape)
+    order = sorted(range(rank), key=lambda i: (-strides[i], shape[i] != 1, i))
+    base = tuple(shape[i] for i in order)
+    if row_major(base) != tuple(strides[i] for i in order):
+        return None
+    moved = tuple(order.index(i) for i in range(rank))
+    swapped = [i for i in range(rank) if moved[i] != i]
+    if rank == 2:
+        return base, ".t()"
+    if swapped == [rank - 2, rank - 1]:
+        return base, ".mT"
+    if len(swapped) == 2:
+        return base, f".transpose({swapped[0]}, {swapped[1]})"
+    return base, f".permute({', '.join(map(str, moved))})"
+
+
+def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
+    """A row-major tensor with every k-th row, every k-th element of each row, or the first elements of each row."""
+    inner = row_major(shape)
+    step = strides[-1]
+    if len(shape) == 1:
+        return ((span(shape, strides),), f"[::{step}]") if step > 1 else None
+    if strides[0] % max(inner[0], 1) == 0 and strides[0] > inner[0] and strides[1:] == inner[1:]:
+        step = strides[0] // inner[0]
+        return ((1 + (shape[0] - 1) * step, *shape[1:]), f"[::{step}]")
+    row = strides[-2]
+    widened = (*shape[:-1], row)
+    if row < 1 or row_major(widened)[:-1] != strides[:-1]:
+        return None
+    if step == 1 and row > shape[-1]:
+        return widened, f"[..., :{shape[-1]}]"
+    return (widened, f"[..., ::{step}]") if step > 1 and -(-row // step) == shape[-1] else None
+
+
+def _expanded(shape: tuple[int, ...], strides: tuple[int, ...]) -> Form:
+    """A row-major tensor repeated along dimensions of stride 0."""
+    repeated = [step == 0 and n > 1 for n, step in zip(shape, strides, strict=True)]
+    base = tuple(1 if again else n for n, again in zip(shape, repeated, strict=True))
+    kept = [step for again, step in zip(repeated, strides, strict=True) if not again]
+    if not any(repeated) or kept != [s for s, again in zip(row_major(base), repeated, strict=True) if not again]:
+        return None
+    leading = next(i for i, again in enumerate([*repeated, False]) if not again)
+    return base[leading:], f".expand({', '.join(map(str, shape))})"

@@ -20,6 +20,7 @@ from fuzz_core.adapters.dialect import ModeSpec, load_half
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Value
@@ -94,6 +95,10 @@ class Adapter:
         """Every public api, aliases folded, in the order of names: functions and classes of the modules."""
         apis = listing.members(listing.imported(self.modules), lambda found: listing.is_api(found, self.prefixes))
         return listing.folded(apis)
+
+    def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
+        """The constraints that the library declares of its apis as data."""
+        return ()
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """A value of the library's own types (tensor, dtype, device, enum); None for foreign ones.

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters import spelling
@@ -16,11 +19,6 @@ from fuzz_core.adapters.library import KNOWN_LIBRARIES, Profile, library_of
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
-
-
-def as_it_is(source: str, tensor: Tensor, seed: int) -> str:
-    """The tensor of the plain call."""
-    return source
 
 
 class Way(NamedTuple):
@@ -36,7 +34,7 @@ class Way(NamedTuple):
     """
 
     check: str
-    tensor: Callable[[str, Tensor, int], str] = as_it_is
+    tensor: Callable[[str, Tensor, int], str] = lambda source, tensor, seed: source
     actual: str = "f({x})"
     instance: str = "{m}"
     owner: str = ""
@@ -134,8 +132,9 @@ class Dialect:
     """The textual half of a library's adapter, with what holds where nothing else is said.
 
     A subclass says `library`, and how a tensor is made of a numpy expression; it overrides what is different there.
-    strided: whether its tensors have strides and requires_grad.
+    strided: whether its tensors have strides and requires_grad. lacking: names of dtypes that it does not have.
     modes: of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
+    profile: what examples take for granted, None where nothing is known of them.
     poisons: errors of a device after which no call of the same process can be judged. lazy: results are computed when
     they are looked at.
     environment: variables that its processes need.
@@ -154,6 +153,7 @@ class Dialect:
     poisons = NEVER
     native_modules: re.Pattern[str]
     strided = False
+    lacking: Collection[str] = tuple(name for name, dtype in DTYPES.items() if dtype.storage != name)
     lazy = False
     environment: Mapping[str, str] = {}
     verbose: Mapping[str, str] = {}
@@ -163,6 +163,7 @@ class Dialect:
     chatter = NEVER
     modes: Mapping[str, ModeSpec] = {}
     programs: Mapping[str, Around] = BARE
+    profile: Profile | None = None
 
     def __init_subclass__(cls) -> None:
         """Fills in what follows from the library's name."""
@@ -177,9 +178,18 @@ class Dialect:
         return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
 
     def tensor(self, tensor: Tensor) -> str:
-        """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""
-        if tensor.container != "ndarray" and DTYPES[tensor.dtype].storage != tensor.dtype:
+        """The shortest expression for it, with public names of the library (and numpy) alone.
+
+        Large uniform draws keep their range alone. Raises BuildError for a dtype that the library does not have.
+        """
+        if tensor.container == "ndarray":
+            return spelling.numpy_array(tensor)
+        if tensor.dtype in self.lacking:
             raise BuildError(f"no dtype {tensor.dtype} in {self.library}")
+        return self.own(tensor if self.strided else tensor._replace(strides=None))
+
+    def own(self, tensor: Tensor) -> str:
+        """The expression for a tensor of the library's own type."""
         return spelling.numpy_array(tensor)
 
     def ref(self, ref: Ref) -> str:
@@ -224,9 +234,35 @@ def dialect_of(library: str) -> Dialect:
 
 def profile_of(library: str) -> Profile | None:
     """What examples of a library take for granted; None where nothing is known of them."""
-    place = library_of(library).profile
-    found: Profile | None = load_plugin({library: place}, library, "library") if place else None
-    return found
+    return dialect_of(library).profile if library in DIALECTS else None
+
+
+COMPILED_FOLDER = "compiled"
+# A folder for what all targets compile, where an environment cannot be written to.
+COMPILED_VARIABLE = "NIGHTFUZZ_COMPILED"
+
+
+def surroundings(dialect: Dialect, python: str | Path) -> dict[str, str]:
+    """What processes of a target find around them: variables of its library, where the user has not set them, and where
+    what it compiles is kept."""
+    wanted = {**dialect.environment, **({dialect.compiled: str(compiled(python))} if dialect.compiled else {})}
+    return {name: os.environ.get(name, value) for name, value in wanted.items()}
+
+
+def all_surroundings(python: str | Path) -> dict[str, str]:
+    """For an interpreter that is yet to say which library it holds."""
+    return {name: value for library in DIALECTS for name, value in surroundings(dialect_of(library), python).items()}
+
+
+def compiled(python: str | Path) -> Path:
+    """In the virtual environment of the interpreter, and gone with it; else where the library itself would keep it.
+
+    In a sandbox neither can be written to: COMPILED_VARIABLE names a folder, of which each environment has a part.
+    """
+    environment = Path(python).absolute().parent.parent
+    if COMPILED_VARIABLE in os.environ:
+        return Path(os.environ[COMPILED_VARIABLE]) / blake2b(str(environment).encode(), digest_size=8).hexdigest()
+    return environment / COMPILED_FOLDER if (environment / "pyvenv.cfg").is_file() else Path.home()
 
 
 # Around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is the
@@ -272,16 +308,10 @@ if len(sys.argv) < 2:
 
 def last_use(imports: str, layer: str, check: str, kind: str = "wrong-result") -> Around:
     """A check of the last use of a program's model: `model(*args, **kwargs)`."""
-    names = {"{imports}": imports, "{layer}": layer}
-    return Around(_filled(_LAST_USE, names), _filled(_AGAIN, names) + check, kind)
+    before, after = (text.replace("{imports}", imports).replace("{layer}", layer) for text in (_LAST_USE, _AGAIN))
+    return Around(before, after + check, kind)
 
 
 def twice(imports: str, doubles: str, noting: str = "") -> Around:
     """The program's losses are to be finite in single precision where they are in double."""
-    return Around(_filled(_TWICE, {"{imports}": imports, "{doubles}": doubles, "{noting}": noting}))
-
-
-def _filled(text: str, names: dict[str, str]) -> str:
-    for mark, name in names.items():
-        text = text.replace(mark, name)
-    return text
+    return Around(_TWICE.replace("{imports}", imports).replace("{doubles}", doubles).replace("{noting}", noting))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import ModeSpec, load_plugin
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
-from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Clock, Mode
-from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
+from fuzz_core.ir.constraints import Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.tree import tensors_of
@@ -20,16 +17,6 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, TestCase, Value
 MODE = "documented"
 MAX_SHOWN = 60
 MAX_TRIED = 4
-# Constraints that a library declares as data, by library: `definitions(listed) -> constraints`.
-DEFINITIONS: dict[str, str] = {each.name: each.definitions for each in KNOWN_LIBRARIES.values() if each.definitions}
-
-
-def definitions(library: str, listed: Sequence[Listed]) -> Iterable[Constraint]:
-    """The constraints that a library declares as data; none of a library that is not known to."""
-    if library not in DEFINITIONS:
-        return ()
-    found: Callable[[Sequence[Listed]], Iterable[Constraint]] = load_plugin(DEFINITIONS, library, "library")
-    return found(listed)
 
 
 class RuledOut(Exception):  # noqa: N818 - what documentation says of a call
@@ -54,7 +41,9 @@ class Documented(Mode):
     def run(self, test: TestCase) -> Any:
         """Raises RuledOut with argument, value and the documentation's words, or BuildError where they mean nothing."""
         said = self.documentation.broken(test.invocation)
-        if said is None or self._only_makes(test.invocation):
+        call = test.invocation
+        only_makes = call.then is None and isinstance(self.builder.resolve(call.api), type)
+        if said is None or only_makes:
             raise BuildError("nothing to compute")
         if any(tensor.size == 0 for tensor in tensors_of(test.invocation)):
             raise BuildError("an empty tensor")
@@ -62,19 +51,14 @@ class Documented(Mode):
             raise BuildError(f"{said.constraint.argument} is ignored here")
         raise RuledOut(spelled(said))
 
-    def _only_makes(self, invocation: Invocation) -> bool:
-        return invocation.then is None and isinstance(self.builder.resolve(invocation.api), type)
-
     def _ignored(self, test: TestCase, said: Said) -> bool:
         """Whether all values that are tried instead, which keep to the documentation, give what this one does."""
         others = [value for value in self.documentation.legal(said) if value != said.value][:MAX_TRIED]
         calls = [replaced(test.invocation, said.value, value) for value in others]
         own = self._result(test, test.invocation)
         results = [self._result(test, call) for call in calls]
-        return bool(results) and all(
-            own is not None and result is not None and not self.adapter.differences(own[0], result[0])
-            for result in results
-        )
+        alike = (own and result and not self.adapter.differences(own[0], result[0]) for result in results)
+        return bool(results) and all(alike)
 
     def _result(self, test: TestCase, call: Invocation) -> tuple[Any] | None:
         self.adapter.reset(test.seed)

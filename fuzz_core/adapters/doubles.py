@@ -191,8 +191,8 @@ class Gradient(Doubled):
         return sum(sums[1:], sums[0])
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
-        """One for each point: `slopes` or `quotients`, or another way of a library."""
-        raise NotImplementedError
+        """One for each point: by backward mode, or, where it is compared with that, by difference quotients."""
+        return self.quotients(scalar, points) if self.spec.against else self.slopes(scalar, points)
 
     def quotients(self, scalar: Scalar, points: Points) -> list[float | None]:
         """Difference quotients, see `quotient`, where the call is a function of the points."""
@@ -243,7 +243,7 @@ class Gradient(Doubled):
 
     def live(self, array: Any) -> Any:
         """A tensor of an array of doubles."""
-        raise NotImplementedError
+        return self.adapter.tensor(array, Tensor("float64", array.shape), self.adapter.enter("cpu"))
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
         """Backward derivatives along `along`, by each point; None where the library has none."""

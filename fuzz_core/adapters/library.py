@@ -12,8 +12,6 @@ class Library(NamedTuple):
     name: str  # what is imported
     adapter: str = ""  # `module:class`, as in every plug-in table
     dialect: str = ""
-    definitions: str = ""  # `module:function` for constraints that the library declares as data
-    profile: str = ""  # `module:object` for the names that examples take for granted
     distributions: tuple[str, ...] = ()  # packages that install it
     listed: tuple[str, ...] = ()  # distributions whose newest build is looked up in the index itself
     nightly: str = ""  # target that means the newest nightly build
@@ -42,8 +40,6 @@ KNOWN_LIBRARIES: dict[str, Library] = {
         "torch",
         adapter=f"{_HOME}pytorch.adapter:TorchAdapter",
         dialect=f"{_HOME}pytorch.dialect:TorchDialect",
-        definitions=f"{_HOME}pytorch.apis:definitions",
-        profile=f"{_HOME}pytorch.profile:PROFILE",
         distributions=("torch",),
         nightly=DEFAULT_TARGET,
         own_index=True,
@@ -60,8 +56,6 @@ KNOWN_LIBRARIES: dict[str, Library] = {
         "tensorflow",
         adapter=f"{_HOME}tensorflow.adapter:TensorFlowAdapter",
         dialect=f"{_HOME}tensorflow.dialect:TensorFlowDialect",
-        definitions=f"{_HOME}tensorflow.apis:definitions",
-        profile=f"{_HOME}tensorflow.profile:PROFILE",
         distributions=("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu"),
         listed=("tf-nightly", "tf-nightly-cpu"),
         nightly="tf-nightly-cpu",
@@ -81,7 +75,6 @@ KNOWN_LIBRARIES: dict[str, Library] = {
         "jittor",
         adapter=f"{_HOME}jittor.adapter:JittorAdapter",
         dialect=f"{_HOME}jittor.dialect:JittorDialect",
-        profile=f"{_HOME}jittor.profile:PROFILE",
         distributions=("jittor",),
         listed=("jittor",),
         # On numpy 2 it reads and writes wrong numbers without a word (1.3.7.16); only newer releases say so themselves.
@@ -107,8 +100,9 @@ class Profile(NamedTuple):
 
 
 def bound(statements: str) -> dict[str, str]:
-    """Import statements by the name that each binds, which is its last word."""
-    return {line.split()[-1]: line for line in statements.strip().splitlines()}
+    """Import statements of one name by the name that each binds, which is its last word."""
+    lines = (line.rpartition("import ") for line in statements.strip().splitlines())
+    return {name.split()[-1]: f"{source}import {name}" for source, _, names in lines for name in names.split(", ")}
 
 
 def assigned(statements: str) -> dict[str, str]:

@@ -43,9 +43,7 @@ def definition(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _from_docstring(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
-    doc = getattr(found, "__doc__", None)
-    text = doc.lstrip() if isinstance(doc, str) else ""
-    match = re.match(r"[\w.]+\(((?:[^()]|\([^()]*\))*)\)", text)
+    match = re.match(r"[\w.]+\(((?:[^()]|\([^()]*\))*)\)", doc(found).lstrip())
     if match is None:
         return name, ()
     inside = " ".join(match.group(1).split())
@@ -127,10 +125,12 @@ def folded(
     return sorted(entries, key=lambda each: each.api.name)
 
 
-def entry(names: list[str], found: Any, owner: Any) -> Listed:
-    """A function or class by its names, the canonical one in front."""
+def entry(names: list[str], found: Any, owner: Any, method: bool = False) -> Listed:
+    """A function, class or method by its names, the canonical one in front."""
     text, params = definition(names[0], found)
-    kind = "class" if isinstance(found, type) else "function"
+    if method and params[:1] != ("self",):
+        params = ("self", *params)
+    kind = "method" if method else "class" if isinstance(found, type) else "function"
     return Listed(Api(names[0], kind, params, text, doc(found), tuple(names[1:])), found, owner)
 
 
@@ -139,17 +139,10 @@ def methods(cls: type, name: str) -> list[Listed]:
     operators = {each for each in dir(operator) if each.startswith("__")} | {"__rsub__", "__radd__", "__rmul__"}
     found = {each: getattr(cls, each) for each in dir(cls) if not each.startswith("_") or each in operators}
     return [
-        _method(f"{name}.{each}", method, cls)
+        entry([f"{name}.{each}"], method, cls, method=True)
         for each, method in found.items()
         if callable(method) and not isinstance(method, type) and hasattr(method, "__name__")
     ]
-
-
-def _method(name: str, found: Any, owner: type) -> Listed:
-    text, params = definition(name, found)
-    if not params or params[0] != "self":
-        params = ("self", *params)
-    return Listed(Api(name, "method", params, text, doc(found)), found, owner)
 
 
 def doc(found: Any) -> str:

@@ -22,7 +22,7 @@ class Models:
 
     def streams(self) -> Callable[[], None] | None:
         """Puts the library's random streams back to where they are now, when it is called; None if they cannot be."""
-        return _nothing
+        return lambda: None
 
     def forget(self) -> None:
         """Lets go of what the library keeps of models; called before and after each program."""
@@ -72,19 +72,23 @@ class Models:
         return ()
 
 
-def _nothing() -> None:
-    pass
+@contextmanager
+def switched(read: Callable[[], Any], write: Callable[[Any], object], value: Any) -> Iterator[None]:
+    """Within it, a setting that is read and written by functions has a value."""
+    before = read()
+    write(value)
+    try:
+        yield
+    finally:
+        write(before)
 
 
 @contextmanager
 def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
     """Within it, an attribute is what `change` makes of it."""
     before = getattr(owner, name)
-    setattr(owner, name, change(before))
-    try:
+    with switched(lambda: before, functools.partial(setattr, owner, name), change(before)):
         yield
-    finally:
-        setattr(owner, name, before)
 
 
 def telling(

@@ -162,19 +162,28 @@ _NAMED = dict.fromkeys(("0", "0.0", "0j", "False"), "zeros") | dict.fromkeys(("1
 
 
 def filled(
-    tensor: Tensor, value: str | None, module: str, named: str, full: str, empty: str = "empty", fill: str = "full"
+    tensor: Tensor,
+    value: str | None,
+    module: str,
+    named: str,
+    full: str,
+    told: str,
+    empty: str = "empty",
+    fill: str = "full",
 ) -> list[str]:
-    """Expressions for a tensor without elements, or one whose elements all are `value`; none for others.
+    """Expressions for a tensor without elements, of few elements, or whose elements all are `value`; none for others.
 
     named: the arguments of `zeros` and `ones`, and of the function `empty`. full: those of the function `fill`, with
-    `{value}`.
+    `{value}`. told: the expression with `{elements}`.
     """
     if not tensor.size:
         return [f"{module}.{empty}({named})"]
-    if value is None:
-        return []
-    made = [f"{module}.{fill}({full.replace('{value}', value)})"]
-    return [f"{module}.{_NAMED[value]}({named})", *made] if value in _NAMED else made
+    made = [f"{module}.{_NAMED[value]}({named})"] if value in _NAMED else []
+    if value is not None:
+        made.append(f"{module}.{fill}({full.replace('{value}', value)})")
+    if inlined(tensor):
+        made.append(told.replace("{elements}", nested(elements(tensor), tensor.shape, tensor.dtype)))
+    return made
 
 
 def numpy_array(tensor: Tensor) -> str:
@@ -183,11 +192,11 @@ def numpy_array(tensor: Tensor) -> str:
     tensor = tensor._replace(dtype="string" if storage == "object" else storage)
     shape = repr(tensor.shape[0]) if len(tensor.shape) == 1 else sizes(tensor.shape)
     dtype = {"float64": "", "bool": ", bool", "object": ", object"}.get(storage, f", np.{storage}")
-    made = filled(tensor, common(tensor), "np", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}", "zeros")
-    if inlined(tensor) and tensor.size:
-        inferred = "" if storage in ("int64", "bool", "complex128") else dtype
-        made[-1:-1] = [f"np.array({nested(elements(tensor), tensor.shape, tensor.dtype)}{inferred})"]
-    return min(map(_qualified, made), key=len) if made else _numpy_draw(tensor, shape)
+    told = f"np.array({{elements}}{'' if storage in ('int64', 'bool', 'complex128') else dtype})"
+    made = filled(tensor, common(tensor), "np", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}", told, "zeros")
+    # Of two that are equally long, the elements rather than `np.full`.
+    shortest = min(map(_qualified, made), key=lambda each: (len(each), each.startswith("np.full")), default="")
+    return shortest or _numpy_draw(tensor, shape)
 
 
 def _qualified(source: str) -> str:
@@ -207,13 +216,9 @@ def _numpy_draw(tensor: Tensor, shape: str) -> str:
         return f"np.random.default_rng(0).integers({low}, {high}, {shape}, '{dtype.storage}', True)"
     if dtype.kind == "string":
         return f"np.random.default_rng(0).integers(0, 100, {shape}).astype(str).astype(object)"
-    made = _numpy_reals(tensor.fill.low, tensor.fill.high, shape)
+    # numpy refuses a range whose first end is the higher one, or whose width overflows; half of it never does.
+    ends = sorted((tensor.fill.low, tensor.fill.high))
+    wide = math.isinf(ends[1] - ends[0])
+    made = f"np.random.default_rng(0).uniform({', '.join(str(end / 2 if wide else end) for end in ends)}, {shape})"
+    made = f"({made} * 2)" if wide else made
     return made if dtype.storage == "float64" else f"{made}.astype('{dtype.storage}')"
-
-
-def _numpy_reals(one: float, other: float, shape: str) -> str:
-    """numpy refuses a range whose first end is the higher one, or whose width overflows; half of it never does."""
-    low, high = min(one, other), max(one, other)
-    if math.isinf(high - low):
-        return f"(np.random.default_rng(0).uniform({low / 2}, {high / 2}, {shape}) * 2)"
-    return f"np.random.default_rng(0).uniform({low}, {high}, {shape})"

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from fuzz_core.adapters.surroundings import FOLDER, VARIABLE
+from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
 from fuzz_core.execution.docker import Engine, Sandbox
@@ -67,7 +67,7 @@ def sandbox_of(
         shown=tuple(sorted({*needed, *projects})),
         placed=_placed(pythons, user, folder),
         hidden=tuple(_hidden(projects, [*needed, kept])),
-        environment={**_environment(os.environ), VARIABLE: str(kept / FOLDER)},
+        environment={**_environment(os.environ), COMPILED_VARIABLE: str(kept / COMPILED_FOLDER)},
         folder=Path.cwd(),
         cpus=settings.sandbox_cpus,
         gpus=_gpus(records, os.environ),

@@ -20,8 +20,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 import fuzz_core
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.execution.link import Compiling, Ending, Link, Links, Output, Stopwatch
 from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError

@@ -73,7 +73,11 @@ class Algorithm1:
 
         earlier: how many mutants of it were made before; the more, the more mutations.
         """
-        plan = self._plan(invocation, origin)
+        plan = self._plans.get(origin)
+        if plan is None or (plan.invocation is not invocation and plan.invocation != invocation):
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            plan = self._plans[origin] = self._compile(invocation)
         if not plan.slots and not self._book.calls:
             return TestCase(invocation, seed, origin)
         rng = Rng(seed)
@@ -85,19 +89,10 @@ class Algorithm1:
         if whole:
             ctx = Context(rng, made.api, "", self._space, self._book)
             changed = try_rules(self._book.calls, made, ctx, applied)
-            if isinstance(changed, Invocation):
-                made = changed
+            made = changed if isinstance(changed, Invocation) else made
             if not applied:
                 made = self._mutate_arguments(plan, rng, applied, 0, age)
         return TestCase(made, seed, origin, tuple(applied))
-
-    def _plan(self, invocation: Invocation, origin: int) -> Plan:
-        plan = self._plans.get(origin)
-        if plan is None or (plan.invocation is not invocation and plan.invocation != invocation):
-            if len(self._plans) >= MAX_PLANS:
-                self._plans.clear()
-            plan = self._plans[origin] = self._compile(invocation)
-        return plan
 
     def _compile(self, invocation: Invocation) -> Plan:
         values = children(invocation)
@@ -105,7 +100,7 @@ class Algorithm1:
         slots = [Slot(index, names[index], self._book.choices(value)) for index, value in enumerate(values)]
         redraw = self._book.rules.get(REDRAW)
         drawn = [slot for slot in slots if redraw is not None and redraw.domain.applies(values[slot.place])]
-        mutable = [slot for slot in slots if any(slot.choices)]
+        mutable = [slot for slot in slots if any(slot.choices.values())]
         tensors = next(tensors_of(invocation), None) is not None
         return Plan(invocation, values, tuple(mutable), tuple(drawn), tensors)
 
@@ -153,7 +148,7 @@ class Algorithm1:
         """Lines 8 to 17 for one argument: its new value, or None where no rule changed it."""
         choices = slot.choices if value is plan.values[slot.place] else self._book.choices(value)
         ctx = Context(rng, plan.invocation.api, slot.name, self._space, self._book)
-        of_type, of_random, of_database, of_beyond = choices
+        of_type, of_random, of_database, of_beyond = choices.values()
         if of_beyond and (rng.random() < BEYOND_SHARE or not (of_type or of_random or of_database)):
             return try_rules(of_beyond, value, ctx, applied)
         changed = None
@@ -161,7 +156,7 @@ class Algorithm1:
             changed = try_rules(of_type, value, ctx, applied)
             if changed is not None:
                 value = changed
-                _, of_random, of_database, _ = self._book.choices(value)
+                _, of_random, of_database, _ = self._book.choices(value).values()
         randomly = rng.random() < RANDOM_SHARE
         for rules in (of_random, of_database) if randomly else (of_database, of_random):
             made = try_rules(rules, value, ctx, applied)

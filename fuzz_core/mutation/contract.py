@@ -6,11 +6,14 @@ A new mutator is one decorated function in a file of `mutation.rules`; generic t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
+
+if TYPE_CHECKING:
+    from fuzz_core.mutation.registry import RuleBook
 
 # The first three are the paper's (tables 1 and 2), each of which its ablation switches off; the last holds our rules.
 KINDS = ("type", "random", "database", "beyond")
@@ -52,16 +55,6 @@ class ValueSource(Protocol):
         """A tensor seen anywhere with this rank and dtype (`pick_shape` and `pick_value` of table 2)."""
 
 
-class Rules(Protocol):
-    """The rules that are switched on, for those that reach into a value's parts."""
-
-    def apply(self, kind: str, value: Value, ctx: Context) -> Value | None:
-        """The value after one rule of the kind (empty: of any kind); None where none changes it."""
-
-    def argument(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """The invocation after one rule on one of its own arguments; None where none changes it."""
-
-
 class Context(NamedTuple):
     """What a mutator may use: its random stream, where the value stands, the argument value space, the other rules."""
 
@@ -69,7 +62,7 @@ class Context(NamedTuple):
     api: str
     argument: str
     space: ValueSource
-    rules: Rules
+    rules: RuleBook
 
 
 class Domain(NamedTuple, Generic[T]):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import Params, argument_names, fuzz_type
-from fuzz_core.ir.tree import children, with_children
-from fuzz_core.ir.values import Invocation, Value
-from fuzz_core.mutation.changed import drop_unchanged
+from fuzz_core.ir.fuzztype import Params, fuzz_type
+from fuzz_core.ir.values import Prim, Tensor, Value
 from fuzz_core.mutation.contract import KINDS, Context, Mutator
 from fuzz_core.mutation.rules import calls, layout, paper, values
 
@@ -42,13 +40,34 @@ def check_off(off: Collection[str]) -> None:
             raise UserError(f"unknown mutation rule {name!r}", f"choose a kind ({', '.join(KINDS)}) or a rule's name")
 
 
-class Choices(NamedTuple):
-    """The rules that apply to one FuzzType, by kind."""
+# The rules that apply to one FuzzType, by kind.
+Choices = Mapping[str, tuple[Mutator, ...]]
 
-    type: tuple[Mutator, ...]
-    random: tuple[Mutator, ...]
-    database: tuple[Mutator, ...]
-    beyond: tuple[Mutator, ...]
+
+def drop_unchanged(mutator: Mutator) -> Mutator:
+    """The mutator with None in place of a value that describes the same as the one that it was given."""
+    mutate = mutator.mutate
+
+    def changed(value: Value, ctx: Context) -> Value | None:
+        made = mutate(value, ctx)
+        return None if made is None or same(made, value) else made
+
+    return mutator._replace(mutate=changed)
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether two values describe the same: 0.0 and -0.0 do not, two NaN do."""
+    if one is other:
+        return True
+    # Texts of large contents are dear: they are compared for values that are equal, or hold NaN.
+    return type(one) is type(other) and (one == other or _holds_nan(one)) and repr(one) == repr(other)
+
+
+def _holds_nan(value: Value) -> bool:
+    numbers: tuple[Any, ...] = (value.value,) if isinstance(value, Prim) else ()
+    if isinstance(value, Tensor):
+        numbers = value.fill.special, value.fill.low
+    return any(number != number for number in numbers)
 
 
 def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:
@@ -71,7 +90,7 @@ def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: lis
 
 
 class RuleBook:
-    """All rules that are on. Implements `contract.Rules` for those that reach into a value's parts.
+    """All rules that are on.
 
     off: names or kinds of rules to leave out; raises UserError for an unknown one. params: see `argument_names`.
     rules: those for arguments, by name. calls: those for the whole call.
@@ -92,29 +111,14 @@ class RuleBook:
             if len(self._choices) >= MAX_CACHED_TYPES:
                 self._choices.clear()
             applying = [rule for rule in self.rules.values() if rule.domain.applies(value)]
-            by_kind = (tuple([rule for rule in applying if rule.kind == kind]) for kind in KINDS)
-            found = self._choices[text] = Choices(*by_kind)
+            found = {kind: tuple([rule for rule in applying if rule.kind == kind]) for kind in KINDS}
+            self._choices[text] = found
         return found
 
     def apply(self, kind: str, value: Value, ctx: Context) -> Value | None:
-        """See `contract.Rules`."""
+        """The value after one rule of the kind (empty: of any kind); None where none changes it."""
         choices = self.choices(value)
         if kind:
-            rules = getattr(choices, kind)
-        else:
-            present = [rules for rules in choices if rules]
-            rules = ctx.rng.choice(present) if present else ()
-        return try_rules(rules, value, ctx, [])
-
-    def argument(self, invocation: Invocation, ctx: Context) -> Invocation | None:
-        """See `contract.Rules`."""
-        values = list(children(invocation))
-        if not values:
-            return None
-        at = ctx.rng.below(len(values))
-        name = argument_names(invocation, self.params)[at]
-        made = self.apply("", values[at], Context(ctx.rng, invocation.api, name, ctx.space, self))
-        if made is None:
-            return None
-        values[at] = made
-        return with_children(invocation, values)
+            return try_rules(choices[kind], value, ctx, [])
+        present = [rules for rules in choices.values() if rules]
+        return try_rules(ctx.rng.choice(present), value, ctx, []) if present else None

@@ -10,7 +10,6 @@ from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fuzz_core.ir.codec import decode
 from fuzz_core.ir.errors import CodecError
@@ -69,7 +68,6 @@ class ArgumentSpace:
         self._columns = {name: column for column, name in enumerate(apis)}
         self._similarity = similarity
         self._tensors = {key: Pool(encoded) for key, encoded in tensors.items() if encoded}
-        self._rows: dict[str, NDArray[np.uint16]] = {}
         self._pools: dict[tuple[str, str], dict[str, Pool]] = {}
         self._entries: dict[tuple[str, str, str], Entry | None] = {}
         self._types = {argument: sorted(by_type) for argument, by_type in values.items()}
@@ -78,14 +76,11 @@ class ArgumentSpace:
     @classmethod
     def from_json(cls, data: Any) -> ArgumentSpace:
         """Reads the space. Raises CodecError where a part is missing or of the wrong form."""
-        try:
-            values, apis, similarity, tensors = (data[key] for key in ("values", "apis", "similarity", "tensors"))
-            wrong = not all(isinstance(part, Mapping) for part in (values, similarity, tensors))
-        except (KeyError, TypeError) as error:
-            raise CodecError(f"not an argument value space: {error!r} is missing or unreadable") from error
-        if wrong or not isinstance(apis, list):
-            raise CodecError("not an argument value space: a part has the wrong form")
-        return cls(values, apis, similarity, tensors)
+        forms = {"values": Mapping, "apis": list, "similarity": Mapping, "tensors": Mapping}
+        for part, form in forms.items():
+            if not isinstance(data, Mapping) or not isinstance(data.get(part), form):
+                raise CodecError(f"not an argument value space: {part} is missing or has the wrong form")
+        return cls(**{part: data[part] for part in forms})
 
     def pick(self, rng: Rng, api: str, argument: str, fuzz_type: str) -> Value | None:
         """See `contract.ValueSource`."""
@@ -127,20 +122,14 @@ class ArgumentSpace:
         return Entry(apis, cumulative, tuple(pools[name] for name in apis))
 
     def _similarities(self, api: str, others: Sequence[str]) -> list[float]:
-        """Between 0 and 1, one for each of the others.
-
-        The row of the last api is kept, since a lease asks for no other.
-        """
+        """Between 0 and 1, one for each of the others."""
         text = self._similarity.get(api)
         if text is None:
             return [0.0] * len(others)
-        row = self._rows.get(api)
-        if row is None:
-            try:
-                row = np.frombuffer(b64decode(text, validate=True), dtype="<u2")
-            except (ValueError, TypeError) as error:
-                raise CodecError(f"not a similarity row: {error}") from error
-            self._rows = {api: row}
+        try:
+            row = np.frombuffer(b64decode(text, validate=True), dtype="<u2")
+        except (ValueError, TypeError) as error:
+            raise CodecError(f"not a similarity row: {error}") from error
         if len(row) != len(self._columns):
             raise CodecError(f"similarity row of {api} has {len(row)} columns instead of {len(self._columns)}")
         columns = [self._columns.get(other) for other in others]

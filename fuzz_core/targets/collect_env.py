@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fuzz_core.adapters.surroundings import all_surroundings
+from fuzz_core.adapters.dialect import all_surroundings
 from fuzz_core.targets import process
 
 TIMEOUT_S = 180.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import FOLDER, compiled
+from fuzz_core.adapters.dialect import COMPILED_FOLDER, compiled, dialect_of
 from fuzz_core.targets.probe import COMPILING_S, probe
 
 # Where operators lie, whatever is above.
@@ -23,7 +22,7 @@ def make_ready(library: str, python: Path, most: int) -> None:
         return
     probe(python, library, COMPILING_S)
     folder = compiled(python)
-    if FOLDER in folder.parts:
+    if COMPILED_FOLDER in folder.parts:
         prune(folder, most)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzz_core.adapters.surroundings import all_surroundings
+from fuzz_core.adapters.dialect import all_surroundings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import process
 from fuzz_core.targets.spec import libraries

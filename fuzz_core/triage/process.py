@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, NamedTuple
 
-from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.adapters.dialect import Dialect, surroundings
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, with_complaint
 from fuzz_core.triage import native, stack

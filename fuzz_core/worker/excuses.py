@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf, isfinite, log
 from typing import Any, NamedTuple
 
-from fuzz_core.adapters.layout import overlaps
+from fuzz_core.adapters.arrays import overlaps
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_tensors

@@ -31,7 +31,6 @@ import numpy as np
 
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.documented import definitions
 from fuzz_core.ir.codec import decode_test, encode
 from fuzz_core.ir.drawing import unit_pool
 from fuzz_core.ir.errors import Undescribable
@@ -124,7 +123,7 @@ def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
     """
     for entry in world.listed:
         channel.send({"api": entry.api})
-    for constraint in definitions(world.adapter.library, world.listed):
+    for constraint in world.adapter.definitions(world.listed):
         channel.send({"constraint": constraint})
     if world.hooks is not None:
         for prefix in world.adapter.prefixes:

@@ -12,7 +12,6 @@ from adaptercontract.__main__ import CHANGING, CHECKS, problems
 from adaptercontract.world import World
 
 from fuzz_core.adapters.dialect import ModeSpec, Way
-from fuzz_core.adapters.documented import DEFINITIONS
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.catalogue import Api
@@ -92,8 +91,8 @@ FAULTS: list[tuple[str, Callable[[World], None]]] = [
     ("listing", lambda world: world.listed.insert(1, world.listed[0])),
     ("resolving", _patched("adapter", ref=lambda ref, device: len)),
     ("refusing", _patched("adapter", ref=lambda ref, device: len)),
-    ("constraints", lambda world: DEFINITIONS.update(numpy=f"{HERE}:undeclared")),
-    ("constraints", lambda world: DEFINITIONS.update(numpy=f"{HERE}:unlisted")),
+    ("constraints", _patched("adapter", definitions=undeclared)),
+    ("constraints", _patched("adapter", definitions=unlisted)),
     ("bounding", _patched("adapter", build=lambda tensor, device: ONES)),
     ("values", _patched("adapter", describe=lambda value, describe: prim(1))),
     ("written_to", _patched("adapter", build=lambda tensor, device: ONES)),
@@ -132,7 +131,6 @@ def world(numpylib: Path) -> Iterator[World]:
     """numpy in this process, as it was before."""
     errors = np.geterr()
     yield World("numpy")
-    DEFINITIONS.pop("numpy", None)
     np.seterr(**errors)
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import fuzz_core
-from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.adapters.jittor.dialect import identity
-from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
 from fuzz_core.triage.process import run_script

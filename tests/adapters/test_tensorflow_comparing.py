@@ -16,7 +16,7 @@ PROGRAM = """
 import json
 import numpy as np
 import tensorflow as tf
-from fuzz_core.adapters.tensorflow.tensors import COMPARER, dtypes
+from fuzz_core.adapters.tensorflow.tensors import COMPARER
 
 differences, error = COMPARER.differences, COMPARER.error
 
@@ -85,7 +85,9 @@ print(json.dumps({
         error(tf.constant([2**31 - 1]), tf.constant([-(2**31)])),
         error(tf.constant([1.0, 2.0], tf.float64), tf.cast(one, tf.float16) * 1.001), error(None, None),
     ],
-    "dtypes": list(dtypes((one, [tf.constant(1)], 3, tf.Variable(True)))),
+    "dtypes": [
+        each.dtype.name for each in COMPARER.arrays((one, [tf.constant(1)], 3, tf.Variable(True))) if each is not None
+    ],
 }))
 """
 

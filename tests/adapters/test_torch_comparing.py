@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fuzz_core
-from fuzz_core.adapters.layout import overlaps, row_major
+from fuzz_core.adapters.arrays import overlaps, row_major
 from fuzz_core.ir.values import Tensor
 
 PROGRAM = """

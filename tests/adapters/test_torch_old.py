@@ -16,7 +16,7 @@ SCRIPT = """
 import json
 
 from fuzz_core.adapters.pytorch.adapter import TorchAdapter
-from fuzz_core.adapters.pytorch import doubles, models, modes, tensors
+from fuzz_core.adapters.pytorch import models, modes, tensors
 
 adapter = TorchAdapter()
 torch = adapter.load()

@@ -240,10 +240,9 @@ def test_what_is_documented_is_on_record_with_its_source(fakelib_session: Sessio
 DECLARED = """
 import sys
 from fuzz_core.adapters.base import adapter_of
-from fuzz_core.adapters.documented import definitions
 adapter = adapter_of(sys.argv[1])
 adapter.load()
-for c in definitions(sys.argv[1], adapter.listed()):
+for c in adapter.definitions(adapter.listed()):
     print(c.api, c.argument, c.kind, *c.bounds)
 """
 

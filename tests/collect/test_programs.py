@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import fuzz_core.collect
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.adapters.dialect import dialect_of, surroundings
 
 PROGRAMS = Path(fuzz_core.collect.__file__).parent / "programs"
 LIBRARIES = ("jittor", "tensorflow", "torch")

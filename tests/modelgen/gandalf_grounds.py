@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.surroundings import all_surroundings
+from fuzz_core.adapters.dialect import all_surroundings
 from fuzz_core.modelgen.gandalf.table import Operator, read
 
 RUNNER = Path(__file__).with_name("gandalf_runner.py")

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.modelgen.moco.disassembly import disassemble
 from fuzz_core.modelgen.moco.disassembly_steps import Told, steps
 from fuzz_core.modelgen.moco.program import Call, Program, assemble

@@ -14,8 +14,7 @@ from typing import TypeGuard
 
 import pytest
 
-from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import surroundings
+from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.modelgen.moco.seeds import shipped
 
 LIBRARIES = ("jittor", "tensorflow", "torch")

@@ -15,6 +15,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fuzz_core.adapters.arrays import span
 from fuzz_core.ir.codec import dumps, loads
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.fuzztype import fuzz_type
@@ -22,10 +23,8 @@ from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Tensor, Value, prim
 from fuzz_core.mutation import rules
-from fuzz_core.mutation.changed import drop_unchanged, same
 from fuzz_core.mutation.contract import KINDS, MAX_ELEMENTS, Context, Mutator, mutator, scalars
-from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, RuleBook, load_mutators
-from fuzz_core.mutation.rules.layout import storage_size
+from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, RuleBook, drop_unchanged, load_mutators, same
 
 TABLE_1 = ["Tensor Dim Mutation", "Tensor Dtype Mutation", "Primitive Mutation", "Tuple Mutation", "List Mutation"]
 TABLE_2 = [
@@ -74,7 +73,7 @@ def mutants(rule: Mutator, *values: Value) -> Iterator[tuple[Value, Value]]:
 
 def spanned(tensor: Tensor) -> int:
     """Elements of the tensor or of its storage, whichever are more."""
-    return max(tensor.size, 0 if tensor.strides is None else storage_size(tensor.shape, tensor.strides))
+    return max(tensor.size, 0 if tensor.strides is None else span(tensor.shape, tensor.strides))
 
 
 @pytest.mark.parametrize("name", TABLE_1 + TABLE_2)

@@ -10,7 +10,6 @@ import json
 import sys
 from typing import Any
 
-from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import DEVICE, dialect_of
 from fuzz_core.collect.constraints.docstrings import from_docstring
@@ -43,7 +42,7 @@ def judge_all(library: str) -> None:
     listed = adapter.listed()
     told = [constraint for each in listed for constraint in from_docstring(each.api)]
     params = {each.api.name: each.api.params for each in listed}
-    documentation = Documentation([*documented.definitions(library, listed), *told], params)
+    documentation = Documentation([*adapter.definitions(listed), *told], params)
     execution = Watched(adapter, dialect_of(library), list(ORACLES), documentation=documentation)
     for oracle in execution.oracles:
         # What is asked for suspects alone is asked for below.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.adapters.surroundings import VARIABLE, compiled
+from fuzz_core.adapters.dialect import COMPILED_VARIABLE, compiled
 from fuzz_core.targets.compiled import prune
 
 
@@ -54,6 +54,6 @@ def test_an_environment_keeps_its_own_and_another_interpreter_the_users(
     assert compiled(python) == Path.home()
     (tmp_path / "env" / "pyvenv.cfg").touch()
     assert compiled(python) == tmp_path / "env" / "compiled"
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
+    monkeypatch.setenv(COMPILED_VARIABLE, str(tmp_path / "elsewhere"))
     assert compiled(python).parent == tmp_path / "elsewhere"
     assert compiled(python) != compiled(tmp_path / "other" / "bin" / "python")

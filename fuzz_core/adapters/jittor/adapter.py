@@ -1,21 +1,24 @@
-"""The living half of Jittor's adapter."""
+"""The living half of Jittor's adapter: which apis are public, Vars there and back, what model programs need."""
 
 from __future__ import annotations
 
 import atexit
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from operator import attrgetter
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from fuzz_core.adapters.arrays import NUMPY_DTYPES
 from fuzz_core.adapters.base import Adapter, Describe, Examples
 from fuzz_core.adapters.jittor.compiling import hasten, settle
 from fuzz_core.adapters.jittor.dialect import MODES
-from fuzz_core.adapters.listing import Listed
-from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.listing import Listed, folded, is_api, members, methods, within
+from fuzz_core.adapters.models import Models, replaced
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim
 
@@ -23,6 +26,27 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value,
 PENDING = ":s0:"
 # What Jittor itself writes while it works, and what only says how much it tells of it.
 _NO_SETTINGS = ("_", "stat_", "log_", "exec_called", "trace_", "profile")
+
+NO_COMPUTATION = (
+    "jittor.compile_extern",
+    "jittor.compiler",
+    "jittor.dataset",
+    "jittor.demo",
+    "jittor.extern",
+    "jittor.init_cupy",
+    "jittor.notebook",
+    "jittor.pyjt_compiler",
+    "jittor.script",
+    "jittor.test",
+    "jittor.utils",
+)
+"""Modules left out: they compile, lock, read and write files, download or drive devices, so that a call of theirs is no
+test of a computation."""
+
+# They run source code that the caller writes: what that does is no fault of the library's.
+_SOURCE = ("code", "numpy_code")
+_LEFT_OUT = tuple(f"{module}." for module in NO_COMPUTATION)
+_OPERATORS = "jittor_core.ops"
 
 
 def _end_compilers() -> None:
@@ -71,9 +95,12 @@ class JittorAdapter(Adapter):
 
     def listed(self) -> list[Listed]:
         """Every public api of the modules that compute."""
-        from fuzz_core.adapters.jittor import listing
-
-        return listing.listed()
+        jittor: Any = self.root
+        free = folded(members(within("jittor", jittor, _is_reached), _computes))
+        found = free + methods(jittor.Var, "jittor.Var")
+        return sorted(
+            (each for each in found if each.api.name.split(".")[-1] not in _SOURCE), key=lambda each: each.api.name
+        )
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Vars, dtypes and shapes."""
@@ -150,10 +177,8 @@ class JittorAdapter(Adapter):
         self.root.sync_all(True)
 
     def models(self) -> Models:
-        """See `jittor.models`."""
-        from fuzz_core.adapters.jittor import models
-
-        return models.JittorModels()
+        """See `JittorModels`."""
+        return JittorModels(self.root)
 
     def examples(self) -> Examples:
         """A function and a module, of a matrix."""
@@ -161,3 +186,68 @@ class JittorAdapter(Adapter):
         module = Invocation("jittor.nn.ReLU", then=Then("__call__", (matrix,)))
         calls = (Invocation("jittor.exp", (matrix,)), module)
         return Examples(calls, "jittor.rand(3)", "setattr(jittor.flags, 'lazy_execution', 0)", least_rank=1)
+
+
+def _is_reached(path: str, module: ModuleType) -> bool:
+    return module.__name__ == path and _kept(path)
+
+
+def _kept(home: str) -> bool:
+    return not f"{home}.".startswith(_LEFT_OUT)
+
+
+def _computes(found: Any) -> bool:
+    """Of native functions the operators alone: the others are the runtime's switches."""
+    if isinstance(found, BuiltinFunctionType):
+        return found.__module__ == _OPERATORS
+    return is_api(found, ("jittor",)) and _kept(found.__module__)
+
+
+class JittorModels(Models):
+    """It compiles everything: operators together where it may, or each by itself.
+
+    `untrained` cannot be told: where there is no gradient, `jittor.grad` gives zeros, as where it is zero.
+    """
+
+    computes = "execute"
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.layer = root.Module
+
+    def streams(self) -> Callable[[], None] | None:
+        """Its generator is not to be read: numbers may have been drawn from it since it was seeded."""
+        return None
+
+    def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Operator by operator."""
+
+        def once(*args: Any, **kwargs: Any) -> Any:
+            with self.root.flag_scope(lazy_execution=0):
+                return call(*args, **kwargs)
+
+        return once
+
+    def promised(self, result: Any) -> bool:
+        """Numbers alone: all is compiled with `-Ofast`, which promises nothing of NaN and infinity."""
+        if isinstance(result, list | tuple):
+            return all(map(self.promised, result))
+        return not isinstance(result, self.root.Var) or bool(np.isfinite(result.numpy()).all())
+
+    @contextmanager
+    def losses(self, note: Callable[[float], object]) -> Iterator[None]:
+        """What an optimizer gets, the last alone: for each that is looked at, other code would be compiled."""
+        last = list[Any]()
+
+        def noting(backward: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(backward)
+            def noted(optimizer: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+                last[:] = [loss]
+                return backward(optimizer, loss, *args, **kwargs)
+
+            return noted
+
+        with replaced(self.root.optim.Optimizer, "backward", noting):
+            yield
+        with suppress(Exception):
+            note(last[0].item())

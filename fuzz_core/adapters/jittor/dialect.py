@@ -18,9 +18,7 @@ from fuzz_core.adapters.dialect import (
     doubles,
     last_use,
 )
-from fuzz_core.ir.drawing import elements
-from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.errors import BuildError
+from fuzz_core.adapters.library import Profile, assigned, bound
 from fuzz_core.ir.values import Ref, Tensor
 
 # The places that an operator `reindex` reads, by its result's: a shape, and an expression for each dimension.
@@ -81,9 +79,9 @@ MODES: dict[str, ModeSpec] = {
     **doubles(f"{_MODES}Precise", Way(FINITE, _wide, instance=WIDENED, owner=MODULES), dear=True),
     # One object for all calls: what is drawn for its parameters is drawn when it is looked at, whatever seed was set.
     "fused": ModeSpec(f"{_MODES}Fused", Way(CLOSE, _pending, shared=True), share=0.05, dear=True, keeps_nan=False),
-    "grad": REFERENCE._replace(run=f"{_MODES}Reverse", dear=True),
+    "grad": REFERENCE._replace(run=f"{_MODES}Gradient", dear=True),
     "grad-numerical": derivative(
-        f"{_MODES}Numerical",
+        f"{_MODES}Gradient",
         Way(GRADIENT, _wide, "[{x}]", instance="{m}.float64()", owner=MODULES, shared=True),
         dear=True,
     ),
@@ -91,7 +89,6 @@ MODES: dict[str, ModeSpec] = {
 
 
 _INFERRED = {"bool", "int32", "float32"}
-_LACKING = {"float8_e4m3fn", "float8_e5m2", "bfloat16", "complex32", "complex64", "complex128", "string"}
 _MEMORY = r"cudaErrorMemoryAllocation|virtual memory exhausted|GPU memory is overflow|No space left on device"
 
 # What a compiler says of code that Jittor has written, and names that its Python code lacks.
@@ -100,12 +97,47 @@ _ASSERTED = r"[Cc]ould you please report this issue"
 # What was asked for has been taken by then: its own code is being made of it.
 _COMPILING = r"Error happend during compilation|Compile fused operator"
 
+# Names that examples take for granted.
+_IMPORTS = """
+import jittor as jt
+import jittor
+from jittor import nn, init, optim, lr_scheduler, linalg, sparse, contrib, distributions, einops, models, transform
+from jittor import Var, Module, Function
+from jittor.dataset import Dataset, DataLoader
+"""
+_STAND_INS = """
+optimizer = opt = jt.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+scheduler = jt.lr_scheduler.StepLR(optimizer, 2)
+loss = model(jt.rand(2, 4)).sqr().mean()
+weight = jt.rand(4, 4)
+index = jt.array([0, 1])
+mask = jt.rand(4, 4) > 0.5
+shape = (4, 4)
+model = net = network = module = layer = jt.nn.Linear(4, 4)
+Model = Net = lambda: jt.nn.Linear(4, 4)
+loss_fn = criterion = critic = loss_function = jt.nn.MSELoss()
+data = dataset = dataloader = train_loader = [(jt.rand(2, 4), jt.rand(2, 4))]
+img = image = pic = Image.new('RGB', (16, 16))
+x = y = z = a = b = c = input = inputs = output = target = var = jt.rand(4, 4)
+"""
+_FORM = (
+    "问题描述 / Describe the bug",
+    "复现步骤 / Steps to reproduce",
+    "完整日志 / Full log",
+    "期望行为 / Expected behavior",
+    "操作系统 / Operating System",
+    "Jittor 版本 / Jittor version",
+    "Python 版本 / Python version",
+    "GPU 环境 / GPU",
+)
+
 
 class JittorDialect(Dialect):
     """How Jittor is written and how it complains."""
 
     library = "jittor"
     imports = ("import jittor",)
+    lacking = ("float8_e4m3fn", "float8_e5m2", "bfloat16", "complex32", "complex64", "complex128", "string")
     lazy = True
     # Both are looked for on the machine, or downloaded, at import.
     environment: Mapping[str, str] = {"use_mkl": "0", "nvcc_path": "", "gdb_path": "", "log_silent": "1"}
@@ -114,6 +146,7 @@ class JittorDialect(Dialect):
     compiled = "JITTOR_HOME"
     modes = MODES
     programs = PROGRAMS
+    profile = Profile(bound(_IMPORTS), assigned(_STAND_INS), "jt.array", "jt.ones", _FORM)
     # Between the two lines a debugger tells of the handler.
     caught = re.compile(
         r"^(?:Caught segfault at [^\n]*\n(?s:.*?)^)?(?:Segfault|Get signal (?P<number>\d+)), exit$", re.MULTILINE
@@ -135,16 +168,17 @@ class JittorDialect(Dialect):
         super().__init__()
         self.native_modules = re.compile(r"(?:^|/)(?:jittor_core|jit_utils_core|\w*_op)(?:\.[\w-]+)*\.so")
 
-    def tensor(self, tensor: Tensor) -> str:
-        """The shortest public expression with the described elements and dtype.
-
-        Large uniform draws keep their range alone. Raises BuildError for a dtype that Jittor does not have.
-        """
-        if tensor.container == "ndarray":
-            return spelling.numpy_array(tensor)
-        if tensor.dtype in _LACKING:
-            raise BuildError(f"no dtype {tensor.dtype} in jittor")
-        return _var(tensor._replace(strides=None))
+    def own(self, tensor: Tensor) -> str:
+        """See `Dialect`."""
+        shape, dtype = spelling.sizes(tensor.shape), "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
+        told = f"jittor.array({{elements}}{'' if tensor.dtype in _INFERRED else dtype})"
+        full = f"{shape}, {{value}}{dtype}"
+        made = spelling.filled(tensor, spelling.common(tensor), "jittor", f"{shape}{dtype}", full, told)
+        if made:
+            return min(made, key=len)
+        # From numpy's generator: Jittor's own streams are the test's, and differ between versions.
+        drawn = spelling.numpy_array(tensor._replace(container="ndarray"))
+        return f"jittor.array({drawn}{'' if tensor.dtype in ('bool', 'int32') else f', {tensor.dtype!r}'})"
 
     def ref(self, ref: Ref) -> str:
         """`'float32'`, or the name as it is."""
@@ -153,20 +187,3 @@ class JittorDialect(Dialect):
     def seed(self, seed: int) -> str:
         """`jittor.set_global_seed(0)`."""
         return f"jittor.set_global_seed({seed & 0x7FFFFFFF})"
-
-
-def _var(tensor: Tensor) -> str:
-    shape, dtype = spelling.sizes(tensor.shape), "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
-    made = spelling.filled(tensor, spelling.common(tensor), "jittor", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}")
-    if tensor.size and spelling.inlined(tensor):
-        told = spelling.nested(elements(tensor), tensor.shape, tensor.dtype)
-        made.append(f"jittor.array({told}{'' if tensor.dtype in _INFERRED else dtype})")
-    return min(made, key=len) if made else _draw(tensor)
-
-
-def _draw(tensor: Tensor) -> str:
-    """From numpy's generator: Jittor's own streams are the test's, and differ between versions."""
-    kind = DTYPES[tensor.dtype].kind
-    made = spelling.numpy_array(tensor._replace(container="ndarray"))
-    wanted = "" if tensor.dtype in _INFERRED and kind != "float" else f", {tensor.dtype!r}"
-    return f"jittor.array({made}{wanted})"

@@ -11,11 +11,9 @@ import jittor
 import numpy as np
 
 from fuzz_core.adapters import doubles
-from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.doubles import Points, Scalar
 from fuzz_core.adapters.jittor.dialect import identity
-from fuzz_core.adapters.modes import Builder, Clock, Mode
+from fuzz_core.adapters.modes import Builder, Mode
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase
@@ -34,10 +32,6 @@ class Fused(Mode):
     """
 
     seed = 0
-
-    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
-        super().__init__(adapter, spec, clock)
-        self.plain = Builder(adapter, self.device, clock)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`: every Var as the identity that the test case's seed chooses, of the Var itself.
@@ -62,7 +56,7 @@ class Fused(Mode):
         result = super().run(test)
         if not self._finite(result):
             self.adapter.reset(test.seed)
-            if not self._finite(self.plain.call(test.invocation)):
+            if not self._finite(Builder(self.adapter, self.device).call(test.invocation)):
                 raise BuildError("NaN or infinity in the results")
         return result
 
@@ -103,23 +97,7 @@ class Gradient(Doubled, doubles.Gradient):
         """Without those that have no elements: they have no sum."""
         return [leaf for leaf in super().parts(result) if not isinstance(leaf, jittor.Var) or leaf.numel()]
 
-    def live(self, array: Any) -> Any:
-        """See `doubles.Gradient`."""
-        return jittor.array(array, "float64")
-
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
         """See `doubles.Gradient`. Nought everywhere is what Jittor gives where there is none: it tells nothing."""
         slopes = [slope.numpy() for slope in jittor.grad(scalar(*points), list(points))]
         return [(self.along(slope.shape) * slope).sum() if slope.any() else None for slope in slopes]
-
-
-class Reverse(Gradient):
-    """Backward mode; compared with nothing by itself."""
-
-    derivatives = Gradient.slopes
-
-
-class Numerical(Gradient):
-    """Backward mode must agree with difference quotients, where a function is smooth."""
-
-    derivatives = Gradient.quotients

@@ -6,15 +6,14 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
-from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.pytorch.dialect import MODES
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 # What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
@@ -33,13 +32,6 @@ class TorchAdapter(Adapter):
     prefixes = ("torch",)
     ways = MODES
 
-    @cached_property
-    def comparer(self) -> Comparer:
-        """See `pytorch.tensors`."""
-        from fuzz_core.adapters.pytorch import tensors
-
-        return tensors.COMPARER
-
     def load(self) -> ModuleType:
         """Imports torch; no thread pool and no CUDA context is started by it."""
         self.root = importlib.import_module("torch")
@@ -48,14 +40,18 @@ class TorchAdapter(Adapter):
                 importlib.import_module(late)
         from fuzz_core.adapters.pytorch import apis, tensors
 
-        self.tensors, self.dtypes, self.apis = tensors, tensors.TORCH_DTYPES, apis
+        self.tensors, self.dtypes, self.apis, self.comparer = tensors, tensors.TORCH_DTYPES, apis, tensors.COMPARER
         return self.root
 
     def listed(self) -> list[Listed]:
         """Every public api of the documented modules."""
-        from fuzz_core.adapters.pytorch import apis
+        listed: list[Listed] = self.apis.listed()
+        return listed
 
-        return apis.listed()
+    def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
+        """See `pytorch.apis`."""
+        found: Iterable[Constraint] = self.apis.definitions(listed)
+        return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Tensors, dtypes, devices, layouts, memory formats, sizes and generators."""
@@ -74,6 +70,10 @@ class TorchAdapter(Adapter):
         if isinstance(value, torch.UntypedStorage):
             return Invocation("torch.UntypedStorage", (prim(value.nbytes()),))
         return None
+
+    def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
+        """A tensor of an array on the CPU."""
+        return self.root.from_numpy(array)
 
     def build(self, tensor: Tensor, device: str) -> Any:
         """A live torch.Tensor, nn.Parameter or numpy array."""

@@ -89,13 +89,9 @@ def _lengths() -> Lengths:
         for argument in schema.arguments if namespace == "aten" else ():
             seen[name][argument.name][_allowed(argument)] = f"{argument.type}[{argument.N}] {argument.name}"
     return {
-        name: {argument: next(iter(found.items())) for argument, found in arguments.items() if _agreed(found)}
+        name: {word: found.popitem() for word, found in arguments.items() if len(found) == 1 and () not in found}
         for name, arguments in seen.items()
     }
-
-
-def _agreed(found: dict[tuple[int, ...], str]) -> bool:
-    return len(found) == 1 and found.keys() != {()}
 
 
 def _allowed(argument: Any) -> tuple[int, ...]:

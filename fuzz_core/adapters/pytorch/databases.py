@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from operator import attrgetter, itemgetter
 from types import CodeType, FunctionType, MethodType
@@ -18,9 +19,8 @@ class Contents:
     """Digests of functions by what they do. Where they stand in their file, and their comments, do not count."""
 
     def __init__(self) -> None:
-        self._parts: dict[int, tuple[bytes, list[Any]]] = {}
-        # Kept, so that no other object gets the identity of one that is gone.
-        self._seen: list[Any] = []
+        # With the object, so that no other one gets the identity of one that is gone.
+        self._parts: dict[int, tuple[bytes, list[Any], Any]] = {}
 
     def digest(self, roots: Iterable[Any]) -> str:
         """128 bits in hex over these objects and all that their code reaches in the test package."""
@@ -29,16 +29,15 @@ class Contents:
         while waiting:
             thing = waiting.pop()
             if id(thing) not in found:
-                found[id(thing)], further = self._part(thing)
+                found[id(thing)], further, _ = self._part(thing)
                 waiting += further
         return blake2b(b"".join(sorted(found.values())), digest_size=16).hexdigest()
 
-    def _part(self, thing: Any) -> tuple[bytes, list[Any]]:
+    def _part(self, thing: Any) -> tuple[bytes, list[Any], Any]:
         if id(thing) not in self._parts:
-            self._seen.append(thing)
             texts: list[str] = []
             further = list(_taken_apart(thing, texts))
-            self._parts[id(thing)] = blake2b("\x1f".join(texts).encode(), digest_size=16).digest(), further
+            self._parts[id(thing)] = blake2b("\x1f".join(texts).encode(), digest_size=16).digest(), further, thing
         return self._parts[id(thing)]
 
 
@@ -74,14 +73,8 @@ def _function(function: FunctionType, texts: list[str]) -> Iterator[Any]:
     yield from (found for found in looked_up if not isinstance(found, str))
     yield from function.__defaults__ or ()
     for cell in function.__closure__ or ():
-        yield from _content(cell)
-
-
-def _content(cell: Any) -> Iterator[Any]:
-    try:
-        yield cell.cell_contents
-    except ValueError:
-        return
+        with suppress(ValueError):
+            yield cell.cell_contents
 
 
 def _code(code: CodeType, texts: list[str]) -> Iterator[str]:

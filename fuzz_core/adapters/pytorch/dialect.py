@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fuzz_core.adapters import layout, spelling
+from fuzz_core.adapters import spelling
+from fuzz_core.adapters.arrays import simplest
 from fuzz_core.adapters.dialect import (
     BARE,
+    INTERNAL,
     REFERENCE,
     Dialect,
     ModeSpec,
@@ -20,9 +22,9 @@ from fuzz_core.adapters.dialect import (
     told_inside,
     twice,
 )
+from fuzz_core.adapters.library import Profile, assigned, bound
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, double_of
-from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, prim
 
 
@@ -132,29 +134,21 @@ def _wide(source: str, tensor: Tensor, seed: int) -> str:
     return f"{source}.{'double()' if DTYPES[tensor.dtype].kind == 'float' else 'to(torch.complex128)'}"
 
 
-def _leaf(source: str, tensor: Tensor, seed: int) -> str:
-    """A double that gradients are taken of; gradients of integers there are none."""
-    return f"{source}.double().detach().requires_grad_()" if DTYPES[tensor.dtype].kind == "float" else source
-
-
-def _trained(source: str, tensor: Tensor, seed: int) -> str:
-    return f"{source}.detach().requires_grad_().clone()" if DTYPES[tensor.dtype].kind == "float" else source
-
-
 def _batched(source: str, tensor: Tensor, seed: int) -> str:
     return _of(batch(tensor), source)
 
 
 def _gradcheck(text: str) -> Way:
-    return Way("assert {actual}", _leaf, text, instance="{m}.double()", owner=_NN)
+    return Way("assert {actual}", _same("", ".double().detach().requires_grad_()"), text, "{m}.double()", NN)
 
 
-def _same(text: str) -> Callable[[str, Tensor, int], str]:
-    return lambda source, tensor, seed: f"{source}{text}"
+def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
+    """Whatever the tensor. floats: more for those that gradients can be taken of."""
+    return lambda source, tensor, seed: source + text + floats * (DTYPES[tensor.dtype].kind == "float")
 
 
-_NN = "torch.nn."
-_MODES, _DOUBLES = "fuzz_core.adapters.pytorch.modes:", "fuzz_core.adapters.pytorch.doubles:"
+NN = "torch.nn."
+_MODES = "fuzz_core.adapters.pytorch.modes:"
 _FINITE = "assert torch.isfinite({expected}).all(), {actual}"
 _SUMMED = (
     "results = [r for r in tree_flatten({actual})[0] if isinstance(r, torch.Tensor) and r.requires_grad]\n"
@@ -167,7 +161,7 @@ _THREADED = (
 )
 MODES: dict[str, ModeSpec] = {
     "strided": ModeSpec(f"{_MODES}Strided", Way(CLOSE, _scattered), share=0.2, equivalent=True),
-    **doubles(f"{_DOUBLES}Doubled", Way(_FINITE, _wide, instance="{m}.to({x}.dtype)", owner=_NN)),
+    **doubles(f"{_MODES}Doubled", Way(_FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
     "out": ModeSpec(f"{_MODES}Out", Way(OUT, actual="f({x}, out=out)", more="out"), share=0.1, equivalent=True),
     "inplace": ModeSpec(
         f"{_MODES}InPlace",
@@ -177,7 +171,7 @@ MODES: dict[str, ModeSpec] = {
     ),
     "meta": ModeSpec(
         f"{_MODES}Meta",
-        Way(ALIKE.replace("check_stride=True, ", ""), _same(".to('meta')"), instance="{m}.to({x}.device)", owner=_NN),
+        Way(ALIKE.replace("check_stride=True, ", ""), _same(".to('meta')"), instance="{m}.to({x}.device)", owner=NN),
         relation="shape",
         share=0.2,
         kind="wrong-metadata",
@@ -194,19 +188,24 @@ MODES: dict[str, ModeSpec] = {
         kind="wrong-metadata",
     ),
     "vmap": ModeSpec(f"{_MODES}VMap", Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"), share=0.1),
-    "backward": ModeSpec(f"{_MODES}Backward", Way(_SUMMED, _trained, imports=(_FLATTEN,)), relation="", share=0.03),
-    "grad": REFERENCE._replace(run=f"{_DOUBLES}Reverse"),
+    "backward": ModeSpec(
+        f"{_MODES}Backward",
+        Way(_SUMMED, _same("", ".detach().requires_grad_().clone()"), imports=(_FLATTEN,)),
+        relation="",
+        share=0.03,
+    ),
+    "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),
     "grad-forward": derivative(
-        f"{_DOUBLES}Forward",
+        f"{_MODES}Forward",
         _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
         share=0.01,
     ),
     "grad-numerical": derivative(
-        f"{_DOUBLES}Numerical", _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)")
+        f"{_MODES}Gradient", _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)")
     ),
-    "grad-grad": REFERENCE._replace(run=f"{_DOUBLES}SecondReverse"),
+    "grad-grad": REFERENCE._replace(run=f"{_MODES}Second"),
     "grad-second": derivative(
-        f"{_DOUBLES}SecondNumerical",
+        f"{_MODES}Second",
         _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),
         against="grad-grad",
     ),
@@ -223,7 +222,7 @@ MODES: dict[str, ModeSpec] = {
 DEVICES = {"cuda": ModeSpec(script=Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")))}
 
 
-_INFERRED = {"bool": "bool", "int64": "int", "float32": "float", "complex64": "complex"}
+_INFERRED = ("bool", "int64", "float32", "complex64")
 # A view that reaches further would make a script of numbers that nobody sees.
 _MOST_TOLD = 1024
 
@@ -232,19 +231,54 @@ _OUT_OF_MEMORY = (
     r"|MemoryError|[Cc]annot allocate memory|Unable to allocate|failed to allocate|CUBLAS_STATUS_ALLOC_FAILED"
 )
 _INTERNAL = (
-    r"INTERNAL ASSERT FAILED|report (?:a|this) bug|bug,? please report|[Tt]his should never (?:happen|be)"
-    r"|SystemError: |UnboundLocalError: "
-    r"|(?:RuntimeError|ValueError|IndexError|OverflowError): [^\n]*\bstd::(?!numeric_limits)"
-    r"|vector::_M_|basic_string::|basic_string_view::|bad[ _]optional[ _]access|bad[ _]variant[ _]access"
-    r"|\b(?:unordered_)?map::at|_Map_base::at|invalid (?:vector|map) subscript|array::at"
+    rf"{INTERNAL}|invalid (?:vector|map) subscript|array::at"
     r"|(?:Error|Exception): (?:stoi|stol|stoll|stod|bad_function_call|bad function call)\b"
-    r"|[Uu]nknown (?:C\+\+ )?exception|Check failed"
 )
 # What CUDA and ROCm say of a call that leaves the device as it was: it asks for too much, or for what is not there.
 _HARMLESS = (
     r"out of memory|invalid argument|no kernel image|invalid device ordinal"
     r"|(?:no |all )?\w+-capable device|\w+ driver (?:version is insufficient|is a stub)"
 )
+
+# Names that examples take for granted.
+_IMPORTS = """
+import torch
+import torch.nn.functional as F
+import torch.nn.functional as functional
+from torch.autograd import Variable, Function
+from torch.func import grad, vmap
+from torch.nn import init
+import torch.nn.utils.parametrize as parametrize
+import torch.nn.utils.parametrize as P
+from torch.nn.utils import prune, rnn
+import torch.distributed as dist
+import torch.distributions as D
+from torch.distributions import transforms, constraints
+from torch.optim import lr_scheduler
+import torch.multiprocessing as mp
+from torch import linalg as LA, nn, optim, autograd, distributions, fft, linalg, special, jit, fx, Tensor, device
+from torch.ao import quantization
+import torch.ao.nn.quantized as nnq
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torch.utils import benchmark
+"""
+_STAND_INS = """
+model = net = network = module = my_model = torch.nn.Linear(4, 4)
+Net = lambda: torch.nn.Linear(4, 4)
+optimizer = opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+loss_fn = criterion = torch.nn.MSELoss()
+loss = torch.rand(4, requires_grad=True).sum()
+train = lambda *args, **kwargs: None
+validate = train_batch = lambda *args, **kwargs: 0.5
+data = dataset = data_loader = dataloader = loader = [(torch.rand(2, 4), torch.rand(2, 4))]
+device = torch.device('cpu')
+query = key = value = torch.rand(4, 2, 8)
+A = torch.rand(4, 4) + 4 * torch.eye(4)
+B = x = y = z = X = input = inputs = output = target = labels = torch.rand(4, 4)
+a = b = c = t = w = tensor = weights = torch.rand(4) + 0.5
+"""
+_FORM = ("🐛 Describe the bug", "Error logs", "Versions")
 
 
 class TorchDialect(Dialect):
@@ -253,25 +287,21 @@ class TorchDialect(Dialect):
     library = "torch"
     imports = ("import torch",)
     strided = True
+    lacking = ("string",)
     modes = MODES | DEVICES
     programs = PROGRAMS
+    profile = Profile(bound(_IMPORTS), assigned(_STAND_INS), "torch.tensor", "torch.ones", _FORM)
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = told_inside(_INTERNAL, _OUT_OF_MEMORY)
     poisons = re.compile(rf"(?:CUDA|HIP) error: (?!{_HARMLESS})|device-side assert")
     native_modules = re.compile(r"(?:^|/)(?:libtorch\w*|libc10\w*|libcaffe2\w*|libshm|_C)(?:\.[\w-]+)*\.so")
 
-    def tensor(self, tensor: Tensor) -> str:
-        """The shortest public expression with the described elements, dtype, strides and requires_grad.
+    def own(self, tensor: Tensor) -> str:
+        """See `Dialect`; with strides and requires_grad.
 
-        Large uniform draws, and views that reach over more than 1,024 places, keep their range alone. Raises BuildError
-        for a dtype that PyTorch does not have.
+        Views that reach over more than 1,024 places keep their range alone, too.
         """
-        if tensor.container == "ndarray":
-            return spelling.numpy_array(tensor)
-        dtype = DTYPES[tensor.dtype]
-        if dtype.kind == "string":
-            raise BuildError("no dtype string in torch")
-        differentiable = tensor.requires_grad and dtype.floating
+        differentiable = tensor.requires_grad and DTYPES[tensor.dtype].floating
         made = _layout(tensor)
         if tensor.container == "parameter":
             return f"torch.nn.Parameter({made}{'' if differentiable else ', requires_grad=False'})"
@@ -293,30 +323,28 @@ def _atom(source: str) -> str:
 
 
 def _layout(tensor: Tensor) -> str:
-    view = layout.simplest(tensor)
+    view = simplest(tensor)
     if view is None:
         return _dense(tensor)
-    # The elements of a small view are told, whatever lies between them.
-    told = spelling.inlined(tensor) and view.base.size <= _MOST_TOLD
-    return f"{_atom(_dense(_told(view.base) if told else view.base))}{view.suffix}"
-
-
-def _told(tensor: Tensor) -> Tensor:
-    """With its elements one by one, where they are drawn and differ."""
-    if spelling.inlined(tensor) or spelling.common(tensor) is not None:
-        return tensor
-    return tensor._replace(fill=Fill("values", data=pack(elements(tensor))))
+    base = view.base
+    small = spelling.inlined(tensor) and base.size <= _MOST_TOLD
+    # The elements of a small view are told one by one, whatever lies between them, where they are drawn and differ.
+    if small and not spelling.inlined(base) and spelling.common(base) is None:
+        base = base._replace(fill=Fill("values", data=pack(elements(base))))
+    return f"{_atom(_dense(base))}{view.suffix}"
 
 
 def _dense(tensor: Tensor) -> str:
     if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
+    counts = tensor.dtype == "int64" and len(tensor.shape) == 1 and tensor.size > 2 and spelling.inlined(tensor)
+    if counts and elements(tensor).tolist() == list(range(tensor.size)):
+        return f"torch.arange({tensor.size})"
     shape = ", ".join(map(str, tensor.shape)) or "()"
-    dtype = "" if tensor.dtype == "float32" else f", dtype=torch.{tensor.dtype}"
-    full = f"{spelling.sizes(tensor.shape)}, {{value}}{_dtype(tensor)}"
-    made = spelling.filled(tensor, spelling.common(tensor), "torch", f"{shape}{dtype}", full)
-    if tensor.size and spelling.inlined(tensor):
-        made.append(_inline(tensor))
+    dtype = _dtype(tensor, "float32")
+    full = f"{spelling.sizes(tensor.shape)}, {{value}}{_dtype(tensor, *_INFERRED)}"
+    told = f"torch.tensor({{elements}}{_dtype(tensor, *_INFERRED)})"
+    made = spelling.filled(tensor, spelling.common(tensor), "torch", f"{shape}{dtype}", full, told)
     return _short_constants(min(made, key=len) if made else _draw(tensor))
 
 
@@ -326,15 +354,8 @@ def _overflows(tensor: Tensor) -> bool:
     return bool((flat[np.isfinite(flat)] > DTYPES[tensor.dtype].largest).any())
 
 
-def _dtype(tensor: Tensor) -> str:
-    return "" if tensor.dtype in _INFERRED else f", dtype=torch.{tensor.dtype}"
-
-
-def _inline(tensor: Tensor) -> str:
-    flat = elements(tensor)
-    if tensor.dtype == "int64" and len(tensor.shape) == 1 and len(flat) > 2 and flat.tolist() == list(range(len(flat))):
-        return f"torch.arange({len(flat)})"
-    return f"torch.tensor({spelling.nested(flat, tensor.shape, tensor.dtype)}{_dtype(tensor)})"
+def _dtype(tensor: Tensor, *inferred: str) -> str:
+    return "" if tensor.dtype in inferred else f", dtype=torch.{tensor.dtype}"
 
 
 def _short_constants(source: str) -> str:
@@ -357,7 +378,7 @@ def _floats(tensor: Tensor) -> str:
     if tensor.dtype.startswith("float8") or tensor.dtype == "complex32":
         wider = tensor._replace(dtype="float32" if tensor.dtype.startswith("float8") else "complex64")
         return f"{_atom(_floats(wider))}.to(torch.{tensor.dtype})"
-    dtype = "" if tensor.dtype == "float32" else f", dtype=torch.{tensor.dtype}"
+    dtype = _dtype(tensor, "float32")
     base = spelling.scaled(f"torch.rand({shape}{dtype})", low, high)
     return f"{base} + {spelling.literal(complex(0, low))}" if low and DTYPES[tensor.dtype].kind == "complex" else base
 
@@ -370,4 +391,4 @@ def _integers(tensor: Tensor) -> str:
         return f"{_integers(signed)}.to(torch.{tensor.dtype})"
     first = "" if low == 0 else f"{spelling.literal(low)}, "
     last = spelling.literal(min(high + 1, 2**63 - 1))
-    return f"torch.randint({first}{last}, {shape}{'' if tensor.dtype == 'int64' else f', dtype=torch.{tensor.dtype}'})"
+    return f"torch.randint({first}{last}, {shape}{_dtype(tensor, 'int64')})"

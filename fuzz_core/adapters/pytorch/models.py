@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
 import torch
 
-from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, telling
+from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, switched, telling
 
 
 class TorchModels(Models):
@@ -30,15 +30,9 @@ class TorchModels(Models):
 
         return again
 
-    @contextmanager
-    def doubles(self) -> Iterator[None]:
+    def doubles(self) -> AbstractContextManager[None]:
         """By the default dtype."""
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(before)
+        return switched(torch.get_default_dtype, torch.set_default_dtype, torch.float64)
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """Without code generation."""
@@ -60,7 +54,11 @@ class TorchModels(Models):
 
     def losses(self, note: Callable[[float], object]) -> AbstractContextManager[None]:
         """What backward passes begin with, those of `Tensor.backward` too."""
-        return replaced(torch.autograd, "backward", lambda backward: telling(backward, _begun_with, note))
+        return replaced(
+            torch.autograd,
+            "backward",
+            lambda backward: telling(backward, lambda tensors, *_, **__: tensors.item(), note),
+        )
 
     def gradients(self, layer: Any) -> str:
         """By what the last backward pass has left."""
@@ -97,10 +95,6 @@ class TorchModels(Models):
         finally:
             for hook in hooks:
                 hook.remove()
-
-
-def _begun_with(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-    return tensors.item()
 
 
 def _forget() -> None:

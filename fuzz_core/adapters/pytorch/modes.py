@@ -1,33 +1,36 @@
-"""Ways to execute a test case with PyTorch, of what its documentation and source promise of an api."""
+"""Ways to execute a test case with PyTorch, of what its documentation and source promise of an api; derivatives too."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, reduce
 from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd import forward_ad
 from torch.utils._pytree import tree_map
 
-from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.modes import Clock, Mode, Trained, of_leaves
-from fuzz_core.adapters.pytorch.dialect import THREADS, inplace, other_layout
+from fuzz_core.adapters import doubles
+from fuzz_core.adapters.dialect import NEVER
+from fuzz_core.adapters.doubles import Points, Scalar, direction
+from fuzz_core.adapters.models import switched
+from fuzz_core.adapters.modes import Mode, Trained, of_leaves
+from fuzz_core.adapters.pytorch.dialect import NN, THREADS, inplace, other_layout
+from fuzz_core.adapters.pytorch.tensors import numbers
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
-from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase
+from fuzz_core.ir.values import Ref, Tensor, TestCase
 
 _STORAGE = re.compile(r"storage|\baddress\b|as_strided|\bstride\(\)|contiguous|memory[ _](?:format|layout)|dim_order")
-# What is only defined for such matrices is differentiated as if every change kept them so.
-_STRUCTURE = re.compile(r"[Hh]ermitian|symmetric")
-_REPEATED = re.compile(r"duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd")
-# What must be a softmax's result is differentiated as if every change kept it one.
-_NORMALISED = re.compile(r"obtained (?:with|by|from)\s+:\w+:`[\w.~]*softmax`")
-# Steps that are differentiated as if they were none.
-_ROUNDED = re.compile(r"quantiz")
+# Derivatives hold for some matrices, places or sums alone, for a line, or never: what is only defined for such a matrix
+# or must be a softmax's result is differentiated as if every change kept it so, and steps as if they were none.
+_NO_DERIVATIVE = re.compile(
+    r"[Hh]ermitian|symmetric|duplicate|not unique|repeat values|gradients? will be incorrect|respect to autograd"
+    r"|obtained (?:with|by|from)\s+:\w+:`[\w.~]*softmax`|quantiz"
+)
 _SEE = re.compile(r":(?:meth|func|class):`~?(?:torch\.)?([\w.]+)(?:\(\))?`")
 # A text that is no longer than this only refers to another one.
 _SHORT = 400
@@ -48,26 +51,8 @@ def _texts(function: Any, depth: int) -> Iterator[str]:
 
 
 def _named(name: str) -> Any:
-    found: Any = torch
-    for part in name.split("."):
-        found = getattr(found, part, None)
+    found: Any = reduce(lambda owner, part: getattr(owner, part, None), name.split("."), torch)
     return found if found is not None else getattr(torch.Tensor, name, None)
-
-
-def documented(function: Any) -> bool:
-    """Whether there is any text: of what is internal nothing is promised."""
-    return bool(documentation(function))
-
-
-def speaks_of_storage(function: Any) -> bool:
-    """Whether a function's documentation says that its result may depend on how a tensor is stored."""
-    return _STORAGE.search(documentation(function)) is not None
-
-
-def restricts_gradients(function: Any) -> bool:
-    """Whether derivatives hold, as is documented, for some matrices, places or sums alone, for a line, or never."""
-    text = documentation(function)
-    return any(pattern.search(text) for pattern in (_STRUCTURE, _REPEATED, _NORMALISED, _ROUNDED))
 
 
 @cache
@@ -80,11 +65,16 @@ def hides_from_gradients(function: Any) -> bool:
 
 
 class Promised(Mode):
-    """A mode of documented apis alone."""
+    """A mode that an api's documentation promises: there is any, and it does not say what `unless` has."""
+
+    unless = NEVER
 
     def applies(self, test: TestCase) -> bool:
         """See `Mode`: where there are tensors."""
-        return super().applies(test) and documented(self.builder.found(test.invocation.api))
+        if not super().applies(test):
+            return False
+        text = documentation(self.builder.found(test.invocation.api))
+        return bool(text) and self.unless.search(text) is None
 
 
 @cache
@@ -104,14 +94,10 @@ def alike(made: torch.Tensor, live: torch.Tensor) -> torch.Tensor:
 class Strided(Promised):
     """A result must not depend on where in memory its arguments' elements stand.
 
-    Every row-major tensor is in the layout that the test case's seed chooses; `scattered` are those of the last call.
+    Every row-major tensor is in the layout that the test case's seed chooses; `scattered` are those of the call.
     """
 
-    seed = 0
-
-    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
-        super().__init__(adapter, spec, clock)
-        self.scattered: list[torch.Tensor] = []
+    unless = _STORAGE
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`."""
@@ -125,18 +111,15 @@ class Strided(Promised):
     def applies(self, test: TestCase) -> bool:
         """Where there is a row-major tensor with two elements or more, and nothing is said of how it is stored."""
         there = any(other_layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
-        return there and super().applies(test) and not speaks_of_storage(self.builder.found(test.invocation.api))
+        return there and super().applies(test)
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Elements that share a place cannot be written to one by one."""
-        self.seed = test.seed
-        try:
-            result = super().run(test)
-            if any(made._version and 0 in made.stride() for made in self.scattered):
-                raise BuildError("it writes into an expanded argument")
-            return result
-        finally:
-            self.scattered.clear()
+        self.seed, self.scattered = test.seed, list[torch.Tensor]()
+        result = super().run(test)
+        if any(made._version and 0 in made.stride() for made in self.scattered):
+            raise BuildError("it writes into an expanded argument")
+        return result
 
 
 class Out(Promised):
@@ -161,13 +144,13 @@ class Out(Promised):
 
 def _places(result: Any) -> Any:
     """Memory for a result, with other numbers in it. Raises BuildError for what is no tensor, or a view."""
-    if isinstance(result, torch.Tensor):
-        if result.layout is not torch.strided or result._is_view():
-            raise BuildError("nothing that out= could hold")
-        return torch.empty_like(result, requires_grad=False).detach()
-    if isinstance(result, tuple) and result and all(isinstance(part, torch.Tensor) for part in result):
-        return tuple(map(_places, result))
-    raise BuildError("nothing that out= could hold")
+    parts = result if isinstance(result, tuple) and result else (result,)
+    if not all(
+        isinstance(each, torch.Tensor) and each.layout is torch.strided and not each._is_view() for each in parts
+    ):
+        raise BuildError("nothing that out= could hold")
+    made = tuple(torch.empty_like(each, requires_grad=False).detach() for each in parts)
+    return made if isinstance(result, tuple) else made[0]
 
 
 @cache
@@ -197,15 +180,15 @@ class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is such a call, and its argument can be written to."""
+        """Where there is such a call, and its first argument can be written to: gradients allow it."""
         call = inplace(test.invocation)
-        return call is not None and _target(call) is not None and self._exists(call) and super().applies(test)
-
-    def _exists(self, call: Invocation) -> bool:
+        args = () if call is None else (call.then or call).args
+        if call is None or not args or not isinstance(first := args[0], Tensor):
+            return False
         function = self.builder.found(call.api)
-        if not call.api.startswith("torch.nn."):
-            return function is not None
-        return "inplace" in (parameters(function) or ())
+        named = "inplace" in (parameters(function) or ()) if call.api.startswith(NN) else function is not None
+        writable = first.container == "tensor" and not first.requires_grad and first.strides is None
+        return named and writable and super().applies(test)
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: what the argument holds afterwards."""
@@ -217,15 +200,6 @@ class InPlace(Promised):
         if (args[0].shape, args[0].dtype) != before:
             raise BuildError("the argument has another shape now")
         return args[0]
-
-
-def _target(call: Invocation) -> Tensor | None:
-    """The tensor that is written to: the first argument, where gradients allow it."""
-    args = call.args if call.then is None else call.then.args
-    first = args[0] if args else None
-    if not isinstance(first, Tensor) or first.container != "tensor" or first.requires_grad or first.strides is not None:
-        return None
-    return first
 
 
 class Meta(Promised):
@@ -256,18 +230,15 @@ class Fake(Promised):
 
 
 class VMap(Promised):
-    """The first of two calls at once must give what it gives alone."""
+    """The first of two calls at once must give what it gives alone. Members of a batch have no storage of their own."""
 
-    def applies(self, test: TestCase) -> bool:
-        """See `Mode`: members of a batch have no storage of their own."""
-        return super().applies(test) and not speaks_of_storage(self.builder.found(test.invocation.api))
+    unless = _STORAGE
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""
         call, tensors = of_leaves(*self.builder.parts(test.invocation), lambda leaf: isinstance(leaf, torch.Tensor))
         if not tensors:
             raise BuildError("nothing to batch")
-        # See `dialect.batch`.
         batched = [torch.stack((live, live.flip(0) if live.ndim else live)) for live in tensors]
         result = self.builder.timed(torch.vmap(call, randomness="same"), batched, {})
         return tree_map(lambda part: part[0] if isinstance(part, torch.Tensor) else part, result)
@@ -291,10 +262,6 @@ class Compiled(Promised):
             torch._dynamo.reset()
 
 
-# What is smaller is not worth a second thread to the library.
-LEAST_SHARED = 2048
-
-
 class OneDnnOff(Promised):
     """oneDNN's kernels against PyTorch's own."""
 
@@ -307,19 +274,18 @@ class OneDnnOff(Promised):
 class Threads(Promised):
     """Several threads against the worker's single one."""
 
+    # What is smaller is not worth a second thread to the library.
+    least = 2048
+
     def applies(self, test: TestCase) -> bool:
         """Where there is enough to share."""
-        large = any(tensor.size >= LEAST_SHARED for tensor in tensors_of(test.invocation))
+        large = any(tensor.size >= self.least for tensor in tensors_of(test.invocation))
         return large and super().applies(test)
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""
-        before = torch.get_num_threads()
-        torch.set_num_threads(THREADS)
-        try:
+        with switched(torch.get_num_threads, torch.set_num_threads, THREADS):
             return super().run(test)
-        finally:
-            torch.set_num_threads(before)
 
 
 class Backward(Trained):
@@ -333,11 +299,99 @@ class Backward(Trained):
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""
-        results = [leaf for leaf in self.adapter.comparer.leaves(super().run(test)) if _is_differentiable(leaf)]
+        leaves = (leaf for leaf in self.adapter.comparer.leaves(super().run(test)) if isinstance(leaf, torch.Tensor))
+        results = [leaf for leaf in leaves if leaf.requires_grad and leaf.layout is torch.strided]
         if not results:
             raise BuildError("nothing to differentiate")
         sum((result.abs() if result.is_complex() else result).sum() for result in results).backward()
 
 
-def _is_differentiable(leaf: Any) -> bool:
-    return isinstance(leaf, torch.Tensor) and leaf.requires_grad and leaf.layout is torch.strided
+_NONE = torch.zeros((), dtype=torch.float64)
+
+
+class Doubled(doubles.Doubled):
+    """Tensors and modules as doubles; a result of less precision is taken as it is."""
+
+    def tensor(self, live: Any, described: Tensor) -> Any:
+        """See `Mode`: arrays of numpy's stay as they are."""
+        return super().tensor(live, described) if isinstance(live, torch.Tensor) else live
+
+    def instance(self, live: Any) -> Any:
+        """See `Mode`: parameters were drawn in the precision that they have in the plain call."""
+        return live.double() if isinstance(live, torch.nn.Module) else live
+
+    def numbers(self, live: Any, described: Tensor) -> Any:
+        """See `doubles.Doubled`."""
+        return numbers(live)
+
+    def made(self, array: Any, live: Any, described: Tensor) -> Any:
+        """See `doubles.Doubled`."""
+        return alike(torch.from_numpy(array), live)
+
+
+class Gradient(Promised, Doubled, doubles.Gradient):
+    """The common part."""
+
+    largest = 1e6
+    coarse = 0.25
+    flat = 0.0
+    unless = _NO_DERIVATIVE
+
+    def applies(self, test: TestCase) -> bool:
+        """Where there is a floating-point tensor, and an api that means to be differentiated."""
+        return super().applies(test) and not hides_from_gradients(self.builder.found(test.invocation.api))
+
+    def is_double(self, leaf: Any) -> bool:
+        """See `doubles.Gradient`."""
+        return isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float64 and leaf.layout is torch.strided
+
+    def point(self, leaf: Any) -> Any:
+        """See `doubles.Gradient`."""
+        return leaf.detach()
+
+    def along(self, shape: Sequence[int]) -> Any:
+        """See `doubles.Gradient`: what stands for symmetric matrices is not differentiated."""
+        return direction(shape, 0.9)
+
+    def slopes(self, scalar: Scalar, points: Points, again: bool = False) -> list[Any]:
+        """See `doubles.Gradient`; of what has none it is 0. Raises BuildError where there are none."""
+        leaves = [point if point.requires_grad else point.clone().requires_grad_() for point in points]
+        value = scalar(*leaves)
+        if not value.requires_grad:
+            raise BuildError("no derivative")
+        found = torch.autograd.grad(value, leaves, create_graph=again, allow_unused=True)
+        return [_NONE if grad is None else (self.live(self.along(grad.shape)) * grad).sum() for grad in found]
+
+    def slope(self, scalar: Scalar) -> Scalar:
+        """The sum of a function's derivatives along the directions, itself a function of the points."""
+
+        def slope(*points: torch.Tensor) -> torch.Tensor:
+            again = any(point.requires_grad for point in points)
+            return torch.stack(self.slopes(scalar, points, again)).sum()
+
+        return slope
+
+
+class Forward(Gradient):
+    """Forward mode must agree with backward mode."""
+
+    def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
+        """See `doubles.Gradient`."""
+        found = []
+        for place, point in enumerate(points):
+            with forward_ad.dual_level():
+                dual = forward_ad.make_dual(point, self.live(self.along(point.shape)))
+                tangent = forward_ad.unpack_dual(scalar(*points[:place], dual, *points[place + 1 :])).tangent
+                found.append(_NONE if tangent is None else tangent)
+        return found
+
+
+class Second(Gradient):
+    """Backward mode over backward mode, which must agree with difference quotients of backward mode."""
+
+    def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
+        """See `doubles.Gradient`."""
+        slope = self.slope(scalar)
+        if not self.spec.against:
+            return self.slopes(slope, points)
+        return [self.quotient(slope, points, place) for place in range(len(points))]

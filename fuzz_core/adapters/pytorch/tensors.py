@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from torch.testing._comparison import default_tolerances
 
-from fuzz_core.adapters.arrays import MAX_COPIED, Masters, check_size, fill_of
+from fuzz_core.adapters.arrays import MAX_COPIED, buffer, check_size, fill_of, masters, span
 from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
-from fuzz_core.adapters.layout import buffer, span
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError, Undescribable
-from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Value, prim
+from fuzz_core.ir.values import Invocation, Ref, Seq, Tensor, Value, prim
 
 TORCH_DTYPES = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
 NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
@@ -41,15 +39,12 @@ def describe_tensor(tensor: torch.Tensor, describe: Describe) -> Value:
         raise Undescribable(f"tensor of {tensor.dtype}")
     if tensor.device.type == "meta":
         size = tuple(prim(int(n)) for n in tensor.shape)
-        return Invocation("torch.empty", (Seq("tuple", size),), (("dtype", _dtype(tensor)), ("device", _META)))
+        return Invocation(
+            "torch.empty",
+            (Seq("tuple", size),),
+            (("dtype", Ref("dtype", NAMES[tensor.dtype])), ("device", Ref("device", "meta"))),
+        )
     return _dense(tensor)
-
-
-_META = Ref("device", "meta")
-
-
-def _dtype(tensor: torch.Tensor) -> Ref:
-    return Ref("dtype", NAMES[tensor.dtype])
 
 
 def _dense(tensor: torch.Tensor) -> Tensor:
@@ -59,13 +54,8 @@ def _dense(tensor: torch.Tensor) -> Tensor:
     shape = tuple(int(n) for n in tensor.shape)
     # Where gradients are off, requires_grad changes nothing, and a replay runs with gradients on.
     requires_grad = tensor.requires_grad and torch.is_grad_enabled()
-    return Tensor(name, shape, _fill(tensor.detach(), name), container, strides, requires_grad)
-
-
-def _fill(tensor: torch.Tensor, name: str) -> Fill:
-    kind = DTYPES[name].kind
-    plain = tensor.resolve_conj().resolve_neg().cpu().to(_STORAGE[name]).contiguous()
-    return fill_of(plain.numpy(), kind)
+    plain = tensor.detach().resolve_conj().resolve_neg().cpu().to(_STORAGE[name]).contiguous()
+    return Tensor(name, shape, fill_of(plain.numpy(), DTYPES[name].kind), container, strides, requires_grad)
 
 
 def _quantised(tensor: torch.Tensor, describe: Describe) -> Value:
@@ -102,12 +92,15 @@ def build_tensor(tensor: Tensor, device: str) -> Any:
     if tensor.container == "ndarray":
         check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)
-    made = _drawn(tensor) if _reach(tensor) > MAX_COPIED else _MASTERS.of(tensor).clone()
+    made = _drawn(tensor) if _reach(tensor) > MAX_COPIED else _master(tensor).clone()
     if tensor.strides is not None and tensor.size:
         made = made.as_strided(tensor.shape, tensor.strides)
     if device != "cpu":
         made = made.to(device)
-    return _with_grad(made, tensor) if tensor.requires_grad or tensor.container == "parameter" else made
+    wanted = tensor.requires_grad and DTYPES[tensor.dtype].floating
+    if tensor.container == "parameter":
+        return torch.nn.Parameter(made, requires_grad=wanted)
+    return made.requires_grad_() if wanted else made
 
 
 def _reach(tensor: Tensor) -> int:
@@ -128,14 +121,7 @@ def _drawn(tensor: Tensor) -> torch.Tensor:
     return made if strided else made.view(tensor.shape)
 
 
-_MASTERS: Masters[torch.Tensor] = Masters(_drawn)
-
-
-def _with_grad(made: torch.Tensor, tensor: Tensor) -> torch.Tensor:
-    differentiable = made.dtype.is_floating_point or made.dtype.is_complex
-    if tensor.container == "parameter":
-        return torch.nn.Parameter(made, requires_grad=tensor.requires_grad and differentiable)
-    return made.requires_grad_() if tensor.requires_grad and differentiable else made
+_master = masters(_drawn)
 
 
 MAX_TEXT = 500
@@ -152,9 +138,18 @@ class TorchComparer(Comparer):
     def leaf(self, value: Any) -> Leaf | None:
         """Tensors, and numbers, which have no shape or dtype to foresee. Quantised tensors have data."""
         if isinstance(value, torch.Tensor):
-            strided = value.layout is torch.strided
-            leaf = _leaf(value, lambda: numbers(value) if strided and not value.is_quantized else None)
-            return leaf._replace(strides=tuple(value.stride()) if strided else None, vague=value.is_quantized)
+            dtype, strided = value.dtype, value.layout is torch.strided
+            kind = "f" if dtype.is_floating_point else "c" if dtype.is_complex else "b" if dtype is torch.bool else "i"
+            return Leaf(
+                tuple(value.shape),
+                str(dtype),
+                kind,
+                float(torch.finfo(dtype).max) if kind in "fc" else 0.0,
+                Tolerance(*default_tolerances(dtype)),
+                lambda: numbers(value) if strided and not value.is_quantized else None,
+                tuple(value.stride()) if strided else None,
+                value.is_quantized,
+            )
         if isinstance(value, bool | int | float | complex):
             number = super().leaf(value)
             return number and number._replace(vague=True)
@@ -191,14 +186,6 @@ def _worded(text: str, place: tuple[Any, ...]) -> str:
     head = f"another {attribute.group(1)}" if attribute else "other values"
     where = f" The failure occurred for item {named(place)}" if place else ""
     return f"{head}\n{' '.join((text + where).split())}"[:MAX_TEXT]
-
-
-def _leaf(tensor: torch.Tensor, numbers: Callable[[], Array | None]) -> Leaf:
-    dtype = tensor.dtype
-    kind = "f" if dtype.is_floating_point else "c" if dtype.is_complex else "b" if dtype is torch.bool else "i"
-    largest = float(torch.finfo(dtype).max) if kind in "fc" else 0.0
-    tolerance = Tolerance(*default_tolerances(dtype))
-    return Leaf(tuple(tensor.shape), str(dtype), kind, largest, tolerance, numbers)
 
 
 def numbers(tensor: torch.Tensor) -> Array:

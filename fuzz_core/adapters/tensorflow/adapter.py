@@ -9,18 +9,19 @@ import logging
 import os
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fuzz_core.adapters.arrays import Arrays
 from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
-from fuzz_core.adapters.compare import Comparer
 from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.tensorflow.dialect import MODES
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
@@ -54,13 +55,6 @@ class TensorFlowAdapter(Adapter):
     prefixes = ("tensorflow", "keras")
     ways = MODES
 
-    @cached_property
-    def comparer(self) -> Comparer:
-        """See `tensorflow.tensors`."""
-        from fuzz_core.adapters.tensorflow import tensors
-
-        return tensors.COMPARER
-
     def load(self) -> ModuleType:
         """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -74,6 +68,9 @@ class TensorFlowAdapter(Adapter):
         from fuzz_core.adapters.tensorflow import apis, keras_versions, tensors
 
         self.keras, self.apis, self.tensors, self.dtypes = keras_versions, apis, tensors, tensors.TF_DTYPES
+        # In the library's own dtypes of arrays: numpy has no bfloat16.
+        self.arrays = Arrays({name: dtype.as_numpy_dtype for name, dtype in self.dtypes.items()})
+        self.comparer = tensors.COMPARER
         self.context: Any = context.context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
         self.callbacks, self.exported = op_callbacks, tf_export
@@ -90,9 +87,13 @@ class TensorFlowAdapter(Adapter):
 
     def listed(self) -> list[Listed]:
         """Every exported function and class that computes."""
-        from fuzz_core.adapters.tensorflow import apis
+        listed: list[Listed] = self.apis.listed()
+        return listed
 
-        return apis.listed()
+    def definitions(self, listed: Iterable[Listed]) -> Iterable[Constraint]:
+        """See `tensorflow.apis`."""
+        found: Iterable[Constraint] = self.apis.definitions(listed)
+        return found
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
@@ -113,9 +114,9 @@ class TensorFlowAdapter(Adapter):
             return prim(value.name)
         return None
 
-    def build(self, tensor: Tensor, device: str) -> Any:
-        """A live tf.Tensor, tf.Variable or numpy array."""
-        return self.tensors.build_tensor(tensor, device)
+    def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
+        """A live tf.Tensor or tf.Variable."""
+        return self.tensors.live_tensor(array, tensor, device)
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
         """What Keras objects are for; of TensorFlow's own classes every public method, but not of its core ones."""

@@ -6,14 +6,15 @@ import enum
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from functools import cache
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 from tensorflow.python.framework import op_callbacks, op_def_registry
 from tensorflow.python.util import tf_export
 
-from fuzz_core.adapters.listing import Listed, folded, members, shortest, within
+from fuzz_core.adapters.listing import Listed, folded, is_api, members, shortest, within
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.constraints import Constraint
 
@@ -58,8 +59,6 @@ NO_COMPUTATION = (
 devices or convert programs, so that a call of theirs is no test of a computation."""
 
 _HOMES = ("tensorflow", "keras")
-_MESSAGE = "DESCRIPTOR"
-"""What classes of protocol buffer messages have, and no others."""
 
 
 def listed() -> list[Listed]:
@@ -72,12 +71,9 @@ def _computes(path: str, module: ModuleType) -> bool:
 
 
 def _is_api(found: Any) -> bool:
-    if isinstance(found, type):
-        unusable = issubclass(found, BaseException | enum.Enum) or hasattr(found, _MESSAGE)
-    else:
-        unusable = not isinstance(found, FunctionType | BuiltinFunctionType)
-    home = getattr(found, "__module__", None)
-    return not unusable and isinstance(home, str) and home.split(".")[0] in _HOMES
+    # Enumerations are values; and classes of protocol buffer messages alone have a descriptor.
+    enumeration = isinstance(found, type) and issubclass(found, enum.Enum)
+    return is_api(found, _HOMES) and not enumeration and not hasattr(found, "DESCRIPTOR")
 
 
 def _canonical_first(found: Any, names: list[str]) -> list[str]:
@@ -158,6 +154,7 @@ class RawOp(NamedTuple):
     attributes: dict[str, str]
 
 
+@cache
 def raw_op(name: str) -> RawOp | None:
     """The spelling of an operation; None where raw_ops has none of that name or it takes functions."""
     function, definition = getattr(tf.raw_ops, name, None), op_def_registry.get(name)
@@ -167,15 +164,11 @@ def raw_op(name: str) -> RawOp | None:
     own = {argument.name for argument in definition.input_arg} | {attr.name for attr in definition.attr}
     renamed = iter([p for p in parameters if p not in own])
     inputs = tuple(
-        (argument.name if argument.name in parameters else next(renamed, argument.name), _counted_by(argument))
-        for argument in definition.input_arg
+        (each.name if each.name in parameters else next(renamed, each.name), each.number_attr or each.type_list_attr)
+        for each in definition.input_arg
     )
     attributes = {attr.name: attr.type for attr in definition.attr if attr.name in parameters}
     return RawOp(inputs, {name: kind for name, kind in attributes.items() if name not in _UNIQUE_NAMES})
-
-
-def _counted_by(argument: Any) -> str:
-    return str(argument.number_attr or argument.type_list_attr)
 
 
 class Observer:
@@ -183,7 +176,6 @@ class Observer:
 
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
-        self.spelled: dict[str, RawOp | None] = {}
         self.told: set[int] = set()
 
     def __call__(
@@ -193,9 +185,7 @@ class Observer:
         if graph is not None:
             return
         name = _name(op_type)
-        if name not in self.spelled:
-            self.spelled[name] = raw_op(name)
-        spelled = self.spelled[name]
+        spelled = raw_op(name)
         if spelled is None:
             return
         values = dict(zip(attrs[::2], attrs[1::2], strict=True))
@@ -233,26 +223,17 @@ def _counts(spelled: RawOp, total: int, attrs: dict[str, Any]) -> list[int] | No
     if len(lists) == 1:
         several = total - len(spelled.inputs) + 1
         return [several if counted else 1 for _, counted in spelled.inputs]
-    counts = [_length(attrs.get(counted)) if counted else 1 for _, counted in spelled.inputs]
+    told = [attrs.get(counted, ()) if counted else 1 for _, counted in spelled.inputs]
+    counts = [each if isinstance(each, int) else len(each or ()) for each in told]
     return counts if sum(counts) == total else None
 
 
-def _length(value: Any) -> int:
-    if isinstance(value, int):
-        return value
-    return len(value) if isinstance(value, list | tuple) else 0
-
-
 def _decoded(value: Any, kind: str) -> Any:
+    if kind in ("list(type)", "list(string)"):
+        return [_decoded(item, kind[5:-1]) for item in value]
     if kind == "type":
         return tf.as_dtype(value)
-    if kind == "list(type)":
-        return [tf.as_dtype(item) for item in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if kind == "list(string)":
-        return [item.decode("utf-8", "replace") if isinstance(item, bytes) else item for item in value]
-    return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def observe(seen: Seen) -> None:

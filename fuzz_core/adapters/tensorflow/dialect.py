@@ -21,9 +21,9 @@ from fuzz_core.adapters.dialect import (
     told_inside,
     twice,
 )
+from fuzz_core.adapters.library import Profile, assigned, bound
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, double_of
-from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 
 # Sparse results are not compared otherwise, and neither are booleans and strings by tolerances.
@@ -113,8 +113,8 @@ MODES: dict[str, ModeSpec] = {
     # Minima and maxima lose NaN: TensorFlow turns XLA's option xla_cpu_enable_fast_min_max on.
     "xla": _TRACED._replace(run=f"{_MODES}Compiled", script=_graph(", jit_compile=True"), share=0.002, keeps_nan=False),
     "backward": ModeSpec(f"{_MODES}Backward", Way(BACKWARD, actual="[{x}]"), relation="", share=0.03),
-    "grad": REFERENCE._replace(run=f"{_MODES}Reverse"),
-    "grad-numerical": derivative(f"{_MODES}Numerical", Way(GRADIENT, _wide, "[{x}]")),
+    "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),
+    "grad-numerical": derivative(f"{_MODES}Gradient", Way(GRADIENT, _wide, "[{x}]")),
 }
 
 
@@ -134,15 +134,73 @@ _INTERNAL = (
     r"|\b(?:unordered_)?map::at|_Map_base::at|[Uu]nknown (?:C\+\+ )?exception"
 )
 
+# Names that examples take for granted.
+_IMPORTS = """
+import tensorflow as tf
+import tensorflow
+import keras
+from keras import Model, Sequential, Input, backend as K, activations, applications, backend, callbacks, constraints
+from keras import datasets, distribution, dtype_policies, initializers, layers, losses, metrics, mixed_precision
+from keras import models, ops, optimizers, preprocessing, quantizers, regularizers, saving, utils
+import tensorflow as tfl
+import tensorflow.compat.v1 as v1
+from tensorflow.experimental import dtensor
+from tensorflow.compiler.tf2xla.python import xla
+"""
+_STAND_INS = """
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, activation='softmax')])
+optimizer = opt = keras.optimizers.SGD(learning_rate=0.1)
+loss_fn = keras.losses.MeanSquaredError()
+strategy = tf.distribute.get_strategy()
+dataset = ds = tf.data.Dataset.from_tensor_slices((tf.ones([4, 4]), tf.ones([4, 4]))).batch(2)
+y_true = tf.one_hot([1, 2], 4)
+y_pred = tf.nn.softmax(tf.reshape(tf.range(8.), [2, 4]))
+labels = tf.one_hot([1, 2], 4)
+logits = tf.reshape(tf.range(8.), [2, 4])
+indices = ids = tf.constant([0, 1])
+weights = tf.ones([4, 4])
+updates = tf.ones([2, 4])
+params = tf.reshape(tf.range(16.), [4, 4])
+matrix = A = tf.eye(4) + tf.ones([4, 4])
+images = tf.ones([2, 8, 8, 3])
+image = tf.ones([8, 8, 3])
+boxes = tf.constant([[0., 0., 1., 1.], [0., 0., 0.5, 0.5]])
+scores = tf.constant([0.9, 0.8])
+max_output_size = 2
+iou_threshold = 0.5
+shape = (2, 4)
+scalar = tf.constant(2.)
+x_train = y_train = inputs = outputs = features = data = X = Y = tf.ones([2, 4])
+x = y = z = a = b = c = t = w = g = input = tensor = values = tf.reshape(tf.range(1., 9.), [2, 4])
+"""
+_FORM = (
+    "Issue type",
+    "Have you reproduced the bug with TensorFlow Nightly?",
+    "Source",
+    "TensorFlow version",
+    "Custom code",
+    "OS platform and distribution",
+    "Mobile device",
+    "Python version",
+    "Bazel version",
+    "GCC/compiler version",
+    "CUDA/cuDNN version",
+    "GPU model and memory",
+    "Current behavior?",
+    "Standalone code to reproduce the issue",
+    "Relevant log output",
+)
+
 
 class TensorFlowDialect(Dialect):
     """How TensorFlow is written and how it complains."""
 
     library = "tensorflow"
     imports = ("import tensorflow as tf",)
-    strided = False
+    lacking = ("complex32",)
     modes = MODES
     programs = PROGRAMS
+    profile = Profile(bound(_IMPORTS), assigned(_STAND_INS), "tf.constant", "tf.ones", _FORM)
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = told_inside(_INTERNAL, f"{_OUT_OF_MEMORY}|{_ENVIRONMENT}")
     poisons = re.compile(
@@ -151,19 +209,13 @@ class TensorFlowDialect(Dialect):
     )
     native_modules = re.compile(r"(?:^|/)(?:lib\w*tensorflow\w*|_pywrap_\w+|_\w*tf\w*|\w+_ops)(?:\.[\w-]+)*\.so")
 
-    def tensor(self, tensor: Tensor) -> str:
-        """The shortest public expression with the described elements and dtype; TensorFlow has no strides.
-
-        Large uniform draws keep their range alone. Raises BuildError for a dtype that TensorFlow does not have.
-        """
-        if tensor.container == "ndarray":
-            return spelling.numpy_array(tensor)
-        if tensor.dtype == "complex32":
-            raise BuildError("no dtype complex32 in tensorflow")
-        plain = tensor._replace(strides=None)
-        if tensor.container in ("variable", "parameter"):
-            return f"tf.Variable({self._variable(plain)})"
-        return _constant(plain)
+    def own(self, tensor: Tensor) -> str:
+        """See `Dialect`; a variable of a bare literal takes that without `tf.constant`."""
+        made = _constant(tensor)
+        if tensor.container not in ("variable", "parameter"):
+            return made
+        bare = re.fullmatch(r"tf\.constant\((\[.*\]|-?[\w.]+)\)", made)
+        return f"tf.Variable({bare.group(1) if bare else made})"
 
     def ref(self, ref: Ref) -> str:
         """`tf.float32`, `'cpu'` (TensorFlow names devices by strings), or the name as it is."""
@@ -174,11 +226,6 @@ class TensorFlowDialect(Dialect):
     def seed(self, seed: int) -> str:
         """`tf.keras.utils.set_random_seed(0)`: Keras draws its initialisers' seeds from Python's own stream."""
         return f"tf.keras.utils.set_random_seed({seed & 0x7FFFFFFF})"
-
-    def _variable(self, tensor: Tensor) -> str:
-        made = _constant(tensor)
-        bare = re.fullmatch(r"tf\.constant\((\[.*\]|-?[\w.]+)\)", made)
-        return bare.group(1) if bare else made
 
 
 def dtype_name(name: str) -> str:
@@ -196,29 +243,20 @@ def _constant(tensor: Tensor) -> str:
     if value == "-0.0":
         # A scalar of Python's is looked up among those seen before, and 0.0 is found for it.
         return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
-    if value is not None and DTYPES[tensor.dtype].kind == "complex" and _negative_zero(elements(tensor, 1)[0]):
-        return _in_parts(tensor)
-    shape = _sizes(tensor.shape)
+    if value is not None and DTYPES[tensor.dtype].kind == "complex":
+        parts = elements(tensor, 1)[0].real, elements(tensor, 1)[0].imag
+        if any(part == 0 and math.copysign(1, part) < 0 for part in parts):
+            single = tensor._replace(dtype="float32" if tensor.dtype == "complex64" else "float64")
+            made = [_constant(single._replace(fill=Fill("constant", float(part)))) for part in parts]
+            return f"tf.complex({', '.join(made)})"
+    shape = list(tensor.shape)
     named = f"{shape}{'' if tensor.dtype == 'float32' else f', {dtype_name(tensor.dtype)}'}"
+    full, fill = f"{{value}}{_dtype(tensor)}, {shape}", "constant"
     if tensor.dtype in _INFERRED:
-        made = spelling.filled(tensor, value, "tf", named, f"{shape}, {{value}}", "zeros", "fill")
-    else:
-        made = spelling.filled(tensor, value, "tf", named, f"{{value}}{_dtype(tensor)}, {shape}", "zeros", "constant")
-    if tensor.size and spelling.inlined(tensor):
-        made.append(f"tf.constant({spelling.nested(elements(tensor), tensor.shape, tensor.dtype)}{_dtype(tensor)})")
+        full, fill = f"{shape}, {{value}}", "fill"
+    told = f"tf.constant({{elements}}{_dtype(tensor)})"
+    made = spelling.filled(tensor, value, "tf", named, full, told, "zeros", fill)
     return min(made, key=len) if made else _draw(tensor)
-
-
-def _negative_zero(number: complex) -> bool:
-    return any(part == 0 and math.copysign(1, part) < 0 for part in (number.real, number.imag))
-
-
-def _in_parts(tensor: Tensor) -> str:
-    """One complex number from a tensor for its real part and one for its imaginary part."""
-    number = elements(tensor, 1)[0]
-    dtype = "float32" if tensor.dtype == "complex64" else "float64"
-    parts = (tensor._replace(dtype=dtype, fill=Fill("constant", float(part))) for part in (number.real, number.imag))
-    return f"tf.complex({', '.join(map(_constant, parts))})"
 
 
 def _vanishes(flat: NDArray[np.float32]) -> bool:
@@ -230,14 +268,10 @@ def _dtype(tensor: Tensor) -> str:
     return "" if tensor.dtype in _INFERRED else f", {dtype_name(tensor.dtype)}"
 
 
-def _sizes(shape: tuple[int, ...]) -> str:
-    return repr(list(shape))
-
-
 def _draw(tensor: Tensor) -> str:
     fill, kind = tensor.fill, DTYPES[tensor.dtype].kind
     if spelling.special(tensor):
-        mask = f"tf.reshape(tf.range({tensor.size}), {_sizes(tensor.shape)}) % 3 == 0"
+        mask = f"tf.reshape(tf.range({tensor.size}), {list(tensor.shape)}) % 3 == 0"
         odd = spelling.literal(fill.special if kind == "float" else complex(fill.special or 0.0))
         return f"tf.where({mask}, {odd}, {_constant(tensor._replace(fill=fill._replace(special=None)))})"
     if kind == "complex":
@@ -254,7 +288,7 @@ def _draw(tensor: Tensor) -> str:
 
 def _uniform(tensor: Tensor) -> str:
     """The operation's own seed makes the draw the same in every process."""
-    shape, dtype = _sizes(tensor.shape), dtype_name(tensor.dtype)
+    shape, dtype = list(tensor.shape), dtype_name(tensor.dtype)
     if DTYPES[tensor.dtype].kind == "int":
         low, high = spelling.whole_range(tensor)
         top = min(high + 1, 2 ** (DTYPES[tensor.dtype].bits - 1) - 1)

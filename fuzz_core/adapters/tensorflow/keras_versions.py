@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow import keras
 
-from fuzz_core.adapters.models import replaced
+from fuzz_core.adapters.models import replaced, switched
 
 _DEFINED = keras.layers.Layer.__module__
 IS_TWO = ".engine." in _DEFINED
@@ -53,14 +53,8 @@ def unseeded() -> Callable[[], None]:
 @contextmanager
 def doubles() -> Iterator[None]:
     """Its default dtype and policy are double precision."""
-    before, kept = floatx(), policy()
-    set_floatx("float64")
-    set_policy("float64")
-    try:
+    with switched(floatx, set_floatx, "float64"), switched(policy, set_policy, "float64"):
         yield
-    finally:
-        set_policy(kept)
-        set_floatx(before)
 
 
 @contextmanager
@@ -104,11 +98,6 @@ def clear() -> None:
     keras.backend.clear_session(**({} if IS_TWO else {"free_memory": False}))
 
 
-def streams() -> Callable[[], None]:
-    """Puts the stream that Keras draws seeds from back to where it is now, when it is called."""
-    return _stream() if IS_TWO else _generator()
-
-
 def _stream() -> Callable[[], None]:
     holder = _STATE._SEED_GENERATOR
     drawn = getattr(holder, "generator", None)
@@ -134,3 +123,7 @@ def _generator() -> Callable[[], None]:
             generator.state.assign(drawn)
 
     return again
+
+
+# Puts the stream that Keras draws seeds from back to where it is now, when what it returns is called.
+streams = _stream if IS_TWO else _generator

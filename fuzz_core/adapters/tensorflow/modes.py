@@ -18,7 +18,6 @@ from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.doubles import STEP, Points, Scalar
 from fuzz_core.adapters.modes import Clock, Mode, Trained, of_leaves
 from fuzz_core.adapters.tensorflow.keras_versions import in_doubles
-from fuzz_core.adapters.tensorflow.tensors import dtypes
 from fuzz_core.ir.dtypes import double_of
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, TestCase, Value
@@ -200,15 +199,6 @@ class Doubled(doubles.Doubled):
         makers[Seq] = lambda value: _doubles(sequence(value)) if _are_numbers(value) else sequence(value)
         makers[Invocation] = lambda value: self._as_doubles(self.builder.call(value))
 
-    def numbers(self, live: Any, described: Tensor) -> Any:
-        """See `doubles.Doubled`."""
-        return np.asarray(live)
-
-    def made(self, array: Any, live: Any, described: Tensor) -> Any:
-        """See `doubles.Doubled`."""
-        made = tf.constant(array)
-        return tf.Variable(made) if isinstance(live, tf.Variable) else made
-
     def applies(self, test: TestCase) -> bool:
         """Always: tensors may also be written as lists."""
         return True
@@ -241,10 +231,6 @@ def _doubles(numbers: Any) -> Any:
 class Precise(Doubled, doubles.Precise):
     """See `doubles.Precise`."""
 
-    def dtypes(self, result: Any) -> Iterable[str]:
-        """Those of its tensors."""
-        return dtypes(result)
-
 
 class Gradient(Doubled, doubles.Gradient):
     """The common part."""
@@ -259,10 +245,6 @@ class Gradient(Doubled, doubles.Gradient):
     def is_double(self, leaf: Any) -> bool:
         """See `doubles.Gradient`."""
         return isinstance(leaf, tf.Tensor) and leaf.dtype == tf.float64
-
-    def live(self, array: Any) -> Any:
-        """See `doubles.Gradient`."""
-        return tf.constant(array)
 
     def copied(self, point: Any) -> Any:
         """The point: tensors are not written into."""
@@ -316,15 +298,3 @@ def _slopes(scalar: Scalar, points: Sequence[Any]) -> list[Any]:
         value = scalar(*points)
     found: list[Any] = tape.gradient(value, list(points))
     return found
-
-
-class Reverse(Gradient):
-    """Backward mode; compared with nothing by itself."""
-
-    derivatives = Gradient.slopes
-
-
-class Numerical(Gradient):
-    """Backward mode must agree with difference quotients, where a function is smooth."""
-
-    derivatives = Gradient.quotients

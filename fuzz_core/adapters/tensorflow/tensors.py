@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.framework.ops import EagerTensor
 
-from fuzz_core.adapters.arrays import KEPT_INTEGERS, Arrays, fill_of
+from fuzz_core.adapters.arrays import KEPT_INTEGERS, fill_of
 from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import TOLERANCES, Array, Comparer, Leaf, Parts
 from fuzz_core.adapters.tensorflow.keras_versions import SYMBOLIC, VARIABLE
@@ -41,10 +41,6 @@ def describe_tensor(value: Any, describe: Describe) -> Value | None:
         return Invocation("tf.keras.KerasTensor", (shape,), (("dtype", prim(value.dtype)),))
     if isinstance(value, tf.Tensor):
         raise Undescribable("tensor inside a graph")
-    return _composite(value, describe)
-
-
-def _composite(value: Any, describe: Describe) -> Value | None:
     if isinstance(value, tf.RaggedTensor):
         return Invocation("tf.RaggedTensor.from_row_splits", (describe(value.values), describe(value.row_splits)))
     if isinstance(value, tf.SparseTensor):
@@ -87,30 +83,16 @@ def _is_text(array: Any) -> bool:
         return False
 
 
-def build_tensor(tensor: Tensor, device: str) -> Any:
-    """A live tensor, variable or numpy array with exactly the elements of `fuzz_core.ir.drawing`.
-
-    Strides are ignored: tensors here are row-major. Raises BuildError above MAX_ELEMENTS or for an absent dtype.
-    """
-    array = _ARRAYS.of(tensor)
-    if tensor.container == "ndarray":
-        return array
+def live_tensor(array: Any, tensor: Tensor, device: str) -> Any:
+    """A tensor or variable, row-major whatever the strides; it may keep the array as its memory."""
     context.ensure_initialized()
-    if device == "cpu":
-        # For a device, as tf.constant has it, an operation would copy the array there: four times as slow, and 3 ms to
-        # compile it for each dtype.
-        return _held(array, tensor, None)
-    with tf.device(device):
-        return _held(array, tensor, context.context().device_name)
-
-
-def _held(array: Any, tensor: Tensor, device: str | None) -> Any:
-    """A tensor or variable; it may keep the array as its memory."""
-    made = EagerTensor(array, device, TF_DTYPES[tensor.dtype].as_datatype_enum)
-    return tf.Variable(made) if tensor.container in ("variable", "parameter") else made
-
-
-_ARRAYS = Arrays({name: dtype.as_numpy_dtype for name, dtype in TF_DTYPES.items()})
+    # With a device, as tf.constant has it, an operation would copy the array there: four times as slow, and 3 ms to
+    # compile it for each dtype.
+    plain = device == "cpu"
+    with nullcontext() if plain else tf.device(device):
+        held = None if plain else context.context().device_name
+        made = EagerTensor(array, held, TF_DTYPES[tensor.dtype].as_datatype_enum)
+        return tf.Variable(made) if tensor.container in ("variable", "parameter") else made
 
 
 def shape_value(shape: Any) -> Value:
@@ -157,13 +139,6 @@ def _elements(part: Any) -> Array | None:
         part = part.value
     known = isinstance(part, tf.Tensor | tf.Variable) and part.dtype not in (tf.resource, tf.variant)
     return np.asarray(part.numpy()) if known and hasattr(part, "numpy") else None
-
-
-def dtypes(result: Any) -> Iterator[str]:
-    """The names of the dtypes of the tensors in a result, in order."""
-    for part in COMPARER.leaves(result):
-        if isinstance(part, tf.Tensor | tf.Variable | VARIABLE):
-            yield tf.as_dtype(part.dtype).name
 
 
 COMPARER = TensorFlowComparer(_elements, _TOLERANCES)

@@ -5,12 +5,13 @@ Rules for the whole call see what several arguments must agree on: it is changed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.fuzztype import argument_names, fuzz_type
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.tree import rewritten, tensors_of
+from fuzz_core.ir.tree import children, rewritten, tensors_of, with_children
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.contract import (
     CALLS,
@@ -37,6 +38,7 @@ _DTYPE = Ref("dtype", "float32")
 _OTHERS = (NONE, prim(True), prim(1j), _DTYPE, Map((("a", prim(1)),)), Slice(prim(0), NONE, NONE), *CALLS)
 
 _Called = TypeVar("_Called", Invocation, Then)
+_Whole = TypeVar("_Whole", Invocation, Seq, Map)
 
 
 @mutator("None for Optional", make_domain(lambda value: value != NONE, (MATRIX, prim(3), _DTYPE, *CALLS)))
@@ -126,18 +128,32 @@ def empty_sequence(value: Seq, ctx: Context) -> Seq:
     return Seq(value.kind, ())
 
 
+def _change_part(value: _Whole, ctx: Context, names: Sequence[str]) -> _Whole | None:
+    """The value with one part mutated by any rule that applies to it; None where there is none.
+
+    names: the argument name of each part.
+    """
+    parts = list(children(value))
+    if not parts:
+        return None
+    at = ctx.rng.below(len(parts))
+    changed = ctx.rules.apply("", parts[at], ctx._replace(argument=names[at]))
+    if changed is None:
+        return None
+    parts[at] = changed
+    return with_children(value, parts)
+
+
 @mutator("Nested Argument", invocations())
 def nested_argument(value: Invocation, ctx: Context) -> Invocation | None:
     """An object by construction: one of its own arguments is mutated."""
-    return ctx.rules.argument(value, ctx)
+    return _change_part(value, ctx._replace(api=value.api), argument_names(value, ctx.rules.params))
 
 
 @mutator("Nested Element", sequences())
 def nested_element(value: Seq, ctx: Context) -> Seq | None:
     """One element of a sequence is mutated, by any rule that applies to it."""
-    at = ctx.rng.below(len(value.items))
-    changed = ctx.rules.apply("", value.items[at], ctx)
-    return None if changed is None else Seq(value.kind, (*value.items[:at], changed, *value.items[at + 1 :]))
+    return _change_part(value, ctx, [ctx.argument] * len(value.items))
 
 
 _MAPS: Domain[Map] = make_domain(
@@ -148,10 +164,7 @@ _MAPS: Domain[Map] = make_domain(
 @mutator("Nested Entry", _MAPS)
 def nested_entry(value: Map, ctx: Context) -> Map | None:
     """One entry of a dictionary is mutated, by any rule that applies to it; its key is its argument name."""
-    at = ctx.rng.below(len(value.entries))
-    key, old = value.entries[at]
-    changed = ctx.rules.apply("", old, ctx._replace(argument=key))
-    return None if changed is None else Map((*value.entries[:at], (key, changed), *value.entries[at + 1 :]))
+    return _change_part(value, ctx, [key for key, _ in value.entries])
 
 
 _SLICES: Domain[Slice] = make_domain(

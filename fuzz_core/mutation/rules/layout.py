@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+from fuzz_core.adapters.arrays import row_major, span
 from fuzz_core.ir.rng import Rng
 from fuzz_core.ir.values import Tensor
 from fuzz_core.mutation.contract import FLOATING, MAX_ELEMENTS, Context, mutator, tensors
@@ -60,24 +61,10 @@ def scalar_tensor(tensor: Tensor, ctx: Context) -> Tensor:
     return reshape(tensor, ())
 
 
-def storage_size(shape: tuple[int, ...], strides: Iterable[int]) -> int:
-    """Elements of storage that a strided tensor spans."""
-    return 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if all(shape) else 0
-
-
 def _restride(tensor: Tensor, strides: Iterable[int]) -> Tensor | None:
     """The tensor with other strides; None where its storage would pass MAX_ELEMENTS."""
     steps = tuple(strides)
-    return None if storage_size(tensor.shape, steps) > MAX_ELEMENTS else tensor._replace(strides=steps)
-
-
-def _dense_strides(shape: Iterable[int]) -> list[int]:
-    """Row-major strides in elements; empty dimensions count as one."""
-    strides, step = [], 1
-    for size in reversed(tuple(shape)):
-        strides.append(step)
-        step *= max(1, size)
-    return strides[::-1]
+    return None if span(tensor.shape, steps) > MAX_ELEMENTS else tensor._replace(strides=steps)
 
 
 @mutator("Transposed Strides", tensors(least_rank=2, scope="strided"))
@@ -88,7 +75,7 @@ def transposed_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     second = (first + ctx.rng.between(1, rank - 1)) % rank
     shape = list(tensor.shape)
     shape[first], shape[second] = shape[second], shape[first]
-    strides = _dense_strides(shape)
+    strides = list(row_major(tuple(shape)))
     strides[first], strides[second] = strides[second], strides[first]
     return _restride(tensor, strides)
 
@@ -97,7 +84,7 @@ def transposed_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
 def step_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     """Every second or third element along the last dimension of a larger tensor: gaps between elements."""
     step = ctx.rng.between(2, 3)
-    return _restride(tensor, [step * stride for stride in _dense_strides(tensor.shape)])
+    return _restride(tensor, [step * stride for stride in row_major(tensor.shape)])
 
 
 @mutator("Expanded Strides", tensors(least_rank=1, scope="strided"))
@@ -107,7 +94,7 @@ def expanded_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     if ctx.rng.chance(0.3):
         return _restride(tensor, (0,) * len(shape))
     axis = ctx.rng.below(len(shape))
-    strides = _dense_strides((*shape[:axis], 1, *shape[axis + 1 :]))
+    strides = list(row_major((*shape[:axis], 1, *shape[axis + 1 :])))
     strides[axis] = 0
     return _restride(tensor, strides)
 
@@ -115,7 +102,7 @@ def expanded_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
 @mutator("Overlapping Strides", tensors(least_rank=2, scope="strided"))
 def overlapping_strides(tensor: Tensor, ctx: Context) -> Tensor | None:
     """Sliding windows, as `unfold` and `as_strided` make them: one stride of the outer dimensions becomes one."""
-    strides = _dense_strides(tensor.shape)
+    strides = list(row_major(tensor.shape))
     strides[ctx.rng.below(len(strides) - 1)] = 1
     return _restride(tensor, strides)
 

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 
 from adaptercontract.world import Problems, World
-from fuzz_core.adapters.documented import definitions
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
@@ -74,7 +73,7 @@ def refusing(world: World) -> Problems:
 def constraints(world: World) -> Problems:
     """What is declared of arguments names listed apis and parameters that they have."""
     known = {entry.api.name: entry.api for entry in world.listed}
-    for each in definitions(world.library, world.listed):
+    for each in world.adapter.definitions(world.listed):
         if each.api not in known:
             yield f"{each.api} is not listed"
         elif not _has(known[each.api], each.argument):

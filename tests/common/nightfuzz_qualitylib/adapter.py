@@ -14,6 +14,7 @@ from fuzz_core.adapters.arrays import describe_array
 from fuzz_core.adapters.base import Describe, resolve
 from fuzz_core.adapters.listing import Listed, definition
 from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -41,6 +42,10 @@ class Adapter:
         """Its functions and its class."""
         found = [_listed(f"qualitylib.{name}", getattr(self.root, name), self.root) for name in self.root.APIS]
         return sorted(found, key=lambda each: each.api.name)
+
+    def definitions(self, listed: list[Listed]) -> Iterable[Constraint]:
+        """None."""
+        return ()
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Arrays."""
