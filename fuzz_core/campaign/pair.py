@@ -8,10 +8,10 @@ from math import inf
 
 from fuzz_core.campaign.reproduce import PLAIN, Bench
 from fuzz_core.execution.replay import Replayer
-from fuzz_core.ir.messages import Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import walk
 from fuzz_core.ir.values import Invocation, Prim, Slice, Tensor, TestCase, Value
+from fuzz_core.ir.wire import Telling, Told
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance

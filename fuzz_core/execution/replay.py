@@ -23,10 +23,9 @@ from fuzz_core.execution.link import Compiling, Deadline, Link, Links
 from fuzz_core.execution.programs import DEEP, DOUBLED, is_lost, verdicts_on
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import encode_test
-from fuzz_core.ir.messages import Executions, PackedArray, ProgramResults, Replayed, Telling, Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
-from fuzz_core.ir.wire import answer, decode
+from fuzz_core.ir.wire import Executions, PackedArray, ProgramResults, Replayed, Telling, Told, answer, decode
 from fuzz_core.worker.journal import Entry
 from fuzz_core.worker.programs import STACK_FILE, STACK_SIGNAL
 from fuzz_core.worker.programs_raised import PROGRAM

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import Params, argument_names, fuzz_type
-from fuzz_core.ir.tree import children, with_children
+from fuzz_core.ir.tree import Params, argument_names, children, fuzz_type, with_children
 from fuzz_core.ir.values import Invocation, Value
 from fuzz_core.mutation.changed import drop_unchanged
 from fuzz_core.mutation.contract import KINDS, Context, Mutator

@@ -41,11 +41,10 @@ from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker import limits
-from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import adopt, end_children, wait_for
-from fuzz_core.worker.loop import Worker
+from fuzz_core.worker.loop import Channel, Worker, World
 from fuzz_core.worker.observers import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
 from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs

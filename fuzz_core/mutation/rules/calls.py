@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.tree import rewritten, tensors_of
+from fuzz_core.ir.tree import fuzz_type, rewritten, tensors_of
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.contract import (
     CALLS,
