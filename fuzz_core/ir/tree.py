@@ -70,10 +70,10 @@ def positions(value: Value, path: Path = ()) -> Iterator[tuple[Path, Value]]:
         yield from positions(child, (*path, index))
 
 
-def exchanged(value: Value, path: Path, new: Value) -> Value:
+def exchanged(value: _V, path: Path, new: Value) -> _V:
     """The tree with `new` at the path."""
     if not path:
-        return new
+        return new  # type: ignore[return-value]
     parts = list(children(value))
     parts[path[0]] = exchanged(parts[path[0]], path[1:], new)
     return with_children(value, parts)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 Status = Literal["good", "bad", "broken"]
 Known = Mapping[int, Status]
+N = TypeVar("N", int, int | None)
 
 WRONG_GOOD = 0.01
 MOST_RUNS = 50
@@ -45,8 +46,7 @@ class Search:
 
     def next(self, known: Known) -> int | None:
         """The build to try; None where the search is over, also where an end is not what it was said to be."""
-        found = _next(self._turned(known), self._turn(self.bad), None if self.good is None else self._turn(self.good))
-        return None if found is None else self._turn(found)
+        return self._turn(_next(self._turned(known), self._turn(self.bad), self._turn(self.good)))
 
     def ahead(self, known: Known, width: int) -> list[int]:
         """The build to try, and those that may come next, whatever it shows: at most `width`, likely ones first."""
@@ -68,11 +68,11 @@ class Search:
         good, first = _ends(turned, bad)
         # With no good build, what lies before the first bad one cannot tell or was not tried: that is no range.
         between = () if good is None else tuple(sorted(self._turn(each) for each in range(good + 1, first)))
-        return Answer(self._turn(first), None if good is None else self._turn(good), between)
+        return Answer(self._turn(first), self._turn(good), between)
 
-    def _turn(self, build: int) -> int:
-        """What fixed a bug is what broke it when time runs backward."""
-        return self.count - 1 - build if self.fixed else build
+    def _turn(self, build: N) -> N:
+        """What fixed a bug is what broke it when time runs backward; None as it is."""
+        return build if build is None or not self.fixed else self.count - 1 - build
 
     def _turned(self, known: Known) -> dict[int, Status]:
         return {self._turn(build): status for build, status in known.items()}

@@ -15,7 +15,8 @@ from fuzz_core.ir.tree import walk
 from fuzz_core.ir.values import Fill, Invocation, Prim, Ref, Tensor, TestCase, Value
 
 _CAP = float(2**70)
-_DTYPES = ("float32", "int64", "bool", "float64", "int32")
+_COMMON = ("float32", "int64", "bool", "float64", "int32")
+_RANKS = (*_COMMON, *DTYPES)
 _SCALARS = ("none", "bool", "int", "float", "complex", "str", "bytes", "ellipsis")
 _CONTAINERS = ("tensor", "parameter", "variable", "ndarray")
 _ZEROS, _ONES, _CONSTANT, _VALUES, _UNIFORM, _SPECIAL = range(6)
@@ -29,15 +30,17 @@ def cost(test: TestCase) -> tuple[Any, ...]:
     """
     values = list(walk(test.invocation))
     tensors = [value for value in values if isinstance(value, Tensor)]
+    fills = [_fill(tensor.dtype, tensor.size, tensor.fill) for tensor in tensors]
     text = json.dumps(encode_test(test._replace(origin=0, rules=())))
     return (
-        sum(map(_nodes, values)),
+        len(values) + sum(isinstance(value, Invocation) and value.then is not None for value in values),
         sum(math.prod(max(n, 1) for n in tensor.shape) for tensor in tensors),
         sum(len(tensor.shape) for tensor in tensors),
         sum(tensor.shape.count(0) for tensor in tensors),
         *_scalars([value for value in values if isinstance(value, Prim)]),
-        *_total([_fill(tensor.dtype, tensor.size, tensor.fill) for tensor in tensors]),
-        sum(_reference(value) for value in values),
+        sum(rank for rank, _ in fills),
+        math.fsum(magnitude for _, magnitude in fills),
+        sum(map(_reference, values)),
         sum(t.strides is not None for t in tensors),
         sum(t.requires_grad for t in tensors),
         sum(_CONTAINERS.index(t.container) for t in tensors),
@@ -47,21 +50,12 @@ def cost(test: TestCase) -> tuple[Any, ...]:
     )
 
 
-def _nodes(value: Value) -> int:
-    return 2 if isinstance(value, Invocation) and value.then is not None else 1
-
-
 def _scalars(prims: list[Prim]) -> tuple[int, int, float]:
     """Ranks of types, then magnitudes; integers apart, as a float would swallow their last digits."""
-    ranks = sum(_scalar_rank(prim) for prim in prims)
+    odd = sum(isinstance(p.value, float) and not p.value.is_integer() for p in prims)
     whole = sum(2 * abs(p.value) + (p.value < 0) for p in prims if isinstance(p.value, int))
-    return ranks, whole, math.fsum(_size(p.value) for p in prims if not isinstance(p.value, int))
-
-
-def _scalar_rank(prim: Prim) -> int:
-    value = prim.value
-    odd = isinstance(value, float) and not value.is_integer()
-    return 2 * _SCALARS.index(prim.type) + odd
+    size = math.fsum(_size(p.value) for p in prims if not isinstance(p.value, int))
+    return 2 * sum(_SCALARS.index(p.type) for p in prims) + odd, whole, size
 
 
 def _size(value: Any) -> float:
@@ -72,10 +66,6 @@ def _size(value: Any) -> float:
     magnitude = abs(value.real) + abs(value.imag)
     sign = 0.25 if isinstance(value, float) and value < 0 else 0.0
     return min(float(magnitude), _CAP) + sign if magnitude == magnitude else 2 * _CAP
-
-
-def _total(fills: list[tuple[int, float]]) -> tuple[int, float]:
-    return sum(rank for rank, _ in fills), math.fsum(magnitude for _, magnitude in fills)
 
 
 def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
@@ -95,15 +85,10 @@ def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
 
 
 def _reference(value: Value) -> int:
-    if isinstance(value, Tensor):
-        return dtype_rank(value.dtype)
-    if not isinstance(value, Ref):
-        return 0
-    return dtype_rank(value.name) if value.kind == "dtype" else int(value.name != "cpu")
-
-
-def dtype_rank(name: str) -> int:
     """0 for the default dtype, more for rarer ones."""
-    if name in _DTYPES:
-        return _DTYPES.index(name)
-    return len(_DTYPES) + (list(DTYPES).index(name) if name in DTYPES else len(DTYPES))
+    if isinstance(value, Ref) and value.kind != "dtype":
+        return int(value.name != "cpu")
+    if not isinstance(value, Tensor | Ref):
+        return 0
+    name = value.dtype if isinstance(value, Tensor) else value.name
+    return _RANKS.index(name) if name in _RANKS else len(_RANKS)

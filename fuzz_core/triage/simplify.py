@@ -35,8 +35,8 @@ def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
     return False
 
 
-def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Generator[Value, bool, int]:
-    """The smallest number above `floor`, by bisection; half, where the number is not free to move by one.
+def lowered(number: int, make: Callable[[int], Value]) -> Generator[Value, bool, int]:
+    """The smallest number above 1, by bisection; half, where the number is not free to move by one.
 
     Large numbers go to the smallest landmark instead: the exact place where a bad index begins to crash differs from
     process to process, so that a number just above it would not reproduce. Returns the last that was accepted.
@@ -46,17 +46,17 @@ def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Genera
             if landmark < number and (yield make(landmark)):
                 return landmark
         return number
-    if number - 1 <= floor:
+    if number <= 2:
         return number
     if not (yield make(number - 1)):
         return number // 2 if (yield make(number // 2)) else number
-    high = number - 1
-    while high - floor > 1:
-        middle = (floor + high) // 2
+    low, high = 1, number - 1
+    while high - low > 1:
+        middle = (low + high) // 2
         if (yield make(middle)):
             high = middle
         else:
-            floor = middle
+            low = middle
     return high
 
 
@@ -122,16 +122,17 @@ def simplify_scalars(value: Value) -> Proposals:
     number = value.value
     if (yield NONE):
         return
-    if isinstance(number, bool):
-        yield Prim("bool", False)
-    elif isinstance(number, int):
-        yield from _integers(number)
-    elif isinstance(number, float):
-        yield from _floats(number)
-    elif isinstance(number, complex):
-        yield from first_of(Prim("complex", c) for c in (0j, 1 + 0j, complex(number.real)))
-    elif isinstance(number, str | bytes):
-        yield from first_of(Prim(value.type, number[:n]) for n in _shorter(len(number)))
+    match number:
+        case bool():
+            yield Prim("bool", False)
+        case int():
+            yield from _integers(number)
+        case float():
+            yield from _floats(number)
+        case complex():
+            yield from first_of(Prim("complex", c) for c in (0j, 1 + 0j, complex(number.real)))
+        case str() | bytes():
+            yield from first_of(Prim(value.type, number[:n]) for n in _shorter(len(number)))
 
 
 def _integers(number: int) -> Proposals:
@@ -201,15 +202,17 @@ def simplify_fills(value: Value) -> Proposals:
     if not isinstance(value, Tensor):
         return
     fill = value.fill
-    if (yield from first_of(value._replace(fill=simple) for simple in (ZEROS, ONES))):
+
+    def filled(*fills: Fill) -> Generator[Value, bool, bool]:
+        return first_of(value._replace(fill=each) for each in fills)
+
+    if (yield from filled(ZEROS, ONES)):
         return
     if fill.special is not None:
-        yield from first_of(
-            value._replace(fill=f) for f in (Fill("constant", fill.special), fill._replace(special=None))
-        )
+        yield from filled(Fill("constant", fill.special), fill._replace(special=None))
     if fill.kind == "uniform":
         written = [Fill("values", data=pack(elements(value)))] if value.size <= _WRITTEN else []
-        yield from first_of(value._replace(fill=f) for f in [*written, Fill(special=fill.special)])
+        yield from filled(*written, Fill(special=fill.special))
     elif fill.kind == "constant":
         yield from _constants(value, fill.low)
     elif value.size and DTYPES[value.dtype].kind != "string":
@@ -265,8 +268,8 @@ def default_dtypes(value: Value) -> Proposals:
         yield from first_of(cast(value, name) for name in simpler_dtypes(value.dtype))
     elif isinstance(value, Ref) and value.kind == "dtype":
         yield from first_of(Ref("dtype", name) for name in simpler_dtypes(value.name))
-    elif isinstance(value, Ref) and value.kind == "device":
-        yield from first_of([Ref("device", "cpu")] if value.name != "cpu" else [])
+    elif isinstance(value, Ref) and value.kind == "device" and value.name != "cpu":
+        yield Ref("device", "cpu")
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
@@ -276,9 +279,8 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
     if "string" in (DTYPES[tensor.dtype].kind, DTYPES[dtype].kind):
         return tensor._replace(dtype=dtype, fill=ZEROS)
     flat = elements(tensor)
-    real = flat.real if DTYPES[tensor.dtype].kind == "complex" and DTYPES[dtype].kind != "complex" else flat
     with np.errstate(all="ignore"):
-        converted = real.astype(DTYPES[dtype].storage)
+        converted = (flat if DTYPES[dtype].kind == "complex" else flat.real).astype(DTYPES[dtype].storage)
     return tensor._replace(dtype=dtype, fill=tensor.fill._replace(data=pack(converted)))
 
 
