@@ -116,11 +116,11 @@ class BuildDifference:
 
     @property
     def is_whole(self) -> bool:
-        """See `worker.evidence.Comparison`."""
+        """See `worker.evidence.Difference`."""
         return self.after.value is not None and _whole(self.after.value)
 
     def agree(self, case: TestCase) -> bool | None:
-        """See `worker.evidence.Comparison`."""
+        """See `worker.evidence.Difference`."""
         first, second = (_first(side.tell(case)[PLAIN]) for side in self.pair.sides)
         if first.value is None or second.value is None:
             return None

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from fuzz_core.adapters.layout import overlaps
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_tensors
+from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Ref, TestCase, Value
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
@@ -26,7 +26,6 @@ from fuzz_core.worker.evidence import (
     MODES,
     REFUSAL,
     VALUES,
-    Comparison,
     Difference,
     Evidence,
     Refusal,
@@ -76,18 +75,14 @@ class Excuse(NamedTuple):
 def _computes_nothing(refusal: Refusal) -> bool:
     """Whether arguments are not looked at, since no element or number is computed."""
     executor, case = refusal.executor, refusal.case
-    if refusal.repetition == "empty":
-        return True
-    if not executor.mode(refusal.refusing).spec.blind:
-        return False
+    if refusal.repetition == "empty" or not executor.mode(refusal.refusing).spec.blind:
+        return refusal.repetition == "empty"
     seen: set[str] = set()
     with executor.adapter.operators(seen.add):
         executor.run(case, refusal.accepting)
-    if not seen:
-        return True
     # An operator that looks at the arguments refuses them once they have elements.
     more = grown(case)
-    return more != case and executor.run(more, refusal.accepting)[0].kind == "exception"
+    return not seen or (more != case and executor.run(more, refusal.accepting)[0].kind == "exception")
 
 
 def _need_not_refuse(refusal: Refusal) -> bool:
@@ -109,11 +104,8 @@ def _need_not_refuse(refusal: Refusal) -> bool:
 
 
 def _has_generator(found: Evidence) -> bool:
-    return any(
-        isinstance(made, Invocation) and made.api.endswith(".Generator")
-        for part in children(found.case.invocation)
-        for made in walk(part)
-    )
+    _, *inside = walk(found.case.invocation)
+    return any(isinstance(made, Invocation) and made.api.endswith(".Generator") for made in inside)
 
 
 def _has_no_quotient(found: Difference) -> bool:
@@ -122,11 +114,10 @@ def _has_no_quotient(found: Difference) -> bool:
 
 def _moves_derivative(found: Difference) -> bool:
     """Whether a nudge of the input changes the derivative."""
-    if not found.has_quotients:
-        return False
-    first = found.derivative
+    if not found.has_quotients or (first := found.derivative) is None:
+        return found.has_quotients
     moved = found.run(nudged(found.case), found.differentiated)
-    return first is None or (moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT)))
+    return moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT))
 
 
 def _steps_too_little(found: Difference) -> bool:
@@ -177,7 +168,7 @@ def _loses_nan(found: Difference) -> bool:
     return has_nan(found.case) or bool(found.adapter.differences(found.reference, found.result, FINITE))
 
 
-def _rounds_beyond_integers(found: Comparison) -> bool:
+def _rounds_beyond_integers(found: Difference) -> bool:
     return any(not high < LARGEST_WHOLE for _, high, *_ in scales(found.case)) and found.is_whole
 
 
@@ -205,10 +196,6 @@ def _breaks_ties(found: Difference) -> bool:
     return has_ties(found.case) and found.is_whole and found.agree(without_ties(found.case)) is True
 
 
-def _breaks_ties_between_builds(builds: Comparison) -> bool:
-    return builds.is_whole and builds.agree(aside(tempered(without_ties(builds.case)))) is True
-
-
 def _is_rounded_last(found: Difference) -> bool:
     """Whether the modes agree on real numbers: nobody promises how results are made whole."""
     real = _unrounded(found.case)
@@ -234,9 +221,9 @@ def _unrounded(case: TestCase) -> TestCase:
         asked = isinstance(value, Ref) and value.kind == "dtype" and DTYPES[value.name].kind in ("int", "uint")
         return Ref("dtype", "float64") if asked else value
 
-    call = case.invocation
-    named = tuple((name, of(value)) for name, value in call.kwargs)
-    return case._replace(invocation=call._replace(args=tuple(map(of, call.args)), kwargs=named))
+    call = case.invocation._replace(then=None)
+    real = with_children(call, [of(each) for each in children(call)])
+    return case._replace(invocation=real._replace(then=case.invocation.then))
 
 
 # The only place that names an excuse. Of one relation the first that applies is the reason, and checks execute the test
@@ -298,7 +285,11 @@ EXCUSES = (
     Excuse("ill-conditioned", VALUES, _moves_far),
     Excuse("NaN has no order", (BUILD_VALUES,), lambda found: found.is_whole and has_nan(found.case)),
     Excuse("indices of equals", VALUES, _breaks_ties),
-    Excuse("indices of equals", (BUILD_VALUES,), _breaks_ties_between_builds),
+    Excuse(
+        "indices of equals",
+        (BUILD_VALUES,),
+        lambda found: found.is_whole and found.agree(aside(tempered(without_ties(found.case)))) is True,
+    ),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, _underflows),
     Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import lru_cache
 from time import perf_counter
@@ -19,7 +19,7 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
-from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
+from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, prim
 from fuzz_core.oracles.compare import ACCEPTS, REFUSES
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.cost import PRECISIONS, timed
@@ -74,10 +74,9 @@ class Execution:
 
     def mode(self, name: str) -> Mode:
         """The mode of a name."""
-        found = self.ways.get(name)
-        if found is None:
-            found = self.ways[name] = mode_of(self.adapter, name, self.clock)
-        return found
+        if name not in self.ways:
+            self.ways[name] = mode_of(self.adapter, name, self.clock)
+        return self.ways[name]
 
     def judge(self, test: TestCase) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
         """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on."""
@@ -271,8 +270,13 @@ def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
 
     A name that is looked up (of an operator, a mode) is not compiled: with such a word, the call is refused.
     """
-    calls = _with_text(test.invocation)
-    return any(TEXT in complaint_in(run(test._replace(invocation=call)).text) for call in calls)
+    parts = children(test.invocation)
+    for place, value in enumerate(parts):
+        made = rewritten(value, lambda each: prim(TEXT) if isinstance(each, Prim) and each.type == "str" else each)
+        call = with_children(test.invocation, (*parts[:place], made, *parts[place + 1 :]))
+        if made != value and TEXT in complaint_in(run(test._replace(invocation=call)).text):
+            return True
+    return False
 
 
 def without_given(test: TestCase, outcome: Outcome) -> Outcome:
@@ -283,15 +287,3 @@ def without_given(test: TestCase, outcome: Outcome) -> Outcome:
         if len(text) >= LEAST_CHARACTERS:
             said = said.replace(text, "…")
     return outcome._replace(text=said)
-
-
-def _with_text(call: Invocation) -> Iterator[Invocation]:
-    """The call with TEXT for all texts in one of its arguments, for each that has any."""
-    parts = children(call)
-    for place, value in enumerate(parts):
-        if (made := rewritten(value, _filled)) != value:
-            yield with_children(call, (*parts[:place], made, *parts[place + 1 :]))
-
-
-def _filled(value: Value) -> Value:
-    return Prim("str", TEXT) if isinstance(value, Prim) and value.type == "str" else value
