@@ -13,8 +13,7 @@ from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.tree import Path, exchanged, positions, rewritten, tensors_of, walk, with_tensors
 from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
 from fuzz_core.triage import simplify
-from fuzz_core.triage.cost import cost
-from fuzz_core.triage.simplify import Proposals
+from fuzz_core.triage.simplify import Simplifier, cost
 
 _IMPORTS = ast.Import | ast.ImportFrom
 
@@ -69,7 +68,7 @@ def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: C
     return search.best
 
 
-def at_each(simplify: Callable[[Value], Proposals]) -> Pass:
+def at_each(simplify: Simplifier) -> Pass:
     """A pass that offers simpler values at every place, again and again where one is accepted."""
 
     def run(search: Search) -> None:
@@ -174,20 +173,13 @@ def zero_seed(search: Search) -> None:
 
 
 PASSES: tuple[Pass, ...] = (
-    at_each(simplify.drop_then),
-    at_each(simplify.drop_keywords),
-    at_each(simplify.drop_trailing_arguments),
-    at_each(simplify.replace_objects),
-    at_each(simplify.shorten_sequences),
+    *map(at_each, simplify.FEWER),
     drop_equal_dimensions,
     shrink_equal_sizes,
     shrink_equal_axes,
-    at_each(simplify.shrink_tensors),
-    at_each(simplify.simplify_scalars),
+    *map(at_each, simplify.SMALLER),
     cast_equal_dtypes,
-    at_each(simplify.default_dtypes),
-    at_each(simplify.plain_layout),
-    at_each(simplify.simplify_fills),
+    *map(at_each, simplify.PLAINER),
     zero_seed,
 )
 
