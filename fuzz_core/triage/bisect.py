@@ -8,7 +8,7 @@ nearest neighbour takes its place, or one further off where several cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
@@ -110,19 +110,13 @@ def _halved(known: Known, low: int, high: int) -> int | None:
 
 def _backward(known: Known, bad: int, first: int) -> int | None:
     """With no good build yet: the next stride; where the oldest cannot tell, the border of those that can."""
-    unknown = (each for each in _strides(bad) if each < first and each not in known)
-    found = next(unknown, None)
+    strides = (bad - (1 << (bad.bit_length() - 1)), 0) if bad else ()
+    found = next((each for each in strides if each < first and each not in known), None)
     if found is not None or first == 0:
         return found
     silent = max(each for each in known if each < first)
     within = _halved(known, silent, first)
     return within if within is not None else _beyond(known, first)
-
-
-def _strides(bad: int) -> Iterator[int]:
-    if bad:
-        yield bad - (1 << (bad.bit_length() - 1))
-        yield 0
 
 
 def _beyond(known: Known, first: int) -> int | None:
