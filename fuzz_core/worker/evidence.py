@@ -176,8 +176,6 @@ class Refusal:
 
 def _is_computed(result: Any) -> bool:
     """Whether there are elements or numbers in a result."""
-    if isinstance(result, dict):
-        return any(map(_is_computed, result.values()))
-    if isinstance(result, list | tuple):
-        return any(map(_is_computed, result))
+    if isinstance(result, dict | list | tuple):
+        return any(map(_is_computed, result.values() if isinstance(result, dict) else result))
     return hasattr(result, "dtype") or isinstance(result, bool | int | float | complex | str)

@@ -105,10 +105,8 @@ def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
 
 def described(describer: Describer, result: Any) -> Value:
     """The description of a result, with OPAQUE for every part that has none."""
-    try:
+    with suppress(Undescribable):
         return describer.describe(result)
-    except Undescribable:
-        pass
     if isinstance(result, list | tuple):
         return Seq("list" if isinstance(result, list) else "tuple", tuple(described(describer, r) for r in result))
     if isinstance(result, dict):
