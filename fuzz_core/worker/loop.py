@@ -28,7 +28,7 @@ from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
-from fuzz_core.worker.observers import Corpus, Growth, Novelty, Repeats
+from fuzz_core.worker.observers import Corpus, Growth, Novelty
 from fuzz_core.worker.plan import Plan
 
 # Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
@@ -172,7 +172,6 @@ class Worker:
         self.adapter = world.adapter
         self.state = self.adapter.state()
         self.executed: set[int] = set()
-        self.repeats = Repeats()
         self.novelty = Novelty()
         self.corpus = Corpus()
         self.operators: set[str] = set()
@@ -280,7 +279,7 @@ class Worker:
         return sorted(found)
 
     def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        if not self.repeats.enough(test.invocation.api, verdict, outcome):
+        if not self.novelty.enough(test.invocation.api, verdict, outcome):
             found = {"finding": lease, "index": index, "test": encode_test(test)}
             self.channel.send({**found, "verdict": verdict, "outcome": outcome})
 
