@@ -21,9 +21,8 @@ from typing import Any, NoReturn
 
 from fuzz_core.execution.pool import Lease
 from fuzz_core.worker import limits
-from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.journal import SIZE, Journal
-from fuzz_core.worker.loop import Worker
+from fuzz_core.worker.loop import Channel, Worker, World
 from fuzz_core.worker.zygote import load_world
 
 TURN_SECONDS = 0.1

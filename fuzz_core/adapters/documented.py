@@ -10,8 +10,7 @@ from fuzz_core.adapters.dialect import ModeSpec
 from fuzz_core.adapters.modes import Clock, Mode
 from fuzz_core.ir.constraints import Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.fuzztype import fuzz_type
-from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.tree import fuzz_type, tensors_of
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, TestCase, Value
 
 MODE = "documented"

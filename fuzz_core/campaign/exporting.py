@@ -23,9 +23,9 @@ from fuzz_core.store.parting import Apart, Shown, part, shown_changes
 from fuzz_core.store.records import BugRow, FindingRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import suspected_death, suspicion, withheld
-from fuzz_core.triage.cost import cost
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
+from fuzz_core.triage.simplify import cost
 from reports import results
 from reports.text import clean, title
 

@@ -8,10 +8,10 @@ from math import inf
 
 from fuzz_core.campaign.reproduce import PLAIN, Bench
 from fuzz_core.execution.replay import Replayer
-from fuzz_core.ir.messages import Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.tree import walk
 from fuzz_core.ir.values import Invocation, Prim, Slice, Tensor, TestCase, Value
+from fuzz_core.ir.wire import Telling, Told
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
@@ -110,7 +110,7 @@ class BuildDifference:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there are integers in the result."""
+        """See `worker.evidence.Difference`."""
         return self.after.value is not None and any(
             (isinstance(each, Tensor) and each.dtype.startswith(("int", "uint", "bool")))
             or (isinstance(each, Prim) and each.type in ("int", "bool"))
@@ -118,7 +118,7 @@ class BuildDifference:
         )
 
     def agree(self, case: TestCase) -> bool | None:
-        """See `worker.evidence.Comparison`."""
+        """See `worker.evidence.Difference`."""
         first, second = (_first(side.tell(case)[PLAIN]) for side in self.pair.sides)
         if first.value is None or second.value is None:
             return None

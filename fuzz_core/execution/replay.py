@@ -23,10 +23,9 @@ from fuzz_core.adapters.dialect import LIBRARIES, Dialect, dialect_of
 from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
 from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
 from fuzz_core.ir.codec import encode_test
-from fuzz_core.ir.messages import Executions, PackedArray, ProgramResults, Replayed, Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.ir.wire import answer, decode
+from fuzz_core.ir.wire import Executions, PackedArray, ProgramResults, Replayed, Telling, Told, answer, decode
 from fuzz_core.modelgen.gandalf.scripts import SAID
 from fuzz_core.oracles.compare import REFERENCE
 from fuzz_core.oracles.contract import oracle_of

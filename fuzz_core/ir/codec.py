@@ -145,14 +145,9 @@ def _values_in(data: list[Any], depth: int) -> tuple[Value, ...]:
 
 
 def _pairs_in(data: list[Any], depth: int) -> tuple[tuple[str, Value], ...]:
-    return tuple([_pair_in(pair, depth) for pair in data])
-
-
-def _pair_in(data: Any, depth: int) -> tuple[str, Value]:
-    match data:
-        case [str(name), value]:
-            return name, decode(value, depth)
-    raise ValueError("no name with a value")
+    if not all(type(pair) is list and len(pair) == 2 and type(pair[0]) is str for pair in data):
+        raise ValueError("no name with a value")
+    return tuple([(name, decode(value, depth)) for name, value in data])
 
 
 def _then_in(data: Any, depth: int) -> Then | None:
@@ -171,12 +166,13 @@ def _sizes(data: Any) -> tuple[int, ...]:
 
 
 def _fill_in(data: list[Any]) -> Fill:
-    kind, low, high, key, raw, special = data
-    texts = str if special is None else type(special)
-    if kind not in _FILLS or type(key) is not int or not type(low) is type(high) is type(raw) is texts is str:
-        raise ValueError("bad elements of a tensor")
-    last = None if special is None else float(special)
-    return Fill(kind, float(low), float(high), key, b64decode(raw, validate=True), last)
+    match data:
+        case [str(kind), str(low), str(high), int(key), str(raw), None | str() as special] if (
+            kind in _FILLS and type(key) is int
+        ):
+            last = None if special is None else float(special)
+            return Fill(kind, float(low), float(high), key, b64decode(raw, validate=True), last)
+    raise ValueError("bad elements of a tensor")
 
 
 def encode_test(test: TestCase) -> list[Any]:

@@ -144,8 +144,7 @@ class Documentation:
         given.update(invocation.kwargs)
         for constraint in constraints:
             value = given.get(constraint.argument)
-            holds = None if value is None else constraint.holds(value)
-            if value is not None and holds is not None:
+            if value is not None and (holds := constraint.holds(value)) is not None:
                 yield Said(constraint, value, holds)
 
     def broken(self, invocation: Invocation) -> Said | None:

@@ -123,9 +123,7 @@ def _between(low: float, high: float, units: NDArray[np.float64]) -> NDArray[Any
 def _clip(value: float, bottom: int, top: int) -> int:
     if value != value:
         return 0
-    if value in (float("inf"), float("-inf")):
-        return top if value > 0 else bottom
-    return max(bottom, min(top, int(value)))
+    return int(max(bottom, min(top, value)))
 
 
 def pack(values: NDArray[Any]) -> bytes:

@@ -1,13 +1,16 @@
-"""Values as trees: what is inside a value, in one order, and the value with something else inside."""
+"""Values as trees: what is inside a value, in one order, the value with something else inside, types and names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Seq, Slice, Tensor, Then, Value
+from fuzz_core.ir.values import Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value
 
 Path: TypeAlias = tuple[int, ...]
+Params: TypeAlias = Mapping[str, Sequence[str]]
+_CALLED = ("forward", "call", "__call__")
+_BRACKETS = {"tuple": ("(", ")"), "list": ("[", "]"), "set": ("{", "}")}
 Types: TypeAlias = type[Any] | tuple[type[Any], ...]
 _V = TypeVar("_V", bound=Value)
 
@@ -67,10 +70,10 @@ def positions(value: Value, path: Path = ()) -> Iterator[tuple[Path, Value]]:
         yield from positions(child, (*path, index))
 
 
-def exchanged(value: Value, path: Path, new: Value) -> Value:
+def exchanged(value: _V, path: Path, new: Value) -> _V:
     """The tree with `new` at the path."""
     if not path:
-        return new
+        return new  # type: ignore[return-value]
     parts = list(children(value))
     parts[path[0]] = exchanged(parts[path[0]], path[1:], new)
     return with_children(value, parts)
@@ -109,3 +112,49 @@ def numbers_of(value: Value) -> Iterator[int | float | complex]:
 def texts_of(value: Value) -> Iterator[str]:
     """The texts in a value, from left to right; the keys of dictionaries are none."""
     return (each.value for each in walk(value) if isinstance(each, Prim) and isinstance(each.value, str))
+
+
+def fuzz_type(value: Value) -> str:
+    """The FuzzType as text: `int`, `(int,int)`, `tensor<4,float32>`, `dtype`, `object<torch.nn.LSTM>`."""
+    if isinstance(value, Prim):
+        return value.type
+    if isinstance(value, Tensor):
+        return f"{value.container}<{len(value.shape)},{value.dtype}>"
+    if isinstance(value, Seq):
+        opening, closing = _BRACKETS[value.kind]
+        return opening + ",".join(fuzz_type(item) for item in value.items) + closing
+    if isinstance(value, Map):
+        return "{" + ",".join(f"{key}:{fuzz_type(item)}" for key, item in value.entries) + "}"
+    if isinstance(value, Slice):
+        return "slice"
+    if isinstance(value, Ref):
+        return value.kind
+    return f"object<{value.api}>"
+
+
+def argument_names(invocation: Invocation, params: Params) -> list[str]:
+    """The argument name of every value of `ir.tree.children`, in its order: what the value space is keyed by.
+
+    params: names of the positional parameters by api. A keyword names itself; a position takes its parameter's name,
+    else `arg0`, `arg1`, … What an instance is called with takes the parameters of `api.forward`, `api.call` or
+    `api.method`, whichever is known, else `input0`, `input1`, …
+    """
+    names = _positional(params.get(invocation.api, ()), len(invocation.args), "arg")
+    names += [name for name, _ in invocation.kwargs]
+    then = invocation.then
+    if then is not None:
+        names += _positional(_then_params(invocation.api, then.method, params), len(then.args), "input")
+        names += [name for name, _ in then.kwargs]
+    return names
+
+
+def _then_params(api: str, method: str, params: Params) -> Sequence[str]:
+    for name in _CALLED if method == "__call__" else (method,):
+        found = params.get(f"{api}.{name}")
+        if found is not None:
+            return found[1:] if found[:1] == ("self",) or found[:1] == ["self"] else found
+    return ()
+
+
+def _positional(params: Sequence[str], count: int, prefix: str) -> list[str]:
+    return [*params[:count], *(f"{prefix}{index}" for index in range(len(params), count))]

@@ -1,4 +1,4 @@
-"""Messages between processes: lines of JSON, read strictly and within bounds by the annotations of records.
+"""Messages between processes, and what a worker answers: JSON lines, read strictly by the annotations of records.
 
 Untrusted code runs in the process that sends them: what does not fit is refused, and nothing is ever called by name.
 A record is a NamedTuple: a JSON list of its fields, or an object with all of them. A record in it that has `from_json`
@@ -11,11 +11,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from fuzz_core.ir import codec
 from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Value
 
 MOST_ITEMS = 10_000
+ARRAY_DTYPES = ("<f8", "<i8", "|b1")
+MOST_RANK = 32
+_INT64 = 1 << 63
 T = TypeVar("T")
 
 
@@ -144,3 +150,58 @@ def _key(hint: Any, text: str) -> str | int:
     if not (text.isascii() and text.isdecimal()):
         raise ValueError("no number")
     return int(text)
+
+
+class Replayed(NamedTuple):
+    """What the first mode did, and every verdict with its evidence; a death has no verdicts (its judge is outside).
+
+    spoilt: the process is not as it was before.
+    """
+
+    outcome: Outcome
+    verdicts: tuple[tuple[Verdict, Outcome], ...] = ()
+    spoilt: bool = False
+
+
+class Told(NamedTuple):
+    """One execution: its outcome, and the description of its result where there is one."""
+
+    outcome: Outcome
+    value: Value | None = None
+
+    @classmethod
+    def from_json(cls, data: Any) -> Told:
+        """Reads an outcome and an encoded value. Raises CodecError."""
+        match data:
+            case [outcome, value]:
+                read = Outcome.from_json(outcome)
+                return cls(read, codec.decode(value) if read.kind == "ok" else None)
+        raise CodecError("no outcome with a value")
+
+
+Telling = Mapping[str, Sequence[Told]]
+
+
+class Executions(NamedTuple):
+    """By mode, what each execution of a test case came to."""
+
+    told: Mapping[str, tuple[Told, ...]]
+
+
+class PackedArray(NamedTuple):
+    """An array: dtype, shape, and its bytes in base 85."""
+
+    dtype: Annotated[str, among(ARRAY_DTYPES)]
+    shape: Annotated[tuple[Annotated[int, below(_INT64)], ...], most(MOST_RANK)]
+    text: str
+
+
+class ProgramResults(NamedTuple):
+    """How a program ended, and the arrays that it left, by the number of their node.
+
+    spoilt: the process is not to be used again.
+    """
+
+    came: Outcome
+    results: Mapping[Annotated[int, below(_INT64)], PackedArray]
+    spoilt: bool

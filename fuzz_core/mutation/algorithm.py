@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from fuzz_core.ir.fuzztype import Params, argument_names
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.tree import children, tensors_of, with_children
+from fuzz_core.ir.tree import Params, argument_names, children, tensors_of, with_children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.mutation.contract import Context, ValueSource
 from fuzz_core.mutation.registry import Choices, RuleBook, try_rules

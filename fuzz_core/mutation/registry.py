@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import Params, fuzz_type
+from fuzz_core.ir.tree import Params, fuzz_type
 from fuzz_core.ir.values import Prim, Tensor, Value
 from fuzz_core.mutation.contract import KINDS, Context, Mutator
 from fuzz_core.mutation.rules import calls, layout, paper, values

@@ -103,7 +103,9 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
     if outcome.kind == "signal":
         # SIGKILL comes from the kernel's out-of-memory killer or from us, never from the library.
         return "" if outcome.name == "SIGKILL" else "crash"
-    if outcome.kind != "exception" or (outcome.name == "NameError" and _was_given(outcome)):
+    # In code that came as text, names are the caller's.
+    given = outcome.name == "NameError" and outcome.frames and _EVALUATED.search(outcome.frames[0])
+    if outcome.kind != "exception" or given:
         return ""
     # Described arguments are never deep: recursion without an end is the library's own.
     if outcome.name == RECURSION or dialect.internal_error.search(text):
@@ -111,19 +113,11 @@ def _kind(outcome: Outcome, dialect: Dialect) -> str:
     return "crash" if dialect.poisons.search(text) else ""
 
 
-def _was_given(outcome: Outcome) -> bool:
-    """Whether it happened in code that came as text: its names are the caller's."""
-    return bool(outcome.frames) and _EVALUATED.search(outcome.frames[0]) is not None
-
-
 def cause(outcome: Outcome) -> str:
     """What an outcome is called in the field, with the signal or exception: `heap corruption (SIGABRT)`."""
-    if outcome.kind == "signal":
-        return f"{_term(outcome)} ({outcome.name})"
-    return f"stack overflow ({RECURSION})" if outcome.name == RECURSION else outcome.name
-
-
-def _term(outcome: Outcome) -> str:
+    if outcome.kind != "signal":
+        return f"stack overflow ({RECURSION})" if outcome.name == RECURSION else outcome.name
     said = (term for term, words in _WORDS.items() if words.search(outcome.text))
     missed = (term for place, term in _PLACES.items() if place in outcome.frames)
-    return next(itertools.chain(said, missed), _SIGNALS.get(outcome.name, "death by a signal"))
+    term = next(itertools.chain(said, missed), _SIGNALS.get(outcome.name, "death by a signal"))
+    return f"{term} ({outcome.name})"

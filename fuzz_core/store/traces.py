@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fuzz_core.ir import codec
-from fuzz_core.ir.fuzztype import argument_names, fuzz_type
-from fuzz_core.ir.tree import children, walk
+from fuzz_core.ir.tree import argument_names, children, fuzz_type, walk
 from fuzz_core.ir.values import Invocation, Value
 from fuzz_core.store.base import Base, text, to_json
 from fuzz_core.store.records import Body, InvocationRow, SeedRecord

@@ -7,6 +7,7 @@ import codeop
 import contextlib
 import functools
 import io
+import itertools
 import json
 import linecache
 import os
@@ -117,8 +118,12 @@ def _run_script(seed: dict[str, str], tally: Tally) -> None:
 
 def _run_tests(seed: dict[str, str], tally: Tally) -> None:
     path = Path(seed["path"])
-    home = _installed(path)
-    sys.path += _guessed_roots(path)
+    # The folder of installed packages that it lies in: there, tests import each other by their package's name, and have
+    # one where the folder has no `__init__.py`.
+    home = next((home for home in map(Path, site.getsitepackages()) if home in path.parents), None)
+    # The project that the file lies in, by what else lies there; last on the path: pytest knows better.
+    roots = (each for each in path.parents if any((each / mark).exists() for mark in _ROOT_MARKS))
+    sys.path += [place for root in itertools.islice(roots, 1) for place in _importable(root)]
     try:
         import pytest
     except ImportError:
@@ -135,24 +140,9 @@ def _run_tests(seed: dict[str, str], tally: Tally) -> None:
             said.truncate(said.seek(0))
             code = pytest.main(["-o", "addopts=", "-o", "required_plugins=", *arguments], plugins=[plugin])
     if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
-        tally.run(lambda: _give_up(said.getvalue()))
+        tally.parts += 1
+        tally.fail(f"RuntimeError: pytest cannot start: {_last_error(said.getvalue())}")
     return None
-
-
-def _installed(path: Path) -> Path | None:
-    """The folder of installed packages that a file lies in: there, tests import each other by their package's name,
-    and have one where the folder has no `__init__.py`."""
-    return next((home for home in map(Path, site.getsitepackages()) if home in path.parents), None)
-
-
-def _give_up(said: str) -> None:
-    raise RuntimeError(f"pytest cannot start: {_last_error(said)}")
-
-
-def _guessed_roots(path: Path) -> list[str]:
-    """The project that a file lies in, by what else lies there; last on the path: pytest knows better."""
-    root = next((each for each in path.parents if any((each / mark).exists() for mark in _ROOT_MARKS)), None)
-    return [] if root is None else _importable(root)
 
 
 def _importable(root: Path) -> list[str]:

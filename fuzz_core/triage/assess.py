@@ -149,18 +149,14 @@ def withheld(bugs: Sequence[Bug]) -> frozenset[int]:
 
     A null pointer here and a corrupted heap there may be one missing check.
     """
-    private = (
-        cluster for cluster in clusters(bugs) if any(suspicion(bug.kind, bug.outcome) for bug in cluster.members)
-    )
-    return frozenset(bug.id for cluster in private for bug in cluster.members)
+    groups = [cluster.members for cluster in clusters(bugs)]
+    return frozenset(bug.id for group in groups for bug in group if any(suspicion(b.kind, b.outcome) for b in group))
 
 
 def suspicion(kind: str, outcome: Outcome) -> str:
     """Why memory that is not the library's may have been touched; empty where nothing says so."""
-    died = suspected_death(outcome)
-    if not died and not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}"):
-        return "the result holds memory that is not the library's"
-    return died
+    foreign = not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}")
+    return suspected_death(outcome) or ("the result holds memory that is not the library's" if foreign else "")
 
 
 def suspected_death(outcome: Outcome) -> str:
@@ -213,18 +209,15 @@ def seconds_asked_for(test: TestCase, seconds: Seconds) -> float:
     An endless loop does not begin with one number in place of a smaller one, unless that has wrapped around: then what
     comes before it takes no time, or far less.
     """
-    numbers = sorted(_numbers(test.invocation), key=lambda each: -each[1])
+    integers = (
+        (path, abs(value.value))
+        for path, value in positions(test.invocation)
+        if isinstance(value, Prim) and type(value.value) is int
+    )
+    # Those that smaller ones can stand in for, without their signs.
+    numbers = sorted((each for each in integers if each[1] > SMALLER[0]), key=lambda each: -each[1])
     groups = [numbers] if len(numbers) == 1 else [numbers, *([each] for each in numbers[:ALONE])]
     return max((_promised(test, group, seconds) for group in groups if group), default=0.0)
-
-
-def _numbers(call: Invocation) -> Iterator[Number]:
-    """The integers that smaller ones can stand in for, without their signs."""
-    for path, value in positions(call):
-        if isinstance(value, Prim) and value.type == "int":
-            assert isinstance(value.value, int)
-            if abs(value.value) > SMALLER[0]:
-                yield path, abs(value.value)
 
 
 def _promised(test: TestCase, numbers: list[Number], seconds: Seconds) -> float:
@@ -259,7 +252,5 @@ def _start(times: list[Time]) -> Time | None:
 
 def _with(call: Invocation, numbers: list[Number], number: int) -> Invocation:
     for path, value in numbers:
-        made = exchanged(call, path, Prim("int", min(value, number)))
-        assert isinstance(made, Invocation)
-        call = made
+        call = exchanged(call, path, Prim("int", min(value, number)))
     return call

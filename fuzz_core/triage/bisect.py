@@ -8,12 +8,13 @@ nearest neighbour takes its place, or one further off where several cannot tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 Status = Literal["good", "bad", "broken"]
 Known = Mapping[int, Status]
+N = TypeVar("N", int, int | None)
 
 WRONG_GOOD = 0.01
 MOST_RUNS = 50
@@ -45,8 +46,7 @@ class Search:
 
     def next(self, known: Known) -> int | None:
         """The build to try; None where the search is over, also where an end is not what it was said to be."""
-        found = _next(self._turned(known), self._turn(self.bad), None if self.good is None else self._turn(self.good))
-        return None if found is None else self._turn(found)
+        return self._turn(_next(self._turned(known), self._turn(self.bad), self._turn(self.good)))
 
     def ahead(self, known: Known, width: int) -> list[int]:
         """The build to try, and those that may come next, whatever it shows: at most `width`, likely ones first."""
@@ -68,11 +68,11 @@ class Search:
         good, first = _ends(turned, bad)
         # With no good build, what lies before the first bad one cannot tell or was not tried: that is no range.
         between = () if good is None else tuple(sorted(self._turn(each) for each in range(good + 1, first)))
-        return Answer(self._turn(first), None if good is None else self._turn(good), between)
+        return Answer(self._turn(first), self._turn(good), between)
 
-    def _turn(self, build: int) -> int:
-        """What fixed a bug is what broke it when time runs backward."""
-        return self.count - 1 - build if self.fixed else build
+    def _turn(self, build: N) -> N:
+        """What fixed a bug is what broke it when time runs backward; None as it is."""
+        return build if build is None or not self.fixed else self.count - 1 - build
 
     def _turned(self, known: Known) -> dict[int, Status]:
         return {self._turn(build): status for build, status in known.items()}
@@ -110,19 +110,13 @@ def _halved(known: Known, low: int, high: int) -> int | None:
 
 def _backward(known: Known, bad: int, first: int) -> int | None:
     """With no good build yet: the next stride; where the oldest cannot tell, the border of those that can."""
-    unknown = (each for each in _strides(bad) if each < first and each not in known)
-    found = next(unknown, None)
+    strides = (bad - (1 << (bad.bit_length() - 1)), 0) if bad else ()
+    found = next((each for each in strides if each < first and each not in known), None)
     if found is not None or first == 0:
         return found
     silent = max(each for each in known if each < first)
     within = _halved(known, silent, first)
     return within if within is not None else _beyond(known, first)
-
-
-def _strides(bad: int) -> Iterator[int]:
-    if bad:
-        yield bad - (1 << (bad.bit_length() - 1))
-        yield 0
 
 
 def _beyond(known: Known, first: int) -> int | None:

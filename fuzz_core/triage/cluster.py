@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -16,8 +16,8 @@ from rapidfuzz.distance import Indel, LCSseq
 from fuzz_core.ir.outcome import Outcome, complaint_in
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
-from fuzz_core.triage.cost import cost
 from fuzz_core.triage.signature import corrupts_heap, normalised
+from fuzz_core.triage.simplify import cost
 from fuzz_core.triage.stack import FAULTS
 
 TOP = 3
@@ -142,16 +142,26 @@ def place_of(bug: Bug) -> Place:
     told = bug.target, bug.api.partition(".")[0], name
     if not kind_of(bug.kind).fails:
         nature, difference = _disagreement(bug)
-        return Place(*told, frozenset((name,)), nature, difference=difference, quoted=_quoted(bug))
-    names = frozenset((name, *_qualified(bug.api), *_kernels(outcome.text)))
+        # The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)` where they are many.
+        words = " ".join(outcome.text.partition(", documented: ")[2].split())
+        quoted = words if bug.kind == _DOCUMENTED and len(words) > LONG else ""
+        return Place(*told, frozenset((name,)), nature, difference=difference, quoted=quoted)
+    parts, kernels = bug.api.split("."), _KERNEL.findall(outcome.text[:4000])
+    # With its module's: raw operators carry in their names what modules are for (`SparseReduceSum`).
+    qualified = ["_".join(parts[-2:])] * (len(parts) > 2)
+    names = frozenset([name, *map(_plain, [*qualified, *(one or other for one, other in kernels)])])
     vague = corrupts_heap(outcome)
-    place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
+    frames = [_frame(each) for each in outcome.frames if each not in FAULTS and not _MACHINERY.search(each)]
+    place = Place(*told, names, _nature(outcome), frames=tuple(dict.fromkeys(frames)), vague=vague)
     if vague or not spoke(outcome):
         return place
     if complaint := complaint_in(outcome.text):
         # What stands behind it is the place that runs all compilers.
         return place._replace(words=_stripped(complaint))
-    return place._replace(check=_check(outcome), words=_words(outcome))
+    # Messages of the interpreter's own exceptions are the interpreter's.
+    built_in = hasattr(builtins, outcome.name) and outcome.name != "RuntimeError"
+    words = _stripped(outcome.text)
+    return place._replace(check=_check(outcome), words="" if built_in or _RUNTIME.search(words) else words)
 
 
 def spoke(outcome: Outcome) -> bool:
@@ -165,18 +175,7 @@ def plain_name(api: str) -> str:
 
 
 def _plain(name: str) -> str:
-    short = _DIMENSIONS.sub("", name)
-    return "".join(_WORD.findall(short)).lower() or name.lower()
-
-
-def _qualified(api: str) -> list[str]:
-    """The name with its module's: raw operators carry in their names what modules are for (`SparseReduceSum`)."""
-    parts = api.split(".")
-    return [_plain("_".join(parts[-2:]))] if len(parts) > 2 else []
-
-
-def _kernels(text: str) -> list[str]:
-    return [_plain(found[0] or found[1]) for found in _KERNEL.findall(text[:4000])]
+    return ("".join(_WORD.findall(_DIMENSIONS.sub("", name))) or name).lower()
 
 
 def _disagreement(bug: Bug) -> tuple[str, str]:
@@ -195,21 +194,10 @@ def _disagreement(bug: Bug) -> tuple[str, str]:
     return nature, f"{bug.kind if bug.kind == _REFUSED else nature}: {how}"
 
 
-def _quoted(bug: Bug) -> str:
-    """The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)` where they are many."""
-    words = " ".join(bug.outcome.text.partition(", documented: ")[2].split())
-    return words if bug.kind == _DOCUMENTED and len(words) > LONG else ""
-
-
 def _nature(outcome: Outcome) -> str:
     if corrupts_heap(outcome) or outcome.name in ("SIGSEGV", "SIGBUS"):
         return _MEMORY
     return outcome.name if outcome.kind == "signal" else outcome.kind
-
-
-def _frames(frames: tuple[str, ...]) -> tuple[str, ...]:
-    found = [_frame(frame) for frame in frames if frame not in FAULTS and not _MACHINERY.search(frame)]
-    return tuple(dict.fromkeys(found))
 
 
 def _frame(frame: str) -> str:
@@ -229,13 +217,6 @@ def _check(outcome: Outcome) -> Check | None:
     if _RUNTIME.search(words) and not where:
         return None
     return Check(where["file"] if where else "", where["line"] if where else "", words)
-
-
-def _words(outcome: Outcome) -> str:
-    """What the library said of itself; messages of the interpreter's own exceptions are the interpreter's."""
-    built_in = hasattr(builtins, outcome.name) and outcome.name != "RuntimeError"
-    words = _stripped(outcome.text)
-    return "" if built_in or _RUNTIME.search(words) else words
 
 
 def _stripped(text: str) -> str:
@@ -261,27 +242,19 @@ def clusters(bugs: Sequence[B]) -> list[Cluster[B]]:
     groups: list[list[int]] = []
     for number, place in enumerate(places):
         shares = [sum(similar(place, places[other]) for other in group) / len(group) for group in groups]
-        best = max(range(len(groups)), key=lambda which: (shares[which], -which), default=None)
-        if best is not None and shares[best] >= QUORUM:
-            groups[best].append(number)
-        else:
-            groups.append([number])
-    return [_cluster([ranked[number] for number in group]) for group in groups]
-
-
-def _cluster(members: Sequence[B]) -> Cluster[B]:
-    return Cluster(tuple(members), tuple(dict.fromkeys(bug.api for bug in members)))
+        best = max(shares, default=0.0)
+        if best < QUORUM:
+            groups.append([])
+        groups[shares.index(best) if best >= QUORUM else -1].append(number)
+    members = [tuple(ranked[number] for number in group) for group in groups]
+    return [Cluster(bugs, tuple(dict.fromkeys(bug.api for bug in bugs))) for bugs in members]
 
 
 def _informative(places: Sequence[Place]) -> list[Place]:
     """The places without frames that apis of many families share, and only the top of what is left."""
-    families: dict[str, set[str]] = defaultdict(set)
-    for place in places:
-        for frame in place.frames:
-            families[frame].add(place.family)
+    families = Counter(frame for _, frame in {(place.family, frame) for place in places for frame in place.frames})
     return [
-        place._replace(frames=tuple(f for f in place.frames if len(families[f]) < GENERIC_FROM)[:TOP])
-        for place in places
+        place._replace(frames=tuple(f for f in place.frames if families[f] < GENERIC_FROM)[:TOP]) for place in places
     ]
 
 
@@ -336,9 +309,8 @@ def _same_difference(one: Place, other: Place) -> bool:
 
 
 def _akin(one: Place, other: Place) -> bool:
-    if one.names & other.names:
-        return True
-    return (one.vague and one.family in _functions(other)) or (other.vague and other.family in _functions(one))
+    pairs = ((one, other), (other, one))
+    return bool(one.names & other.names) or any(a.vague and a.family in _functions(b) for a, b in pairs)
 
 
 def _functions(place: Place) -> set[str]:

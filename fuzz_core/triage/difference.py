@@ -57,8 +57,8 @@ class _Described(Comparer):
         return ""
 
     def _tensors(self, before: Tensor, after: Tensor) -> str:
-        for name, a, b in (("dtype", before.dtype, after.dtype), ("shape", before.shape, after.shape)):
-            if a != b:
+        for name in ("dtype", "shape"):
+            if (a := getattr(before, name)) != (b := getattr(after, name)):
                 return self.said(name, a, b)
         if self.distance(before, after) <= 1.0:
             return ""
@@ -111,11 +111,8 @@ def _shown(tensor: Tensor) -> str:
 
 def same_text(before: str, after: str) -> bool:
     """Whether two texts are the same but for versions, addresses and paths."""
-    return _without_versions(before) == _without_versions(after)
-
-
-def _without_versions(text: str) -> str:
-    return _ADDRESS.sub("", _VERSION.sub("", text))
+    one, other = (_ADDRESS.sub("", _VERSION.sub("", text)) for text in (before, after))
+    return one == other
 
 
 def _prims_apart(reference: Any, other: Any) -> float:

@@ -112,18 +112,15 @@ class Known(BaseModel):
 
     def matches(self, seen: Sighting) -> bool:
         """Whether everything that the entry says holds; whatever the day."""
-        named = ((self.oracle, seen.oracle), (self.kind, seen.kind), (self.library, seen.library))
+        equal = ("signature", "oracle", "kind", "library")
         return (
-            all(wanted in (None, there) for wanted, there in (*named, (self.signature, seen.signature)))
+            all(getattr(self, name) in (None, getattr(seen, name)) for name in equal)
             and (self.pattern is None or re.search(self.pattern, seen.signature) is not None)
             and (not self.api or any(fnmatchcase(seen.api, glob) for glob in self.api))
-            and (self.mode is None or self._in_mode(seen.modes, self.mode))
+            # A bug that another mode shows too is none of that mode's.
+            and (self.mode is None or {fnmatchcase(mode, self.mode) for mode in seen.modes} == {True})
             and (self.versions is None or _contains(self.versions, seen.version))
         )
-
-    def _in_mode(self, modes: frozenset[str], wanted: str) -> bool:
-        """A bug that another mode shows too is none of that mode's."""
-        return bool(modes) and all(fnmatchcase(mode, wanted) for mode in modes)
 
     def expired(self, today: date) -> bool:
         """Whether it matches nothing any more."""
@@ -138,17 +135,13 @@ def _contains(versions: str, version: str) -> bool:
 
 
 class Registry:
-    """Entries by name, as of one day; an entry of the user's takes the place of a shipped one with the same name."""
+    """Entries as of one day, the user's own first, which take the place of shipped ones with the same name."""
 
     def __init__(self, own: Iterable[Known] = (), shipped: Iterable[Known] = (), today: date = date.min) -> None:
         self.own = {entry.name: entry for entry in own}
         self.shipped = {entry.name: entry for entry in shipped if entry.name not in self.own}
+        self.entries = (*self.own.values(), *self.shipped.values())
         self.today = today
-
-    @property
-    def entries(self) -> tuple[Known, ...]:
-        """All of them, the user's own first."""
-        return (*self.own.values(), *self.shipped.values())
 
     def match(self, seen: Sighting) -> Known | None:
         """The first entry that matches and has not expired."""
@@ -187,9 +180,9 @@ def read_entries(content: bytes, origin: str) -> list[Known]:
         what = f"unknown key {strange[0]!r}" if strange else "`known` is no list of tables"
         raise UserError(f"{origin}: {what}", f"each entry begins with [[known]]; {_GUIDE}")
     entries = [entry_of(row, f"{origin}, entry {place}") for place, row in enumerate(rows, 1)]
-    for name, count in Counter(entry.name for entry in entries).items():
-        if count > 1:
-            raise UserError(f"{origin}: two entries are named {name!r}", "give one of them another name")
+    (name, count), *_ = [*Counter(entry.name for entry in entries).most_common(1), ("", 0)]
+    if count > 1:
+        raise UserError(f"{origin}: two entries are named {name!r}", "give one of them another name")
     return entries
 
 
@@ -219,22 +212,19 @@ def add_entry(file: Path, entry: Known) -> None:
     rows = document.setdefault("known", tomlkit.aot())
     if any(row.get("name") == entry.name for row in rows):
         raise UserError(f"{file}: an entry is named {entry.name!r} already", "remove it first, or edit the file")
-    rows.append(tomlkit.item(_written(entry)))
+    row = {key: list(value) if isinstance(value, tuple) else value for key, value in entry if value}
+    rows.append(tomlkit.item(row))
     _write(file, document)
-
-
-def _written(entry: Known) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in entry if value}
 
 
 def remove_entry(file: Path, name: str) -> None:
     """Takes an entry out of the user's file; the rest stays as it is. Raises UserError for an unknown name."""
     document = _document(file)
     rows = document.get("known", [])
-    place = next((place for place, row in enumerate(rows) if row.get("name") == name), None)
-    if place is None:
+    names = [row.get("name") for row in rows]
+    if name not in names:
         raise UserError(f"{file}: no entry {name!r}", "`nightfuzz known list` names those that are there")
-    del rows[place]
+    del rows[names.index(name)]
     _write(file, document)
 
 

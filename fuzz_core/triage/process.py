@@ -18,9 +18,11 @@ from typing import IO, NamedTuple
 from fuzz_core.adapters.dialect import Dialect, surroundings
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, with_complaint
-from fuzz_core.triage import native, stack
+from fuzz_core.triage import stack
+from fuzz_core.triage.signature import heard, inside, parse, stack_trace
 
 KEPT_OUTPUT = 64 * 1024
+_HALF = KEPT_OUTPUT // 2
 DEFAULT_MEMORY = 8 << 30
 # Of a process without a limit of address space: what it may hold, as a share of the machine's memory, and how often
 # that is looked at, in seconds.
@@ -89,11 +91,11 @@ class _Kept:
     def _drain(self) -> None:
         with suppress(OSError, ValueError):
             while chunk := os.read(self.stream.fileno(), _CHUNK):
-                room = KEPT_OUTPUT // 2 - len(self.head)
-                self.head += chunk[:room] if room > 0 else b""
-                rest = self.tail + (chunk[room:] if room > 0 else chunk)
-                self.cut = self.cut or len(rest) > KEPT_OUTPUT // 2
-                self.tail = rest[-(KEPT_OUTPUT // 2) :]
+                room = _HALF - len(self.head)
+                self.head += chunk[:room]
+                self.tail += chunk[room:]
+                self.cut = self.cut or len(self.tail) > _HALF
+                self.tail = self.tail[-_HALF:]
 
     def text(self) -> str:
         """What was kept, once the stream has ended (a stray grandchild may hold it open: then what there is)."""
@@ -132,8 +134,7 @@ class Processes:
         """Ends a process with all of its group and takes it off the list."""
         with self._lock:
             self._pids.discard(process.pid)
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _kill(process.pid)
         process.wait()
 
     def end(self) -> None:
@@ -141,8 +142,12 @@ class Processes:
         with self._lock:
             self._ended = True
             for pid in self._pids:
-                with suppress(ProcessLookupError):
-                    os.killpg(pid, signal.SIGKILL)
+                _kill(pid)
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def run(
@@ -165,29 +170,18 @@ def run(
             (Path(directory) / name).write_text(text, encoding="utf-8")
         processor = int(timeout + 60) * (os.cpu_count() or 1)
         limited = ["/bin/sh", "-c", _LIMITED, "sh", str(memory_bytes // 1024), str(processor), *command]
-        environment = _environment(directory, env or {})
+        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        own = {"HOME": directory, "TMPDIR": directory, "PYTHONHASHSEED": "0"}
         held = 0 if memory_bytes else min(DEFAULT_MEMORY, int(_MACHINE_BYTES * HELD_SHARE))
-        return _watch(limited, directory, timeout, held, environment, processes or Processes())
-
-
-def _environment(directory: str, env: Mapping[str, str]) -> dict[str, str]:
-    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    return {**inherited, "HOME": directory, "TMPDIR": directory, "PYTHONHASHSEED": "0", **env}
-
-
-def _watch(
-    command: Sequence[str], directory: str, timeout: float, held: int, env: dict[str, str], processes: Processes
-) -> Finished:
-    started = time.monotonic()
-    process = processes.start(command, directory, env)
-    assert process.stdout is not None and process.stderr is not None
-    out, err = _Kept(process.stdout), _Kept(process.stderr)
-    code: int | None = None
-    try:
-        code = _ended(process, started + timeout, held)
-    finally:
-        processes.finish(process)
-    return Finished(code, out.text(), err.text(), time.monotonic() - started)
+        processes, started = processes or Processes(), time.monotonic()
+        process = processes.start(limited, directory, {**inherited, **own, **(env or {})})
+        assert process.stdout is not None and process.stderr is not None
+        out, err = _Kept(process.stdout), _Kept(process.stderr)
+        try:
+            code = _ended(process, started + timeout, held)
+        finally:
+            processes.finish(process)
+        return Finished(code, out.text(), err.text(), time.monotonic() - started)
 
 
 def _ended(process: subprocess.Popen[bytes], end: float, held: int) -> int | None:
@@ -205,13 +199,6 @@ def _held(pid: int) -> int:
     with suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
     return 0
-
-
-def checked_python(python: str) -> str:
-    """The path of an interpreter. Raises UserError where there is none."""
-    if not os.access(python, os.X_OK):
-        raise UserError(f"no interpreter at {python}", "make the target again: nightfuzz pull")
-    return python
 
 
 class Confirmation(NamedTuple):
@@ -235,8 +222,10 @@ def run_python(
 
     Raises UserError for a missing interpreter.
     """
+    if not os.access(python, os.X_OK):
+        raise UserError(f"no interpreter at {python}", "make the target again: nightfuzz pull")
     env = {**surroundings(dialect, python), **(env or {})}
-    return run([checked_python(python), *files], files, timeout, memory_bytes, env, processes)
+    return run([python, *files], files, timeout, memory_bytes, env, processes)
 
 
 def run_script(
@@ -280,16 +269,16 @@ def frames(
     files = {SCRIPT_NAME: script}
     handled = {_HANDLER.name: _HANDLER.read_text(encoding="utf-8"), **files}
     finished = run_python(python, handled, dialect, timeout / 2, 0, processes)
-    told = native.heard(finished.stdout)
+    told = heard(finished.stdout)
     if told is not None:
-        return native.inside(told, dialect)
+        return inside(told, dialect)
     gdb = shutil.which("gdb")
     if gdb is None:
         return ()
     orders = [part for command in _GDB for part in ("-ex", command)]
     command = [gdb, "-nx", "-batch", *orders, "--args", python, SCRIPT_NAME]
     debugged = run(command, files, timeout - finished.seconds, 0, surroundings(dialect, python), processes)
-    return native.parse(debugged.stdout, dialect)
+    return parse(debugged.stdout, dialect)
 
 
 def classify(finished: Finished, dialect: Dialect) -> Outcome:
@@ -299,7 +288,8 @@ def classify(finished: Finished, dialect: Dialect) -> Outcome:
     if dialect.miscompiled.search(outcome.text):
         outcome = outcome._replace(text=with_complaint(outcome.text, finished.stderr))
     complaint = f"{outcome.name}: {outcome.text}"
-    if outcome.name == "SIGKILL" or (_may_be_memory(outcome) and dialect.out_of_memory.search(complaint)):
+    may_be_memory = outcome.kind in ("exception", "exit") or outcome.name == "SIGABRT"
+    if outcome.name == "SIGKILL" or (may_be_memory and dialect.out_of_memory.search(complaint)):
         # Nothing but the kernel's out-of-memory killer sends SIGKILL here: the time limit's own has no exit status.
         return outcome._replace(kind="oom")
     return outcome
@@ -314,10 +304,6 @@ def _uncaught(finished: Finished, dialect: Dialect) -> Finished:
     return finished._replace(code=-number, stderr=finished.stderr[: found.start()])
 
 
-def _may_be_memory(outcome: Outcome) -> bool:
-    return outcome.kind in ("exception", "exit") or outcome.name == "SIGABRT"
-
-
 def _classified(finished: Finished) -> Outcome:
     tail = _said(finished.stderr)
     if finished.code is None:
@@ -325,8 +311,7 @@ def _classified(finished: Finished) -> Outcome:
     if finished.code == 0:
         return Outcome("ok", seconds=finished.seconds)
     if finished.code < 0:
-        frames = native.stack_trace(finished.stderr)
-        return Outcome("signal", _signal_name(-finished.code), tail, frames, finished.seconds)
+        return Outcome("signal", _signal_name(-finished.code), tail, stack_trace(finished.stderr), finished.seconds)
     if _TRACEBACK in finished.stderr:
         return _raised(finished)
     return Outcome("exit", str(finished.code), tail, seconds=finished.seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -67,10 +68,11 @@ class Event(NamedTuple):
 
 def summed(sightings: Sequence[Sighting]) -> Check:
     """The runs of one script together; no run that tells nothing makes a build clean."""
-    hits = [seen for seen in sightings if seen.status == SHOWN]
-    status = (SHOWN if len(hits) == len(sightings) else FLAKY) if hits else _worst(sightings)
-    decisive = next(seen for seen in sightings if seen.status == (SHOWN if hits else status))
-    return Check(status, len(hits), len(sightings), decisive.outcome, decisive.said)
+    first = {seen.status: seen for seen in reversed(sightings)}
+    decisive = next(first[status] for status in (SHOWN, CHANGED, UNRUNNABLE, CLEAN) if status in first)
+    hits = sum(seen.status == SHOWN for seen in sightings)
+    status = FLAKY if 0 < hits < len(sightings) else decisive.status
+    return Check(status, hits, len(sightings), decisive.outcome, decisive.said)
 
 
 def recognised(seen: Sequence[Sighting], own: Sighting) -> list[Sighting]:
@@ -83,24 +85,20 @@ def recognised(seen: Sequence[Sighting], own: Sighting) -> list[Sighting]:
     return [each._replace(status=SHOWN) if each.said == own.said else each for each in seen]
 
 
-def _worst(sightings: Sequence[Sighting]) -> str:
-    return next(status for status in (CHANGED, UNRUNNABLE, CLEAN) if any(seen.status == status for seen in sightings))
-
-
 def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
     """A script that fails by itself: the oracle of crashes tells whether, the signature whether it is the same bug.
 
     An exception that says what the bug's own said is the bug, whatever that oracle thinks of it without knowing more.
     """
     verdict = _CRASH.judge({"cpu": outcome}, dialect)
-    said = signature(bug.api, Verdict(bug.oracle, bug.kind), outcome).text
-    if verdict.clean and outcome.kind == bug.outcome.kind == "exception" and said in _own(bug):
-        return Sighting(SHOWN, outcome, said)
-    if verdict.clean:
+    own = Verdict(bug.oracle, bug.kind)
+    said = signature(bug.api, own if verdict.clean else verdict, outcome).text
+    # The bug's signature as it is on record, or as it would be written today.
+    ours = said in (bug.signature_text, signature(bug.api, own, bug.outcome).text)
+    if verdict.clean and not (ours and outcome.kind == bug.outcome.kind == "exception"):
         why = hindrance(outcome, bug.script)
         return Sighting(UNRUNNABLE if why else CLEAN, outcome, why)
-    text = signature(bug.api, verdict, outcome).text
-    return Sighting(SHOWN if text in _own(bug) else CHANGED, outcome, text)
+    return Sighting(SHOWN if ours else CHANGED, outcome, said)
 
 
 def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
@@ -109,8 +107,12 @@ def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
         return Sighting(SHOWN, outcome, bug.signature_text)
     seen = by_failure(bug, outcome, dialect)
     if seen.status == CLEAN and outcome.kind != "ok":
-        return Sighting(CHANGED, outcome, _named(bug.api, outcome))
-    return seen if seen.status != SHOWN else seen._replace(status=CHANGED)
+        return Sighting(CHANGED, outcome, f"{bug.api}: {_words(outcome)}")
+    return _another(seen)
+
+
+def _another(seen: Sighting) -> Sighting:
+    return seen._replace(status=CHANGED) if seen.status == SHOWN else seen
 
 
 def beside_plain(seen: Sighting, plain: Outcome, script: str) -> Sighting:
@@ -129,30 +131,20 @@ def by_verdicts(
     bug: Bug, found: Iterable[tuple[Verdict, Outcome]], wanted: str, first: Outcome, dialect: Dialect
 ) -> Sighting:
     """A test case that no script can show, replayed: its verdicts tell. `first` is what the plain call did."""
-    judged = [(verdict, outcome, signature(bug.api, verdict, outcome).text) for verdict, outcome in found]
-    ours = [each for each in judged if each[0].oracle == bug.oracle]
-    for verdict, outcome, text in ours:
-        if (verdict.kind, text) == (bug.kind, wanted):
-            return Sighting(SHOWN, outcome, text)
+    ours = []
+    for verdict, outcome in found:
+        if verdict.oracle == bug.oracle:
+            text = signature(bug.api, verdict, outcome).text
+            ours.append(Sighting(SHOWN if (verdict.kind, text) == (bug.kind, wanted) else CHANGED, outcome, text))
     if ours:
-        return Sighting(CHANGED, ours[0][1], ours[0][2])
+        return next((seen for seen in ours if seen.status == SHOWN), ours[0])
     if first.kind == "skipped":
         return Sighting(UNRUNNABLE, first, first.text or first.name)
-    seen = by_failure(bug, first, dialect)
-    return seen if seen.status != SHOWN else seen._replace(status=CHANGED)
+    return _another(by_failure(bug, first, dialect))
 
 
-def _own(bug: Bug) -> tuple[str, str]:
-    """The bug's signature as it is on record, and as it would be written today."""
-    return bug.signature_text, signature(bug.api, Verdict(bug.oracle, bug.kind), bug.outcome).text
-
-
-def _named(api: str, outcome: Outcome) -> str:
-    return f"{api}: {outcome.name}: {normalised(outcome.text)}"
-
-
-def _words(outcome: Outcome) -> tuple[str, str]:
-    return outcome.name, normalised(outcome.text)
+def _words(outcome: Outcome) -> str:
+    return f"{outcome.name}: {normalised(outcome.text)}"
 
 
 def hindrance(outcome: Outcome, script: str) -> str:
@@ -164,9 +156,7 @@ def hindrance(outcome: Outcome, script: str) -> str:
     if outcome.kind == "exit" or outcome.name == "SIGKILL":
         return f"the process ended: {said}"
     unfit = outcome.name == "TypeError" and _UNFIT.search(outcome.text)
-    if outcome.kind == "exception" and (unfit or _misses(outcome, script)):
-        return said
-    return ""
+    return said if outcome.kind == "exception" and (unfit or _misses(outcome, script)) else ""
 
 
 def _misses(outcome: Outcome, script: str) -> bool:
@@ -179,12 +169,8 @@ def _misses(outcome: Outcome, script: str) -> bool:
     missing = _ATTRIBUTE.search(outcome.text)
     # Inside the library the same words may be about anything; a module answers for the names that are asked of it.
     asked = not outcome.frames or outcome.text.startswith("module ")
-    return missing is not None and asked and missing.group(1) in _asked_for(script)
-
-
-def _asked_for(script: str) -> frozenset[str]:
-    """The attributes that a script asks for."""
-    return frozenset(node.attr for node in ast.walk(parsed(script)) if isinstance(node, ast.Attribute))
+    names = (node.attr for node in ast.walk(parsed(script)) if isinstance(node, ast.Attribute))
+    return missing is not None and asked and missing[1] in names
 
 
 def events(found: str, order: Sequence[str], marks: Iterable[Mark]) -> tuple[Event, ...]:
@@ -203,30 +189,20 @@ def events(found: str, order: Sequence[str], marks: Iterable[Mark]) -> tuple[Eve
             verified = mark.status == SHOWN and CLEAN in newest.values()
         newest[mark.build] = mark.status
         if past and past[-1].kind == FIXED:
-            verified = _reopen(past, mark, place) and verified
+            behind = place[mark.build] - place[past[-1].build]
+            if mark.status in (SHOWN, FLAKY) and behind >= 0:
+                verified = False
+                if behind:
+                    past.append(Event(REGRESSED, mark.build))
+                else:
+                    past.pop()
         elif verified and (first := first_clean(found, order, newest)):
             past.append(Event(FIXED, first))
     return tuple(past)
 
 
-def _reopen(past: list[Event], mark: Mark, place: Mapping[str, int]) -> bool:
-    """Whether it stays fixed."""
-    behind = place[mark.build] - place[past[-1].build]
-    if mark.status not in (SHOWN, FLAKY) or behind < 0:
-        return True
-    if behind:
-        past.append(Event(REGRESSED, mark.build))
-    else:
-        past.pop()
-    return False
-
-
 def first_clean(found: str, order: Sequence[str], newest: Mapping[str, str]) -> str:
     """Where the clean builds begin that lead up to the newest checked one; empty where they are too few."""
-    later = [build for build in order[order.index(found) + 1 :] if build in newest]
-    clean: list[str] = []
-    for build in reversed(later):
-        if newest[build] != CLEAN:
-            break
-        clean.append(build)
+    later = (build for build in reversed(order[order.index(found) + 1 :]) if build in newest)
+    clean = list(itertools.takewhile(lambda build: newest[build] == CLEAN, later))
     return clean[-1] if len(clean) >= CLEAN_BUILDS else ""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from fuzz_core.ir.codec import dumps
-from fuzz_core.ir.tree import Path, exchanged, positions, rewritten, tensors_of, walk
+from fuzz_core.ir.tree import Path, exchanged, positions, rewritten, tensors_of, walk, with_tensors
 from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
 from fuzz_core.triage import simplify
-from fuzz_core.triage.cost import cost
-from fuzz_core.triage.simplify import Proposals
+from fuzz_core.triage.simplify import Simplifier, cost
 
 _IMPORTS = ast.Import | ast.ImportFrom
 
@@ -31,16 +31,12 @@ class Search:
     def attempt(self, candidate: TestCase) -> bool:
         """Whether the candidate is the new best one."""
         key = (dumps(candidate.invocation), candidate.seed)
-        if key in self.tried or self.deadline():
-            return False
-        price = cost(candidate)
-        if price >= self.cost:
+        if key in self.tried or self.deadline() or (price := cost(candidate)) >= self.cost:
             return False
         self.tried.add(key)
-        if not self.reproduces(candidate):
-            return False
-        self.best, self.cost = candidate, price
-        return True
+        if reproduced := self.reproduces(candidate):
+            self.best, self.cost = candidate, price
+        return reproduced
 
     def attempt_tree(self, tree: Value) -> bool:
         """Like `attempt`, with another invocation in the best test case."""
@@ -72,7 +68,7 @@ def minimise(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: C
     return search.best
 
 
-def at_each(simplify: Callable[[Value], Proposals]) -> Pass:
+def at_each(simplify: Simplifier) -> Pass:
     """A pass that offers simpler values at every place, again and again where one is accepted."""
 
     def run(search: Search) -> None:
@@ -87,15 +83,11 @@ def at_each(simplify: Callable[[Value], Proposals]) -> Pass:
 
 def _drive(proposals: Generator[Value, bool, object], accept: Callable[[Value], bool]) -> bool:
     """Feeds a generator with what became of its candidates; whether any was accepted."""
-    progress = False
-    candidate = next(proposals, None)
-    while candidate is not None:
-        accepted = accept(candidate)
-        progress = progress or accepted
-        try:
-            candidate = proposals.send(accepted)
-        except StopIteration:
-            break
+    progress, accepted = False, None
+    with suppress(StopIteration):
+        while True:
+            accepted = accept(proposals.send(accepted))  # type: ignore[arg-type] # None starts it
+            progress |= accepted
     return progress
 
 
@@ -138,10 +130,9 @@ def _with_size(size: int, value: Value, number: int) -> Value:
 def shrink_equal_axes(search: Search) -> None:
     """The same axis of all tensors of one rank shrinks together where it is equally long: a batch, its channels."""
     shapes = [tensor.shape for tensor in tensors_of(search.best.invocation)]
-    found = Counter((len(shape), axis, size) for shape in shapes for axis, size in enumerate(shape) if size > 1)
-    shared = [key for key, times in found.items() if times > 1]
-    for rank, axis, size in sorted(shared, key=lambda key: (-key[2], key)):
-        _shrink_together(search, size, partial(_with_axis, rank, axis, size))
+    found = Counter((size, -len(shape), -axis) for shape in shapes for axis, size in enumerate(shape) if size > 1)
+    for size, rank, axis in sorted((key for key, times in found.items() if times > 1), reverse=True):
+        _shrink_together(search, size, partial(_with_axis, -rank, -axis, size))
 
 
 def _with_axis(rank: int, axis: int, size: int, value: Value, number: int) -> Value:
@@ -152,16 +143,14 @@ def _with_axis(rank: int, axis: int, size: int, value: Value, number: int) -> Va
 
 def drop_equal_dimensions(search: Search) -> None:
     """Tensors of equal shape lose the same dimension together."""
-    for shape in sorted({tensor.shape for tensor in tensors_of(search.best.invocation)}):
-        for axis in range(len(shape)):
+    tree = search.best.invocation
 
-            def drop(value: Value, shape: tuple[int, ...] = shape, axis: int = axis) -> Value:
-                equal = isinstance(value, Tensor) and value.shape == shape
-                return simplify.without_axis(value, axis) if equal and isinstance(value, Tensor) else value
+    def without(shape: tuple[int, ...], axis: int) -> Value:
+        return with_tensors(tree, lambda each: simplify.without_axis(each, axis) if each.shape == shape else each)
 
-            if search.attempt_tree(rewritten(search.best.invocation, drop)):
-                return drop_equal_dimensions(search)
-    return None
+    shapes = sorted({tensor.shape for tensor in tensors_of(tree)})
+    if any(search.attempt_tree(without(shape, axis)) for shape in shapes for axis in range(len(shape))):
+        drop_equal_dimensions(search)
 
 
 def cast_equal_dtypes(search: Search) -> None:
@@ -184,20 +173,13 @@ def zero_seed(search: Search) -> None:
 
 
 PASSES: tuple[Pass, ...] = (
-    at_each(simplify.drop_then),
-    at_each(simplify.drop_keywords),
-    at_each(simplify.drop_trailing_arguments),
-    at_each(simplify.replace_objects),
-    at_each(simplify.shorten_sequences),
+    *map(at_each, simplify.FEWER),
     drop_equal_dimensions,
     shrink_equal_sizes,
     shrink_equal_axes,
-    at_each(simplify.shrink_tensors),
-    at_each(simplify.simplify_scalars),
+    *map(at_each, simplify.SMALLER),
     cast_equal_dtypes,
-    at_each(simplify.default_dtypes),
-    at_each(simplify.plain_layout),
-    at_each(simplify.simplify_fills),
+    *map(at_each, simplify.PLAINER),
     zero_seed,
 )
 
@@ -234,9 +216,7 @@ def parsed(program: str) -> ast.Module:
 
 def _mentioned(program: str) -> set[str]:
     """The names and attributes in a program."""
-    nodes = list(ast.walk(parsed(program)))
-    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    return attributes | {node.id for node in nodes if isinstance(node, ast.Name)}
+    return {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(parsed(program))}
 
 
 def _shorter(program: str) -> Iterator[str]:
@@ -248,23 +228,17 @@ def _shorter(program: str) -> Iterator[str]:
     tree = parsed(program)
     yield sliced(program).lstrip("\n")
     lines = program.splitlines(keepends=True)
-    bodies = [body for node in ast.walk(tree) for body in _bodies(node)]
+    bodies = [getattr(node, name, None) for node in ast.walk(tree) for name in ("body", "orelse", "finalbody")]
     every = [
-        (*_place(statement), statement, len(body) == 1 and body is not tree.body)
+        (_lines(statement), statement, len(body) == 1 and body is not tree.body)
         for body in bodies
+        if isinstance(body, list)
         for statement in body
     ]
-    for first, last, statement, alone in sorted(every, key=lambda each: (each[0] - each[1], -each[0])):
+    for place, statement, alone in sorted(every, key=lambda each: (-len(each[0]), -each[0].start)):
         instead = [" " * statement.col_offset + "pass\n"] if alone else []
         if not (alone and isinstance(statement, ast.Pass)):
-            yield "".join([*lines[: first - 1], *instead, *lines[last:]]).lstrip("\n")
-
-
-def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        body = getattr(node, name, None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
-            yield body
+            yield "".join([*lines[: place.start - 1], *instead, *lines[place.stop - 1 :]]).lstrip("\n")
 
 
 def slice_of(program: str) -> tuple[str, ...]:
@@ -280,19 +254,17 @@ def slice_of(program: str) -> tuple[str, ...]:
 def sliced(program: str) -> str:
     """The program without the statements that its last one does not depend on; its imports stay, and its layout."""
     statements = parsed(program).body
-    needed = _needed(statements)
-    lines: dict[bool, set[int]] = {True: set(), False: set()}
-    for each in statements:
-        first, last = _place(each)
-        lines[each in needed or isinstance(each, _IMPORTS)].update(range(first, last + 1))
-    gone = lines[False] - lines[True]
-    return "".join(line for number, line in enumerate(program.splitlines(keepends=True), 1) if number not in gone)
+    needed = [*_needed(statements), *(each for each in statements if isinstance(each, _IMPORTS))]
+    kept, every = ({line for each in some for line in _lines(each)} for some in (needed, statements))
+    lines = enumerate(program.splitlines(keepends=True), 1)
+    return "".join(line for number, line in lines if number in kept or number not in every)
 
 
-def _place(statement: ast.stmt) -> tuple[int, int]:
-    """The first and the last line of a statement, decorators and all, counted from 1."""
+def _lines(statement: ast.stmt) -> range:
+    """The lines of a statement, decorators and all, counted from 1."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)]), statement.end_lineno or 0
+    first = min([statement.lineno, *(each.lineno for each in decorators)])
+    return range(first, (statement.end_lineno or 0) + 1)
 
 
 def _needed(statements: Sequence[ast.stmt]) -> list[ast.stmt]:

@@ -6,6 +6,7 @@ Test cases come from untrusted code: every name is checked to be one, everything
 from __future__ import annotations
 
 import ast
+import itertools
 import keyword
 import re
 from collections.abc import Iterable, Sequence
@@ -57,8 +58,8 @@ def render(
     if test.program:
         return with_comments(test.program, expected, observed)
     lines = Writer(dialect).statements(test.invocation, printed=dialect.lazy)
-    lines = _repeated(lines) if repeated else lines
-    return _written(dialect, [dialect.seed(test.seed)] * seeded + lines, _comments(expected, observed))
+    lines = [dialect.seed(test.seed)] * seeded + (_repeated(lines) if repeated else lines)
+    return _written(dialect, [*lines, *_comments(expected, observed)])
 
 
 def render_printing(test: TestCase, dialect: Dialect) -> str:
@@ -69,16 +70,16 @@ def render_printing(test: TestCase, dialect: Dialect) -> str:
     return _written(dialect, Writer(dialect).statements(test.invocation, printed=True))
 
 
-def _written(dialect: Dialect, lines: list[str], comments: Sequence[str] = (), more: Sequence[str] = ()) -> str:
+def _written(dialect: Dialect, lines: list[str], more: Sequence[str] = ()) -> str:
     """A script that imports the library, numpy where the lines name it, and `more`."""
     numpy = "import numpy as np"
-    needed = numpy not in dialect.imports and any(_NUMPY.search(line) for line in lines)
-    return "\n".join([*dialect.imports, *[numpy] * needed, *more, "", *lines, *comments]) + "\n"
+    needed = numpy not in dialect.imports and any(map(_NUMPY.search, lines))
+    return "\n".join([*dialect.imports, *[numpy] * needed, *more, "", *lines, ""])
 
 
 def with_comments(script: str, expected: str, observed: str) -> str:
     """A script that ends with what was expected and observed."""
-    return "\n".join([script.rstrip("\n"), *_comments(expected, observed)]) + "\n"
+    return "\n".join([script.rstrip("\n"), *_comments(expected, observed), ""])
 
 
 def _comments(expected: str, observed: str) -> list[str]:
@@ -98,8 +99,7 @@ def _repeated(statements: list[str]) -> list[str]:
 
 def comment(text: str) -> str:
     """A comment of one line and at most 100 columns."""
-    flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    line = f"# {flat}"
+    line = " ".join(["#", *"".join(c if c.isprintable() else " " for c in text).split()])
     return line if len(line) <= COLUMNS else f"{line[: COLUMNS - 1]}…"
 
 
@@ -122,27 +122,23 @@ class Writer:
     def statements(self, invocation: Invocation, printed: bool = False) -> list[str]:
         """The lines that make the call, and print its result."""
         receiver, arguments = self._parts(invocation)
-        then = invocation.then
-        if then is not None:
-            made = self._call(f"m = {receiver}", arguments)
-            self.lines.append(made)
-            receiver, arguments = f"m{_method(then)}", self._arguments(then.args, then.kwargs)
+        if invocation.then is not None:
+            self.lines.append(self._call(f"m = {receiver}", arguments))
+            receiver, arguments = self._then("m", invocation.then)
         last = self._call(receiver, arguments)
         return [*self.lines, f"print({last})" if printed else last]
 
     def _parts(self, invocation: Invocation) -> tuple[str, list[Argument]]:
         """What is called, and with which arguments."""
-        name = self._public(invocation.api)
+        name, args = self._public(invocation.api), invocation.args
         owner, _, method = name.rpartition(".")
-        instance = invocation.args[0] if invocation.args else None
-        if owner in {f"{root}.{cls}" for root in self.roots for cls in _INSTANCES} and self._is_instance(instance):
-            assert instance is not None
-            receiver = f"{_operand(self.source(instance))}.{method}"
-            return receiver, self._arguments(invocation.args[1:], invocation.kwargs)
-        return name, self._arguments(invocation.args, invocation.kwargs)
+        if args and owner in {f"{root}.{cls}" for root in self.roots for cls in _INSTANCES} and _is_instance(args[0]):
+            name, args = f"{_operand(self.source(args[0]))}.{method}", args[1:]
+        return name, self._arguments(args, invocation.kwargs)
 
-    def _is_instance(self, value: Value | None) -> bool:
-        return isinstance(value, Invocation) or (isinstance(value, Tensor) and value.container != "ndarray")
+    def _then(self, receiver: str, then: Then) -> tuple[str, list[Argument]]:
+        method = "" if then.method == "__call__" else f".{_keyword(checked_name(then.method))}"
+        return receiver + method, self._arguments(then.args, then.kwargs)
 
     def _arguments(self, args: tuple[Value, ...], kwargs: tuple[tuple[str, Value], ...]) -> list[Argument]:
         positional = [Argument("", self.source(value)) for value in args]
@@ -161,10 +157,8 @@ class Writer:
 
     def _hoist(self, argument: Argument) -> str:
         wanted = argument.keyword if argument.keyword and not keyword.iskeyword(argument.keyword) else "x"
-        name, number = wanted, 1
-        while name in self.taken:
-            number += 1
-            name = f"{wanted}{number}"
+        numbered = (f"{wanted}{number}" for number in itertools.count(2))
+        name = next(name for name in itertools.chain([wanted], numbered) if name not in self.taken)
         self.taken.add(name)
         self.lines.append(f"{name} = {argument.source}")
         return name
@@ -208,17 +202,16 @@ class Writer:
         return f"({inside},)" if len(value.items) == 1 else f"({inside})"
 
     def _nested(self, value: Invocation) -> str:
-        receiver, arguments = self._parts(value)
-        made, then = _call(receiver, arguments), value.then
-        return made if then is None else _call(f"{made}{_method(then)}", self._arguments(then.args, then.kwargs))
+        made = _call(*self._parts(value))
+        return made if value.then is None else _call(*self._then(made, value.then))
 
 
 def _call(receiver: str, arguments: Iterable[Argument]) -> str:
     return f"{receiver}({', '.join(map(str, arguments))})"
 
 
-def _method(then: Then) -> str:
-    return "" if then.method == "__call__" else f".{_keyword(checked_name(then.method))}"
+def _is_instance(value: Value) -> bool:
+    return isinstance(value, Invocation) or (isinstance(value, Tensor) and value.container != "ndarray")
 
 
 def _keyword(name: str) -> str:
@@ -229,9 +222,8 @@ def _keyword(name: str) -> str:
 
 def _operand(source: str) -> str:
     """The expression in parentheses, where a method could not be called on it otherwise."""
-    tree = ast.parse(source, mode="eval").body
-    simple = isinstance(tree, ast.Call | ast.Attribute | ast.Name | ast.Subscript)
-    return source if simple else f"({source})"
+    simple = ast.Call | ast.Attribute | ast.Name | ast.Subscript
+    return source if isinstance(ast.parse(source, mode="eval").body, simple) else f"({source})"
 
 
 RAISED = """def raised(call):
@@ -268,18 +260,17 @@ def render_comparison(
     writer = _Function(dialect, way)
     seeding = [dialect.seed(test.seed)] if seeded else []
     body = writer.body(test.invocation, seeding)
-    names = [name for name, _ in writer.tensors]
-    changed = [way.tensor(name, tensor, test.seed) for name, tensor in writer.tensors]
-    lines = [f"{name} = {dialect.tensor(tensor)}" for name, tensor in writer.tensors]
+    names = list(writer.tensors)
+    changed = [way.tensor(name, tensor, test.seed) for name, tensor in writer.tensors.items()]
+    lines = [f"{name} = {dialect.tensor(tensor)}" for name, tensor in writer.tensors.items()]
     lines += [*(seeding if writer.made else ()), *writer.made]
     lines += ["", *_function("f", [*names, f"**{way.more}"] if way.more else names, body), ""]
     own = way.call and way.call(test.invocation)
     if own is not None:
         lines += [*_function("g", names, _Function(dialect, way._replace(more="")).body(own, body[: int(seeded)])), ""]
-    actual = way.actual.replace("{x}", ", ".join(changed))
-    lines += _check(
-        way.check if check is None or (check == CALL and "\n" in way.check) else check, actual, f"f({', '.join(names)})"
-    )
+    if check is None or (check == CALL and "\n" in way.check):
+        check = way.check
+    lines += _check(check, way.actual.replace("{x}", ", ".join(changed)), f"f({', '.join(names)})")
     return _written(dialect, [*lines, *_comments(expected, observed)], more=way.imports)
 
 
@@ -300,7 +291,7 @@ class _Function(Writer):
     def __init__(self, dialect: Dialect, way: Way) -> None:
         super().__init__(dialect)
         self.way = way
-        self.tensors: list[tuple[str, Tensor]] = []
+        self.tensors: dict[str, Tensor] = {}
         self.made: list[str] = []
         self.taken |= {*NAMES, "f", "g", "actual", "expected"}
 
@@ -309,7 +300,7 @@ class _Function(Writer):
         *before, last = self.statements(invocation)
         if invocation.then is not None and self.tensors and invocation.api.startswith(self.way.owner):
             made = before.pop().removeprefix("m = ")
-            before.append(f"m = {self.way.instance.format(m=made, x=self.tensors[0][0])}")
+            before.append(f"m = {self.way.instance.format(m=made, x=NAMES[0])}")
         if self.way.shared and invocation.then is not None:
             self.made, before = before, []
         if self.way.more:
@@ -322,7 +313,7 @@ class _Function(Writer):
             return super().source(value)
         number = len(self.tensors)
         name = NAMES[number] if number < len(NAMES) else f"x{number + 1}"
-        self.tensors.append((name, value))
+        self.tensors[name] = value
         return name
 
 
@@ -334,22 +325,17 @@ def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
     around = dialect.programs.get(mode)
     if around is None:
         raise CodecError(f"mode {mode} cannot be written around a program")
-    head, body = _parted(test.program)
-    parts = [head, around.before, body, around.after]
-    return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
-
-
-def _parted(program: str) -> tuple[str, str]:
-    """What has to stay at the beginning of a program, its docstring and its switches, and what comes after that."""
     try:
-        statements = ast.parse(program).body
+        statements = ast.parse(test.program).body
     except (SyntaxError, ValueError, RecursionError) as error:
         raise CodecError(f"no program: {error}") from error
+    # Its docstring and its switches have to stay at the beginning.
     end = 0
     for place, statement in enumerate(statements):
         docstring = place == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         if not docstring and not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
             break
         end = statement.end_lineno or 0
-    lines = program.splitlines(keepends=True)
-    return "".join(lines[:end]), "".join(lines[end:])
+    lines = test.program.splitlines(keepends=True)
+    parts = ["".join(lines[:end]), around.before, "".join(lines[end:]), around.after]
+    return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())

@@ -1,14 +1,22 @@
-"""What makes two findings one bug: the api and what its failure says, without anything that varies between runs."""
+"""What makes two findings one bug: the api and what its failure says, without anything that varies between runs.
+
+Messages and names of functions are freed of what varies: the native frames of a crash come out of what a handler inside
+the dying process, gdb or the library itself has written.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
+from fuzz_core.ir.wire import decode
 from fuzz_core.oracles.crash import CORRUPTION
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.stack import FAULTS
@@ -22,23 +30,37 @@ _DTYPE = re.compile(rf"\b(?:torch\.|tf\.)?(?:{'|'.join(sorted(DTYPES, key=len, r
 _GRAPH, _NODE = "Graph execution error:", "[[{{node "
 _CHECK = re.compile(r"(Check failed: .*|what\(\): .*|Assertion .* failed.*|LLVM ERROR: .*)")
 # Each rule removes one thing that varies: the order matters, from the largest form to the smallest.
-_VARYING = (
-    (re.compile(r"\s*Exception raised from .*", re.DOTALL), ""),
-    (re.compile(r"\s*\*{10}\s*Async error was detected.*", re.DOTALL), ""),
-    # One way into the library adds the kernel, another its name in the graph as well.
-    (re.compile(r"(?<!\s)(?:\s*+\[Op:\w++\])++(?:\s*+name:.*)?\s*+\Z", re.DOTALL), ""),
-    (re.compile(r"\b(?:tf\.)?[Tt]ensor\((?:[^()]|\([^()]*\))*\)"), "<tensor>"),
-    (re.compile(r"<tf\.(?:Tensor|Variable)[^<>]*>"), "<tensor>"),
-    (re.compile(r"\bVar\([^()]*\)\[[^\[\]]*\]"), "<tensor>"),
-    (re.compile(r"\{\{[^{}]*\}\}"), ""),
-    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.+-]*/)+[\w.+-]*\.\w+(?::\d+)?"), "<path>"),
-    (re.compile(r"0x[0-9a-fA-F]+"), "<address>"),
-    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\u2018[^\u2019\n]{0,200}\u2019"), "<value>"),
-    # Possessive, since there are exponentially many ways to split a run of digits: a message could stop the controller.
-    (re.compile(r"[\[(]\s*+(?:[-+]?(?=(?:[^\W\d]|\.)*+\d)[\w.]++\s*+,?\s*+)++[\])]"), "<shape>"),
-    (re.compile(r"[-+]?\b(?:nan|inf|infinity)\b", re.IGNORECASE), "<number>"),
-    (re.compile(r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?[jJ]?\b"), "<number>"),
-    (re.compile(r"<number>(?:\s*[,x*]\s*<number>)+"), "<number>"),
+_VARYING = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(?s)\s*Exception raised from .*", ""),
+        (r"(?s)\s*\*{10}\s*Async error was detected.*", ""),
+        # One way into the library adds the kernel, another its name in the graph as well.
+        (r"(?s)(?<!\s)(?:\s*+\[Op:\w++\])++(?:\s*+name:.*)?\s*+\Z", ""),
+        (r"\b(?:tf\.)?[Tt]ensor\((?:[^()]|\([^()]*\))*\)", "<tensor>"),
+        (r"<tf\.(?:Tensor|Variable)[^<>]*>", "<tensor>"),
+        (r"\bVar\([^()]*\)\[[^\[\]]*\]", "<tensor>"),
+        (r"\{\{[^{}]*\}\}", ""),
+        (r"(?:[A-Za-z]:)?(?:[\w.+-]*/)+[\w.+-]*\.\w+(?::\d+)?", "<path>"),
+        (r"0x[0-9a-fA-F]+", "<address>"),
+        (r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|\u2018[^\u2019\n]{0,200}\u2019", "<value>"),
+        # Possessive: there are exponentially many ways to split a run of digits, a message could stop the controller.
+        (r"[\[(]\s*+(?:[-+]?(?=(?:[^\W\d]|\.)*+\d)[\w.]++\s*+,?\s*+)++[\])]", "<shape>"),
+        (r"(?i)[-+]?\b(?:nan|inf|infinity)\b", "<number>"),
+        (r"[-+]?(?<![A-Za-z_\d])\d+(?:\.\d*)?(?:[eE][-+]?\d+)?[jJ]?\b", "<number>"),
+        (r"<number>(?:\s*[,x*]\s*<number>)+", "<number>"),
+    )
+]
+MAX_FRAMES = 12
+MAX_NAME = 160
+_LINE = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(.+?)(?: from (\S+))?$", re.MULTILINE)
+_PRINTED = re.compile(r"^\s+@\s+0x[0-9a-f]+\s+(\S.*?)\s*$", re.MULTILINE)
+_SUFFIX = re.compile(r"\[(?:abi|clone)[^\]]*\]|\.(?:part|constprop|isra|cold|lto_priv|_omp_fn)\b\S*")
+_OPERATOR = re.compile(r"operator\s?(?:<=>|<<=?|>>=?|<=|>=|->\*?|<|>)")
+# Frames that raise the alarm and say nothing about the cause.
+_ALARM = re.compile(
+    r"LogMessage|log_internal|torchCheckFail|torchInternalAssertFail|c10::(?:Error|detail)::|::terminate|backtrace"
+    r"|wrap_kernel_functor|make_boxed_from|BoxedKernel|c10::Dispatcher|^std::"
 )
 
 
@@ -58,7 +80,9 @@ def signature(api: str, verdict: Verdict, outcome: Outcome) -> Signature:
 def _fault(verdict: Verdict, outcome: Outcome) -> str:
     kind = kind_of(verdict.kind)
     if kind.fault == "comparison" and kind.oracle == verdict.oracle:
-        return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(_first_line(_of_node(verdict.detail))))}"
+        # How the results differ; what follows the first line says where and by how much.
+        how = _of_node(verdict.detail).partition("\n")[0]
+        return f"{verdict.kind}: {_DTYPE.sub('<dtype>', normalised(how))}"
     if kind.fault == "detail":
         return f"{verdict.kind}: {normalised(verdict.detail)}"
     if kind.fault == "kind":
@@ -68,11 +92,6 @@ def _fault(verdict: Verdict, outcome: Outcome) -> str:
     if outcome.kind == "signal":
         return _death(outcome)
     return "hang" if outcome.kind == "timeout" else f"{outcome.kind} {outcome.name}".strip()
-
-
-def _first_line(text: str) -> str:
-    """How the results differ; what follows says where and by how much."""
-    return text.partition("\n")[0]
 
 
 def _of_node(text: str) -> str:
@@ -86,9 +105,8 @@ def _death(outcome: Outcome) -> str:
     if corrupts_heap(outcome):
         # The allocator notices long after the fault: signal and frames say nothing of where it was.
         return "memory corruption"
-    check = _CHECK.search(outcome.text)
-    if check:
-        return f"{outcome.name}: {normalised(check.group(1))}"
+    if check := _CHECK.search(outcome.text):
+        return f"{outcome.name}: {normalised(check[1])}"
     # One fault misses memory as either, as the addresses fall.
     name = "SIGSEGV" if outcome.name == "SIGBUS" else outcome.name
     where = " < ".join(_top(outcome.frames))
@@ -125,3 +143,73 @@ def _bare(text: str) -> str:
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())
+
+
+class _Heard(NamedTuple):
+    frames: tuple[tuple[str, str], ...]
+
+
+def heard(output: str) -> list[tuple[str, str]] | None:
+    """(function, module) of each frame, from what `stack.py` prints: [] without a death, None where it cannot tell.
+
+    Anything else that a hostile process prints is None too.
+    """
+    try:
+        return [*decode(_Heard, [json.loads(output.strip().rpartition("\n")[2])]).frames]
+    except (ValueError, RecursionError, CodecError):
+        return None
+
+
+def parse(output: str, dialect: Dialect) -> tuple[str, ...]:
+    """The cleaned names of in-library functions in gdb's backtrace."""
+    _, _, trace = output.rpartition(" received signal ")
+    found = (_LINE.match(line) for line in trace.splitlines())
+    return inside([(match.group(1), match.group(2) or "") for match in found if match], dialect)
+
+
+def inside(told: Sequence[tuple[str, str]], dialect: Dialect) -> tuple[str, ...]:
+    """The cleaned names of in-library functions, and where memory was missed; `told` as of `heard`."""
+    fault = [function for function, module in told[-1:] if not module and function in FAULTS]
+    names = _cleaned(function for function, module in told if dialect.native_modules.search(module))
+    return (*names[: MAX_FRAMES - len(fault)], *fault)
+
+
+def _cleaned(names: Iterable[str]) -> list[str]:
+    """The names without those of frames that raise the alarm, and of none."""
+    return [short for name in names if not _ALARM.search(name) and (short := clean(name)) not in ("", "??")]
+
+
+def stack_trace(stderr: str) -> tuple[str, ...]:
+    """The same from the stack trace that a failed CHECK prints itself (symbolised by absl)."""
+    return tuple(_cleaned(name for name in _PRINTED.findall(stderr) if "::" in name)[:MAX_FRAMES])
+
+
+def clean(name: str) -> str:
+    """A function's qualified name: no arguments, template arguments, lambdas, addresses or build paths."""
+    if name.startswith("_Z"):
+        return _demangled(name)
+    name = _SUFFIX.sub("", name.replace("(anonymous namespace)::", ""))
+    name = _without_brackets(_OPERATOR.sub("operator", name.replace("operator()", "")))
+    name = re.sub(r"\s(?:const|volatile|&+)(?=\s|$|::)|0x[0-9a-f]+|lts_\d+", "", name).strip()
+    parts = [part for part in name.split("::") if part.strip(" '#$_0123456789")]
+    return "::".join(parts).rpartition(" ")[2][:MAX_NAME]
+
+
+def _demangled(name: str) -> str:
+    """The leading qualified name of a symbol that gdb could not demangle (an outlined OpenMP body)."""
+    rest, parts = re.sub(r"^_ZN?[KVr]*", "", name), []
+    while (match := re.match(r"(\d+)(\w+)", rest)) and not rest.startswith("12_GLOBAL__N_1"):
+        length = int(match.group(1))
+        parts.append(match.group(2)[:length])
+        rest = match.group(2)[length:]
+    return "::".join(parts)[:MAX_NAME]
+
+
+def _without_brackets(name: str) -> str:
+    kept, depth = [], 0
+    for char in name:
+        depth += char in "<({["
+        if depth == 0:
+            kept.append(char)
+        depth -= char in ">)}]" and depth > 0
+    return "".join(kept)

@@ -1,10 +1,13 @@
-"""Simpler values in place of one value: small generators, driven by the search.
+"""What is simpler: the total order on test cases, and simpler values in place of one value.
+
+Simpler values come from small generators, driven by the search.
 
 Each `yield` hands over a candidate and learns whether it was accepted; what follows may build on it.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
@@ -12,12 +15,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.tree import children
-from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Tensor, Value, prim
+from fuzz_core.ir.tree import children, walk
+from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Tensor, TestCase, Value, prim
 
 Proposals: TypeAlias = Generator[Value, bool, None]
+Simplifier: TypeAlias = Callable[[Value], Proposals]
 
 EXACT = 1 << 16
 LANDMARKS = tuple(sorted((1 << bits) + step for bits in (16, 24, 31, 32, 40, 52, 62, 63) for step in (-1, 0, 1)))
@@ -25,6 +30,85 @@ DEFAULTS = {"float": ("float32",), "int": ("int64",), "uint": ("int64",), "compl
 _ELEMENTWISE = 16
 _WRITTEN = 32
 ZEROS, ONES = Fill("constant", 0.0, 0.0), Fill("constant", 1.0, 1.0)
+_CAP = float(2**70)
+_COMMON = ("float32", "int64", "bool", "float64", "int32")
+_RANKS = (*_COMMON, *DTYPES)
+_SCALARS = ("none", "bool", "int", "float", "complex", "str", "bytes", "ellipsis")
+_CONTAINERS = ("tensor", "parameter", "variable", "ndarray")
+# Zeros and ones are simpler than any of these.
+_CONSTANT, _VALUES, _UNIFORM, _SPECIAL = range(2, 6)
+
+
+def cost(test: TestCase) -> tuple[Any, ...]:
+    """Fewest arguments, smallest tensors, lowest ranks, simplest scalars, fills, dtypes and layouts, shortest text.
+
+    An empty dimension counts as one element and is then dearer than a dimension of one: a bug that does not need empty
+    tensors is not reported on them, since maintainers take those for corner cases.
+    """
+    values = list(walk(test.invocation))
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    fills = [_fill(tensor.dtype, tensor.size, tensor.fill) for tensor in tensors]
+    text = json.dumps(encode_test(test._replace(origin=0, rules=())))
+    return (
+        len(values) + sum(isinstance(value, Invocation) and value.then is not None for value in values),
+        sum(math.prod(max(n, 1) for n in tensor.shape) for tensor in tensors),
+        sum(len(tensor.shape) for tensor in tensors),
+        sum(tensor.shape.count(0) for tensor in tensors),
+        *_scalars([value for value in values if isinstance(value, Prim)]),
+        sum(rank for rank, _ in fills),
+        math.fsum(magnitude for _, magnitude in fills),
+        sum(map(_reference, values)),
+        sum(t.strides is not None for t in tensors),
+        sum(t.requires_grad for t in tensors),
+        sum(_CONTAINERS.index(t.container) for t in tensors),
+        test.seed != 0,
+        len(text),
+        text,
+    )
+
+
+def _scalars(prims: list[Prim]) -> tuple[int, int, float]:
+    """Ranks of types, then magnitudes; integers apart, as a float would swallow their last digits."""
+    odd = sum(isinstance(p.value, float) and not p.value.is_integer() for p in prims)
+    whole = sum(2 * abs(p.value) + (p.value < 0) for p in prims if isinstance(p.value, int))
+    size = math.fsum(_size(p.value) for p in prims if not isinstance(p.value, int))
+    return 2 * sum(_SCALARS.index(p.type) for p in prims) + odd, whole, size
+
+
+def _size(value: Any) -> float:
+    if isinstance(value, str | bytes):
+        return float(len(value))
+    if value is None:
+        return 0.0
+    magnitude = abs(value.real) + abs(value.imag)
+    sign = 0.25 if isinstance(value, float) and value < 0 else 0.0
+    return min(float(magnitude), _CAP) + sign if magnitude == magnitude else 2 * _CAP
+
+
+def _fill(dtype: str, size: int, fill: Fill) -> tuple[int, float]:
+    if fill.special is not None and DTYPES[dtype].floating:
+        return _SPECIAL, _size(fill.low) + _size(fill.high)
+    if fill.kind == "constant":
+        plain = fill.low in (0.0, 1.0) and math.copysign(1, fill.low) > 0
+        return (int(fill.low) if plain else _CONSTANT), _size(fill.low)
+    if fill.kind == "uniform":
+        return _UNIFORM, _size(fill.low) + _size(fill.high)
+    if DTYPES[dtype].kind == "string":
+        return _VALUES, float(len(fill.data))
+    flat = elements(Tensor(dtype, (size,), fill))
+    with np.errstate(all="ignore"):
+        magnitudes = np.nan_to_num(np.abs(flat.astype(np.complex128)), nan=2 * _CAP, posinf=_CAP)
+    return _VALUES, math.fsum(np.minimum(magnitudes, 2 * _CAP).tolist())
+
+
+def _reference(value: Value) -> int:
+    """0 for the default dtype, more for rarer ones."""
+    if isinstance(value, Ref) and value.kind != "dtype":
+        return int(value.name != "cpu")
+    if not isinstance(value, Tensor | Ref):
+        return 0
+    name = value.dtype if isinstance(value, Tensor) else value.name
+    return _RANKS.index(name) if name in _RANKS else len(_RANKS)
 
 
 def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
@@ -35,8 +119,8 @@ def first_of(candidates: Iterable[Value]) -> Generator[Value, bool, bool]:
     return False
 
 
-def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Generator[Value, bool, int]:
-    """The smallest number above `floor`, by bisection; half, where the number is not free to move by one.
+def lowered(number: int, make: Callable[[int], Value]) -> Generator[Value, bool, int]:
+    """The smallest number above 1, by bisection; half, where the number is not free to move by one.
 
     Large numbers go to the smallest landmark instead: the exact place where a bad index begins to crash differs from
     process to process, so that a number just above it would not reproduce. Returns the last that was accepted.
@@ -46,17 +130,17 @@ def lowered(number: int, make: Callable[[int], Value], floor: int = 1) -> Genera
             if landmark < number and (yield make(landmark)):
                 return landmark
         return number
-    if number - 1 <= floor:
+    if number <= 2:
         return number
     if not (yield make(number - 1)):
         return number // 2 if (yield make(number // 2)) else number
-    high = number - 1
-    while high - floor > 1:
-        middle = (floor + high) // 2
+    low, high = 1, number - 1
+    while high - low > 1:
+        middle = (low + high) // 2
         if (yield make(middle)):
             high = middle
         else:
-            floor = middle
+            low = middle
     return high
 
 
@@ -66,26 +150,19 @@ def drop_then(value: Value) -> Proposals:
         yield value._replace(then=None)
 
 
-def drop_keywords(value: Value) -> Proposals:
-    """Without any keyword argument, or without one."""
-    yield from _fewer(value, "kwargs", _without)
-
-
-def drop_trailing_arguments(value: Value) -> Proposals:
-    """Without the last positional arguments."""
-    yield from _fewer(value, "args", lambda items: [items[:n] for n in _shorter(len(items))])
-
-
-def _fewer(value: Value, which: str, kept: Callable[[tuple[Any, ...]], list[tuple[Any, ...]]]) -> Proposals:
+def fewer(which: str, kept: Callable[[tuple[Any, ...]], list[tuple[Any, ...]]]) -> Simplifier:
     """With fewer arguments of one sort: of the call, then of what is done with the instance."""
 
-    def fewer(call: Any) -> Iterator[Any]:
+    def with_fewer(call: Any) -> Iterator[Any]:
         return (call._replace(**{which: items}) for items in kept(getattr(call, which)))
 
-    if isinstance(value, Invocation):
-        yield from first_of(fewer(value))
-        if value.then:
-            yield from first_of(value._replace(then=then) for then in fewer(value.then))
+    def simplify(value: Value) -> Proposals:
+        if isinstance(value, Invocation):
+            yield from first_of(with_fewer(value))
+            if value.then:
+                yield from first_of(value._replace(then=then) for then in with_fewer(value.then))
+
+    return simplify
 
 
 def _without(items: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -122,16 +199,17 @@ def simplify_scalars(value: Value) -> Proposals:
     number = value.value
     if (yield NONE):
         return
-    if isinstance(number, bool):
-        yield Prim("bool", False)
-    elif isinstance(number, int):
-        yield from _integers(number)
-    elif isinstance(number, float):
-        yield from _floats(number)
-    elif isinstance(number, complex):
-        yield from first_of(Prim("complex", c) for c in (0j, 1 + 0j, complex(number.real)))
-    elif isinstance(number, str | bytes):
-        yield from first_of(Prim(value.type, number[:n]) for n in _shorter(len(number)))
+    match number:
+        case bool():
+            yield Prim("bool", False)
+        case int():
+            yield from _integers(number)
+        case float():
+            yield from _floats(number)
+        case complex():
+            yield from first_of(Prim("complex", c) for c in (0j, 1 + 0j, complex(number.real)))
+        case str() | bytes():
+            yield from first_of(Prim(value.type, number[:n]) for n in _shorter(len(number)))
 
 
 def _integers(number: int) -> Proposals:
@@ -201,15 +279,17 @@ def simplify_fills(value: Value) -> Proposals:
     if not isinstance(value, Tensor):
         return
     fill = value.fill
-    if (yield from first_of(value._replace(fill=simple) for simple in (ZEROS, ONES))):
+
+    def filled(*fills: Fill) -> Generator[Value, bool, bool]:
+        return first_of(value._replace(fill=each) for each in fills)
+
+    if (yield from filled(ZEROS, ONES)):
         return
     if fill.special is not None:
-        yield from first_of(
-            value._replace(fill=f) for f in (Fill("constant", fill.special), fill._replace(special=None))
-        )
+        yield from filled(Fill("constant", fill.special), fill._replace(special=None))
     if fill.kind == "uniform":
         written = [Fill("values", data=pack(elements(value)))] if value.size <= _WRITTEN else []
-        yield from first_of(value._replace(fill=f) for f in [*written, Fill(special=fill.special)])
+        yield from filled(*written, Fill(special=fill.special))
     elif fill.kind == "constant":
         yield from _constants(value, fill.low)
     elif value.size and DTYPES[value.dtype].kind != "string":
@@ -265,8 +345,8 @@ def default_dtypes(value: Value) -> Proposals:
         yield from first_of(cast(value, name) for name in simpler_dtypes(value.dtype))
     elif isinstance(value, Ref) and value.kind == "dtype":
         yield from first_of(Ref("dtype", name) for name in simpler_dtypes(value.name))
-    elif isinstance(value, Ref) and value.kind == "device":
-        yield from first_of([Ref("device", "cpu")] if value.name != "cpu" else [])
+    elif isinstance(value, Ref) and value.kind == "device" and value.name != "cpu":
+        yield Ref("device", "cpu")
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
@@ -276,9 +356,8 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
     if "string" in (DTYPES[tensor.dtype].kind, DTYPES[dtype].kind):
         return tensor._replace(dtype=dtype, fill=ZEROS)
     flat = elements(tensor)
-    real = flat.real if DTYPES[tensor.dtype].kind == "complex" and DTYPES[dtype].kind != "complex" else flat
     with np.errstate(all="ignore"):
-        converted = real.astype(DTYPES[dtype].storage)
+        converted = (flat if DTYPES[dtype].kind == "complex" else flat.real).astype(DTYPES[dtype].storage)
     return tensor._replace(dtype=dtype, fill=tensor.fill._replace(data=pack(converted)))
 
 
@@ -287,3 +366,15 @@ def plain_layout(value: Value) -> Proposals:
     if isinstance(value, Tensor):
         plain = {"strides": None, "requires_grad": False, "container": "tensor"}
         yield from first_of([value._replace(**plain), *(value._replace(**{k: v}) for k, v in plain.items())])  # type: ignore[arg-type]
+
+
+FEWER: tuple[Simplifier, ...] = (
+    drop_then,
+    # Without any keyword argument, or without one.
+    fewer("kwargs", _without),
+    fewer("args", lambda items: [items[:n] for n in _shorter(len(items))]),
+    replace_objects,
+    shorten_sequences,
+)
+SMALLER: tuple[Simplifier, ...] = (shrink_tensors, simplify_scalars)
+PLAINER: tuple[Simplifier, ...] = (default_dtypes, plain_layout, simplify_fills)

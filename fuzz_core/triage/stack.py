@@ -182,17 +182,10 @@ class Module:
         headers = [self._fields("<II4QII", sections + i * width) for i in range(number)]
         tables = {header[1]: header for header in headers}
         table = tables.get(2) or tables[11]
-        kinds = [
-            ("name", "<u4"),
-            ("info", "u1"),
-            ("other", "u1"),
-            ("section", "<u2"),
-            ("value", "<u8"),
-            ("size", "<u8"),
-        ]
-        symbols = self.data[table[4] : table[4] + table[5]].view(numpy.dtype(kinds))
-        inside = numpy.isin(symbols["info"] & 15, _FUNCTIONS) & (symbols["section"] != 0)
-        self.symbols = symbols[inside]
+        form = numpy.dtype("<u4, u1, u1, <u2, <u8, <u8")
+        form.names = ("name", "info", "other", "section", "value", "size")
+        symbols = self.data[table[4] : table[4] + table[5]].view(form)
+        self.symbols = symbols[numpy.isin(symbols["info"] & 15, _FUNCTIONS) & (symbols["section"] != 0)]
         self.names = headers[table[6]][4]
 
     def _fields(self, form: str, offset: int) -> tuple[Any, ...]:

@@ -42,17 +42,6 @@ class Evidence(Protocol):
         """Whether a side does otherwise when the test case is executed again."""
 
 
-class Comparison(Evidence, Protocol):
-    """What the checks know of two results that differ."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the result contains integers."""
-
-    def agree(self, case: TestCase) -> bool | None:
-        """Whether both sides return the same for another test case; None where a side does not return."""
-
-
 class Executor(Protocol):
     """What the evidence needs of the execution."""
 
@@ -92,11 +81,11 @@ class Difference:
 
     @property
     def is_whole(self) -> bool:
-        """See `Comparison`."""
+        """Whether the result contains integers."""
         return self.adapter.whole(self.reference)
 
     def agree(self, case: TestCase) -> bool | None:
-        """See `Comparison`."""
+        """Whether both sides return the same for another test case; None where a side does not return."""
         first, second = self.run(case, self.way.against), self.run(case, self.mode)
         if first is None or second is None:
             return None
@@ -187,8 +176,6 @@ class Refusal:
 
 def _is_computed(result: Any) -> bool:
     """Whether there are elements or numbers in a result."""
-    if isinstance(result, dict):
-        return any(map(_is_computed, result.values()))
-    if isinstance(result, list | tuple):
-        return any(map(_is_computed, result))
+    if isinstance(result, dict | list | tuple):
+        return any(map(_is_computed, result.values() if isinstance(result, dict) else result))
     return hasattr(result, "dtype") or isinstance(result, bool | int | float | complex | str)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import inf, isfinite, log
 from typing import Any, NamedTuple
 
 from fuzz_core.adapters.arrays import overlaps
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.outcome import Outcome
-from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_tensors
+from fuzz_core.ir.tree import children, numbers_of, tensors_of, walk, with_children, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Ref, TestCase, Value
 from fuzz_core.worker.evidence import (
     BUILD_SPEED,
@@ -27,10 +26,8 @@ from fuzz_core.worker.evidence import (
     MODES,
     REFUSAL,
     VALUES,
-    Comparison,
     Difference,
     Evidence,
-    Executor,
     Refusal,
 )
 from fuzz_core.worker.nearby import (
@@ -39,7 +36,6 @@ from fuzz_core.worker.nearby import (
     has_nan,
     has_ties,
     is_complex,
-    largest,
     largest_whole,
     magnitudes,
     nudged,
@@ -76,27 +72,17 @@ class Excuse(NamedTuple):
     check: Callable[[Any], bool]
 
 
-def _is_limitation(refusal: Refusal) -> bool:
-    """Whether the call is not implemented yet."""
-    texts = (outcome.text for outcome in refusal.outcomes.values() if outcome.kind == "exception")
-    return any(_LIMITATION.search(text) for text in texts)
-
-
 def _computes_nothing(refusal: Refusal) -> bool:
     """Whether arguments are not looked at, since no element or number is computed."""
     executor, case = refusal.executor, refusal.case
-    if refusal.repetition == "empty":
-        return True
-    if not executor.mode(refusal.refusing).spec.blind:
-        return False
+    if refusal.repetition == "empty" or not executor.mode(refusal.refusing).spec.blind:
+        return refusal.repetition == "empty"
     seen: set[str] = set()
     with executor.adapter.operators(seen.add):
         executor.run(case, refusal.accepting)
-    if not seen:
-        return True
     # An operator that looks at the arguments refuses them once they have elements.
     more = grown(case)
-    return more != case and executor.run(more, refusal.accepting)[0].kind == "exception"
+    return not seen or (more != case and executor.run(more, refusal.accepting)[0].kind == "exception")
 
 
 def _need_not_refuse(refusal: Refusal) -> bool:
@@ -118,33 +104,26 @@ def _need_not_refuse(refusal: Refusal) -> bool:
 
 
 def _has_generator(found: Evidence) -> bool:
-    return any(
-        isinstance(made, Invocation) and made.api.endswith(".Generator")
-        for part in children(found.case.invocation)
-        for made in walk(part)
-    )
+    _, *inside = walk(found.case.invocation)
+    return any(isinstance(made, Invocation) and made.api.endswith(".Generator") for made in inside)
 
 
 def _has_no_quotient(found: Difference) -> bool:
-    if not found.has_quotients:
-        return False
-    return any(not isfinite(number) for number in magnitudes(found.case)) or found.quotient is None
+    return found.has_quotients and (not all(map(isfinite, magnitudes(found.case))) or found.quotient is None)
 
 
 def _moves_derivative(found: Difference) -> bool:
     """Whether a nudge of the input changes the derivative."""
-    if not found.has_quotients:
-        return False
-    first = found.derivative
+    if not found.has_quotients or (first := found.derivative) is None:
+        return found.has_quotients
     moved = found.run(nudged(found.case), found.differentiated)
-    return first is None or (moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT)))
+    return moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT))
 
 
 def _steps_too_little(found: Difference) -> bool:
     """Whether a whole number is none of the lengths, and as a power of ten finer than a quotient's smallest step."""
-    if not found.is_numerical or found.derivative is None:
-        return False
-    return any(size >= FINEST_EXPONENT for size in _sizes(found.case)) and not any(found.derivative[0])
+    tiny = found.is_numerical and any(size >= FINEST_EXPONENT for size in _sizes(found.case))
+    return tiny and found.derivative is not None and not any(found.derivative[0])
 
 
 def _is_right_by_quotients(found: Difference) -> bool:
@@ -163,16 +142,18 @@ def _differs_in_first_derivative(found: Difference) -> bool:
 
 def _is_badly_scaled(found: Difference) -> bool:
     case, least = found.case, LEAST_SCALE
-    most = min([LARGEST_SCALE, *(largest**0.125 for largest in largest(case))])
-    if any(not high < most or 0 < low < least for low, high, _ in scales(case)) or largest_whole(case) > most:
-        return True
-    return any(not size < LARGEST_EXPONENT or 0 < size < DTYPES["float32"].normal for size in _sizes(case))
+    most = min([LARGEST_SCALE, *(largest**0.125 for *_, largest in scales(case))])
+    return (
+        any(not high < most or 0 < low < least for low, high, *_ in scales(case))
+        or largest_whole(case) > most
+        or any(not size < LARGEST_EXPONENT or 0 < size < DTYPES["float32"].normal for size in _sizes(case))
+    )
 
 
 def _power_overflows(found: Difference) -> bool:
     """Whether an element, to the power of a number, is more than its dtype holds."""
     case = found.case
-    pairs = [(log(high), log(most)) for (_, high, _), most in zip(scales(case), largest(case), strict=True) if high > 1]
+    pairs = [(log(high), log(most)) for _, high, _, most in scales(case) if high > 1]
     return any(size * high > most for size in _sizes(case) for high, most in pairs)
 
 
@@ -187,31 +168,18 @@ def _loses_nan(found: Difference) -> bool:
     return has_nan(found.case) or bool(found.adapter.differences(found.reference, found.result, FINITE))
 
 
-def _rounds_beyond_integers(found: Comparison) -> bool:
-    return any(not high < LARGEST_WHOLE for _, high, _ in scales(found.case)) and found.is_whole
-
-
-def _has_complex_infinity(found: Comparison) -> bool:
-    return is_complex(found.case) and any(not isfinite(number) for number in magnitudes(found.case))
-
-
-def _has_zero_and_infinity(found: Comparison) -> bool:
-    return any(high == inf for _, high, _ in scales(found.case)) and 0 in numbers_of(found.case.invocation)
+def _rounds_beyond_integers(found: Difference) -> bool:
+    return any(not high < LARGEST_WHOLE for _, high, *_ in scales(found.case)) and found.is_whole
 
 
 def _is_as_precise(found: Difference) -> bool:
-    if not found.has_reference:
-        return False
-    far, near = found.errors
-    return not far > near + 1.0
+    return found.has_reference and not found.errors[0] > found.errors[1] + 1.0
 
 
 def _squares_overflow(found: Difference) -> bool:
-    if not found.has_reference:
-        return False
     case = found.case
-    squares = any(high > most**0.5 for (_, high, _), most in zip(scales(case), largest(case), strict=True))
-    return found.errors[0] == inf and (squares or _power_overflows(found))
+    squares = any(high > most**0.5 for _, high, _, most in scales(case))
+    return found.has_reference and found.errors[0] == inf and (squares or _power_overflows(found))
 
 
 def _moves_far(found: Difference) -> bool:
@@ -228,10 +196,6 @@ def _breaks_ties(found: Difference) -> bool:
     return has_ties(found.case) and found.is_whole and found.agree(without_ties(found.case)) is True
 
 
-def _breaks_ties_between_builds(builds: Comparison) -> bool:
-    return builds.is_whole and builds.agree(aside(tempered(without_ties(builds.case)))) is True
-
-
 def _is_rounded_last(found: Difference) -> bool:
     """Whether the modes agree on real numbers: nobody promises how results are made whole."""
     real = _unrounded(found.case)
@@ -240,7 +204,7 @@ def _is_rounded_last(found: Difference) -> bool:
 
 def _underflows(found: Difference) -> bool:
     """Whether the modes agree on larger numbers: nobody promises how small numbers become."""
-    small = any(0 < low < tiny**UNDERFLOW for low, _, tiny in scales(found.case))
+    small = any(0 < low < tiny**UNDERFLOW for low, _, tiny, _ in scales(found.case))
     return small and found.agree(tempered(found.case)) is True
 
 
@@ -257,15 +221,19 @@ def _unrounded(case: TestCase) -> TestCase:
         asked = isinstance(value, Ref) and value.kind == "dtype" and DTYPES[value.name].kind in ("int", "uint")
         return Ref("dtype", "float64") if asked else value
 
-    call = case.invocation
-    named = tuple((name, of(value)) for name, value in call.kwargs)
-    return case._replace(invocation=call._replace(args=tuple(map(of, call.args)), kwargs=named))
+    call = case.invocation._replace(then=None)
+    real = with_children(call, [of(each) for each in children(call)])
+    return case._replace(invocation=real._replace(then=case.invocation.then))
 
 
 # The only place that names an excuse. Of one relation the first that applies is the reason, and checks execute the test
 # case in this order.
 EXCUSES = (
-    Excuse("not implemented", (REFUSAL,), _is_limitation),
+    Excuse(
+        "not implemented",
+        (REFUSAL,),
+        lambda found: bool(_LIMITATION.search(found.outcomes[found.refusing].text)),
+    ),
     Excuse("random by a generator of its own", (*VALUES, GRADIENT, FINITE), _has_generator),
     Excuse("random", (*MODES, *BUILDS), lambda found: found.is_random),
     Excuse(
@@ -297,10 +265,18 @@ EXCUSES = (
     Excuse("undefined conversion", (*VALUES, BUILD_VALUES), lambda found: overflows(found.case)),
     Excuse("undefined conversion", (BUILD_VALUES,), _rounds_beyond_integers),
     Excuse("overflow", (BUILD_VALUES,), lambda found: found.is_whole and largest_whole(found.case) >= LARGEST_WHOLE),
-    Excuse("infinite complex numbers", VALUES, _has_complex_infinity),
-    Excuse("zero times infinity", VALUES, _has_zero_and_infinity),
     Excuse(
-        "denormal", (*VALUES, BUILD_VALUES), lambda found: any(0 < low < tiny for low, _, tiny in scales(found.case))
+        "infinite complex numbers",
+        VALUES,
+        lambda found: is_complex(found.case) and not all(map(isfinite, magnitudes(found.case))),
+    ),
+    Excuse(
+        "zero times infinity",
+        VALUES,
+        lambda found: 0 in numbers_of(found.case.invocation) and inf in [high for _, high, *_ in scales(found.case)],
+    ),
+    Excuse(
+        "denormal", (*VALUES, BUILD_VALUES), lambda found: any(0 < low < tiny for low, _, tiny, _ in scales(found.case))
     ),
     Excuse("undefined conversion", VALUES, _rounds_beyond_integers),
     Excuse("no reference", VALUES, lambda found: found.has_reference and found.precise is None),
@@ -309,7 +285,11 @@ EXCUSES = (
     Excuse("ill-conditioned", VALUES, _moves_far),
     Excuse("NaN has no order", (BUILD_VALUES,), lambda found: found.is_whole and has_nan(found.case)),
     Excuse("indices of equals", VALUES, _breaks_ties),
-    Excuse("indices of equals", (BUILD_VALUES,), _breaks_ties_between_builds),
+    Excuse(
+        "indices of equals",
+        (BUILD_VALUES,),
+        lambda found: found.is_whole and found.agree(aside(tempered(without_ties(found.case)))) is True,
+    ),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, _underflows),
     Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),
@@ -319,18 +299,3 @@ EXCUSES = (
 def find_excuse(evidence: Evidence) -> Excuse | None:
     """The first excuse that applies to a difference, or None for a real difference."""
     return next((each for each in EXCUSES if evidence.relation in each.relations and each.check(evidence)), None)
-
-
-def explain_difference(executor: Executor, case: TestCase, mode: str, reference: Any, result: Any) -> Excuse | None:
-    """Find a harmless reason for a difference between the results of two modes.
-
-    Args:
-        mode: the mode that has returned `result`.
-        reference: the result of the mode that `mode` is compared with.
-    """
-    return find_excuse(Difference(executor, case, mode, reference, result))
-
-
-def explain_refusal(executor: Executor, case: TestCase, outcomes: Mapping[str, Outcome]) -> Excuse | None:
-    """Find a harmless reason why one mode refuses what another accepts; outcomes by mode."""
-    return find_excuse(Refusal(executor, case, outcomes))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import traceback
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import lru_cache
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 from fuzz_core.adapters import documented
@@ -19,11 +19,12 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
-from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
+from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, prim
 from fuzz_core.oracles.compare import ACCEPTS, REFUSES
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.cost import PRECISIONS, timed
-from fuzz_core.worker.excuses import explain_difference, explain_refusal
+from fuzz_core.worker.evidence import Difference, Refusal
+from fuzz_core.worker.excuses import find_excuse
 from fuzz_core.worker.limits import own_output
 from fuzz_core.worker.observers import LEAST_BYTES, left_behind, outline, resident
 
@@ -73,20 +74,18 @@ class Execution:
 
     def mode(self, name: str) -> Mode:
         """The mode of a name."""
-        found = self.ways.get(name)
-        if found is None:
-            found = self.ways[name] = mode_of(self.adapter, name, self.clock)
-        return found
+        if name not in self.ways:
+            self.ways[name] = mode_of(self.adapter, name, self.clock)
+        return self.ways[name]
 
     def judge(self, test: TestCase) -> tuple[Outcome, list[tuple[Verdict, Outcome]]]:
         """The outcome of the first mode, and every verdict that is not clean with the outcome it rests on."""
-        results: dict[str, tuple[Outcome, Any]] = {}
         first = self.modes[0]
-        results[first] = self.run(test, first)
-        plain = results[first][0]
+        plain, result = self.run(test, first)
         if plain.kind == "exception" and next(texts_of(test.invocation), None) is not None:
-            results[first] = self._without_given(test, plain), None
-        self.shown = outline(results[first][1])
+            plain = self._without_given(test, plain)
+        results = {first: (plain, result)}
+        self.shown = outline(result)
         verdicts = []
         for oracle in self.oracles:
             if oracle.share < 1.0 and derive(test.seed, oracle.name) % 1000 >= oracle.share * 1000:
@@ -97,8 +96,8 @@ class Execution:
             outcomes = {mode: self._outcome(test, mode, results) for mode in planned}
             verdict = oracle.judge(outcomes, self.dialect)
             if not verdict.clean:
-                verdicts.append((verdict, outcomes.get(verdict.detail.split(":")[0], results[first][0])))
-        return results[first][0], verdicts + self._failures(results)
+                verdicts.append((verdict, outcomes.get(verdict.mode, plain)))
+        return plain, verdicts + self._failures(results)
 
     def _without_given(self, test: TestCase, plain: Outcome) -> Outcome:
         """A failure without what is the caller's: code that is compiled, or text that is repeated."""
@@ -136,9 +135,10 @@ class Execution:
         """What the crash oracle thinks of the other modes, where they have been executed for another oracle."""
         if len(results) == 1 or all(oracle.name != "crash" for oracle in self.oracles):
             return []
-        others = [(mode, outcome) for mode, (outcome, _) in results.items() if mode != self.modes[0]]
-        judged = [(oracle_of("crash").judge({mode: outcome}, self.dialect), outcome) for mode, outcome in others]
-        return [(verdict, outcome) for verdict, outcome in judged if not verdict.clean][:1]
+        crash = oracle_of("crash")
+        others = ((mode, outcome) for mode, (outcome, _) in results.items() if mode != self.modes[0])
+        judged = ((crash.judge({mode: outcome}, self.dialect), outcome) for mode, outcome in others)
+        return [found for found in judged if not found[0].clean][:1]
 
     def _outcome(self, test: TestCase, mode: str, results: dict[str, tuple[Outcome, Any]]) -> Outcome:
         """What a mode did, in the text how its result differs from the one that it is compared with."""
@@ -167,7 +167,7 @@ class Execution:
         text = self.adapter.differences(expected, result, spec.relation)
         if not text:
             return outcome
-        excuse = explain_difference(self, test, mode, expected, result)
+        excuse = find_excuse(Difference(self, test, mode, expected, result))
         return outcome._replace(text=text, name=excuse.name if excuse else "")
 
     def _refusal(self, test: TestCase, mode: str, plain: Outcome, outcome: Outcome) -> Outcome:
@@ -177,7 +177,7 @@ class Execution:
         if self.dialect.internal_error.search(said):
             return outcome._replace(text="")
         against = self.mode(mode).spec.against
-        excuse = explain_refusal(self, test, {against: plain, mode: outcome})
+        excuse = find_excuse(Refusal(self, test, {against: plain, mode: outcome}))
         if outcome.kind == "ok":
             return outcome._replace(text=f"{ACCEPTS}{against} refuses: {said}", name=excuse.name if excuse else "")
         return outcome if excuse else outcome._replace(text=f"{REFUSES}{against} accepts: {said}")
@@ -256,18 +256,12 @@ def with_precision(value: Invocation, dtype: str) -> Invocation:
     return with_tensors(value, cast)
 
 
-class Remembering:
-    """A pattern that is asked once per text: the same few messages come again and again."""
-
-    def __init__(self, pattern: re.Pattern[str]) -> None:
-        self.search = lru_cache(MAX_REMEMBERED)(pattern.search)
-
-
 def reading(dialect: Dialect) -> Dialect:
-    """The dialect, with patterns for messages that remember."""
+    """The dialect, with patterns that are asked once per text: the same few messages come again and again."""
     found = copy(dialect)
     for name in ("out_of_memory", "internal_error", "poisons"):
-        setattr(found, name, Remembering(getattr(dialect, name)))
+        search = lru_cache(MAX_REMEMBERED)(getattr(dialect, name).search)
+        setattr(found, name, SimpleNamespace(search=search))
     return found
 
 
@@ -276,8 +270,13 @@ def is_compiled(test: TestCase, run: Callable[[TestCase], Outcome]) -> bool:
 
     A name that is looked up (of an operator, a mode) is not compiled: with such a word, the call is refused.
     """
-    calls = _with_text(test.invocation)
-    return any(TEXT in complaint_in(run(test._replace(invocation=call)).text) for call in calls)
+    parts = children(test.invocation)
+    for place, value in enumerate(parts):
+        made = rewritten(value, lambda each: prim(TEXT) if isinstance(each, Prim) and each.type == "str" else each)
+        call = with_children(test.invocation, (*parts[:place], made, *parts[place + 1 :]))
+        if made != value and TEXT in complaint_in(run(test._replace(invocation=call)).text):
+            return True
+    return False
 
 
 def without_given(test: TestCase, outcome: Outcome) -> Outcome:
@@ -288,15 +287,3 @@ def without_given(test: TestCase, outcome: Outcome) -> Outcome:
         if len(text) >= LEAST_CHARACTERS:
             said = said.replace(text, "…")
     return outcome._replace(text=said)
-
-
-def _with_text(call: Invocation) -> Iterator[Invocation]:
-    """The call with TEXT for all texts in one of its arguments, for each that has any."""
-    parts = children(call)
-    for place, value in enumerate(parts):
-        if (made := rewritten(value, _filled)) != value:
-            yield with_children(call, (*parts[:place], made, *parts[place + 1 :]))
-
-
-def _filled(value: Value) -> Value:
-    return Prim("str", TEXT) if isinstance(value, Prim) and value.type == "str" else value

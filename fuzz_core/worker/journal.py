@@ -61,7 +61,7 @@ class Journal:
     def begin(self, lease: int, index: int) -> None:
         """Called right before a test."""
         self.lease, self.index = lease, index
-        _FORM.pack_into(self.memory, 0, lease, index, monotonic(), INSIDE, b"")
+        self.again(False)
 
     def again(self, dear: bool, mode: str = "") -> None:
         """Called before each further execution of the test."""

@@ -21,6 +21,8 @@ from pathlib import Path
 
 FILE_BYTES = 256 << 20
 OPEN_FILES = 512
+FIRST_DESCRIPTOR = 200
+OUTPUT_BYTES = 1 << 16
 SHARED_MEMORY_BYTES = 1 << 30
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWIPC = 0x08000000
@@ -102,29 +104,31 @@ def private_shared_memory() -> bool:
 
 def redirect(output: int) -> None:
     """Standard input from nowhere, standard output and error to a file of our own."""
+    _close_input()
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+
+
+def _close_input() -> None:
+    """Standard input from nowhere."""
     nowhere = os.open(os.devnull, os.O_RDONLY)
-    for source, standard in ((nowhere, 0), (output, 1), (output, 2)):
-        os.dup2(source, standard)
+    os.dup2(nowhere, 0)
     os.close(nowhere)
 
 
-def own_output(size: int = 1 << 16) -> str:
-    """The end of what this process and its children have printed, `size` bytes at most."""
-    try:
-        with Path("/proc/self/fd/2").open("rb") as file:
-            file.seek(max(os.fstat(file.fileno()).st_size - size, 0))
-            return file.read(size).decode("utf-8", "replace")
-    except OSError:
-        return ""
+def own_output() -> str:
+    """The end of what this process and its children have printed, 64 KiB at most."""
+    with suppress(OSError), Path("/proc/self/fd/2").open("rb") as file:
+        file.seek(max(os.fstat(file.fileno()).st_size - OUTPUT_BYTES, 0))
+        return file.read(OUTPUT_BYTES).decode("utf-8", "replace")
+    return ""
 
 
-def raise_descriptors(descriptors: Sequence[int], base: int = 200) -> list[int]:
+def raise_descriptors(descriptors: Sequence[int]) -> list[int]:
     """Moves descriptors to high numbers, out of the way of libraries that close or reuse low ones."""
-    moved = []
-    for offset, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, base + offset)
+    moved = [os.dup2(descriptor, number) for number, descriptor in enumerate(descriptors, FIRST_DESCRIPTOR)]
+    for descriptor in descriptors:
         os.close(descriptor)
-        moved.append(base + offset)
     return moved
 
 
@@ -185,9 +189,7 @@ def guard(scratch: str) -> None:
     pid = os.fork()
     if pid == 0:
         die_with_parent(guardian)
-        nowhere = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nowhere, 0)
-        os.close(nowhere)
+        _close_input()
         return
     poll = select.poll()
     for descriptor in (0, os.pidfd_open(pid)):

@@ -1,24 +1,35 @@
-"""The hot loop; of a library that compiles while it runs, what was compiled once is used well before more is."""
+"""The hot loop, what a worker shares with its zygote, and its pipes.
+
+Of a library that compiles while it runs, what was compiled once is used well before more is.
+"""
 
 from __future__ import annotations
 
 import gc
-import json
+import os
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+# Bound at import: a test may put other functions in the place of the modules'.
+from json import dumps, loads
+from os import _exit, write
+from typing import Any, NamedTuple
+
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.ir.codec import decode_test, encode_test
-from fuzz_core.ir.fuzztype import argument_names, fuzz_type
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.tree import children
+from fuzz_core.ir.tree import argument_names, children, fuzz_type
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
-from fuzz_core.worker.channel import Channel, World
+from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker.execution import Execution
-from fuzz_core.worker.observers import Corpus, Growth, Novelty, Repeats
+from fuzz_core.worker.journal import Journal
+from fuzz_core.worker.observers import Corpus, Growth, Novelty
+from fuzz_core.worker.plan import Plan
 
 # Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
 WARM_TESTS = 8
@@ -36,8 +47,51 @@ COLLECTED_AFTER = (5000, 20, 50)
 SUSPICIOUS_BYTES = 8 << 20
 
 
+class World(NamedTuple):
+    """What the zygote has loaded and its children share."""
+
+    adapter: Adapter
+    dialect: Dialect
+    listed: list[Listed]
+    hooks: Hooks | None
+    plan: Plan | None
+
+
+class Channel(NamedTuple):
+    """A child's pipes and journal; lines are JSON."""
+
+    incoming: int
+    outgoing: int
+    journal: Journal
+
+    def write(self, line: str) -> None:
+        """Sends one line whole; a closed pipe ends the process, since nobody is there to work for.
+
+        It begins on a line of its own, whatever a library may have written to the pipe before.
+        """
+        data = b"\n" + line.encode("utf-8", "replace")
+        try:
+            while data:
+                data = data[write(self.outgoing, data) :]
+        except OSError:
+            _exit(0)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Sends a message."""
+        self.write(dumps(message) + "\n")
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Messages from the controller until it closes the pipe."""
+        with os.fdopen(self.incoming, "rb", buffering=1 << 16, closefd=False) as file:
+            for line in file:
+                yield loads(line)
+
+
 class Compiling:
-    """Chooses tests by what they would compile: operator, dtypes and ranks, which the types of arguments stand for."""
+    """Chooses tests by what they would compile: operator, dtypes and ranks, which the types of arguments stand for.
+
+    cold: how many tests of the lease something was compiled for.
+    """
 
     def __init__(self) -> None:
         self.kinds: set[int] = set()
@@ -45,44 +99,31 @@ class Compiling:
         self.cold = self.postponed = 0
         self.warm = WARM_TESTS
 
-    def lease(self) -> None:
-        """A lease begins."""
-        self.cold = 0
-
     def postpones(self, test: TestCase) -> bool:
         """Whether a test is left out: of a kind that is new to this process, while others would be quick."""
         if hash(kind(test.invocation)) in self.kinds:
             return False
         early = self.warm < WARM_TESTS and self.postponed < MAX_POSTPONED
-        if early or self.cold >= COLD_TESTS:
-            self.postponed += 1
-            return True
-        return False
+        postponed = early or self.cold >= COLD_TESTS
+        self.postponed += postponed
+        return postponed
 
     def executed(self, test: TestCase) -> bool:
         """Whether something was compiled for the test that was executed last."""
         before, self.seconds = self.seconds, _compiled()
         self.kinds.add(hash(kind(test.invocation)))
         self.postponed = 0
-        if self.seconds == before:
-            self.warm += 1
-            return False
-        self.warm = 0
-        self.cold += 1
-        return True
+        cold = self.seconds != before
+        self.warm = 0 if cold else self.warm + 1
+        self.cold += cold
+        return cold
 
 
-def kind(call: Invocation) -> tuple[object, ...]:
-    """The api and the types of its arguments; an empty tensor is of a kind of its own."""
-    return call.api, *zip(argument_names(call, {}), map(_type, children(call)), strict=True)
-
-
-def _type(value: Value) -> object:
+def kind(value: Value) -> object:
+    """The type of a value: of a call, the api and the types of its arguments; an empty tensor is of one of its own."""
     if isinstance(value, Invocation):
-        return kind(value)
-    if isinstance(value, Tensor):
-        return fuzz_type(value), value.size == 0
-    return fuzz_type(value)
+        return value.api, *zip(argument_names(value, {}), map(kind, children(value)), strict=True)
+    return fuzz_type(value), isinstance(value, Tensor) and value.size == 0
 
 
 def _compiled() -> float:
@@ -128,10 +169,9 @@ class Worker:
             world.adapter, world.dialect, self.plan.header.oracles, documentation=self.plan.documentation
         )
         self.execution.alive = self.journal.again
-        self.state = world.adapter.state()
         self.adapter = world.adapter
+        self.state = self.adapter.state()
         self.executed: set[int] = set()
-        self.repeats = Repeats()
         self.novelty = Novelty()
         self.corpus = Corpus()
         self.operators: set[str] = set()
@@ -149,7 +189,7 @@ class Worker:
         self.novelty.tell(api, (shown for shown, _ in lease["news"]))
         for _, known in lease["news"]:
             if known is not None:
-                self.corpus.add(decode_test(json.loads(known)))
+                self.corpus.add(decode_test(loads(known)))
         grown = self.corpus.of(api)
         turn = Turn(lease["lease"], log)
         index = lease["first"]
@@ -159,21 +199,19 @@ class Worker:
         executed = self.executed if until is not None else set[int]()
         sparing = self.compiling if until is not None else None
         if sparing is not None:
-            sparing.lease()
+            sparing.cold = 0
         while index < lease["last"] and not turn.spoilt and not turn.over(until):
             growth.before(index)
             test = self.plan.test(api, index, grown)
             key = hash(test.invocation)
-            if sparing is not None and sparing.postpones(test):
-                turn.counts["postponed"] += 1
+            postponed = sparing is not None and sparing.postpones(test)
+            if postponed or (key in executed and not log):
+                turn.counts["postponed" if postponed else "duplicate"] += 1
                 turn.repeated += 1
-            elif log or key not in executed:
+            else:
                 executed.add(key)
                 self._one(turn, index, test)
                 turn.repeated = 0
-            else:
-                turn.counts["duplicate"] += 1
-                turn.repeated += 1
             index += 1
         if until is not None and not turn.spoilt:
             more, block = growth.end(index)
@@ -197,7 +235,7 @@ class Worker:
         self.journal.begin(turn.lease, index)
         outcome, verdicts = self.execution.judge(test)
         news = self.novelty.of(test.invocation.api, outcome, self.execution.shown)
-        turn.spoilt = self.execution.poisoned or self.adapter.state() != self.state
+        turn.spoilt = self._spoilt()
         watched = (news or test.seed % OPERATORS_PERIOD == 0) and not turn.spoilt
         operators = self._operators(test, outcome) if watched else []
         self.journal.end()
@@ -236,12 +274,12 @@ class Worker:
         found: set[str] = set()
         with self.adapter.operators(found.add):
             self.execution.run(test, self.execution.modes[0])
-        fresh = found - self.operators
-        self.operators |= fresh
-        return sorted(fresh)
+        found -= self.operators
+        self.operators |= found
+        return sorted(found)
 
     def _report(self, lease: int, index: int, test: TestCase, verdict: Verdict, outcome: Outcome) -> None:
-        if not self.repeats.enough(test.invocation.api, verdict, outcome):
+        if not self.novelty.enough(test.invocation.api, verdict, outcome):
             found = {"finding": lease, "index": index, "test": encode_test(test)}
             self.channel.send({**found, "verdict": verdict, "outcome": outcome})
 
@@ -251,5 +289,7 @@ class Worker:
         outcome, verdicts = self.execution.judge(test)
         if lease.get("weigh"):
             verdicts += self.execution.weigh(test, lambda: self.journal.begin(lease["lease"], 0))
-        spoilt = self.execution.poisoned or self.adapter.state() != self.state
-        return {"outcome": outcome, "verdicts": verdicts, "spoilt": spoilt}
+        return {"outcome": outcome, "verdicts": verdicts, "spoilt": self._spoilt()}
+
+    def _spoilt(self) -> bool:
+        return self.execution.poisoned or self.adapter.state() != self.state

@@ -64,9 +64,10 @@ def grown(test: TestCase) -> TestCase:
     """Every length of no elements is one: what is accepted for want of elements is looked at."""
 
     def of(tensor: Tensor) -> Tensor:
-        return tensor._replace(shape=tuple(max(length, 1) for length in tensor.shape), fill=Fill())
+        shape = tuple(max(length, 1) for length in tensor.shape)
+        return tensor if tensor.size else tensor._replace(shape=shape, fill=Fill())
 
-    return _with(test, lambda tensor: tensor if tensor.size else of(tensor))
+    return _with(test, of)
 
 
 def has_ties(test: TestCase) -> bool:
@@ -101,12 +102,21 @@ def _places(drawn: Elements) -> Elements:
     return ASIDE * turned
 
 
-def scales(test: TestCase) -> Iterator[tuple[float, float, float]]:
-    """The least magnitude that is not zero, the largest, and the least normal one, of each floating-point tensor."""
+def scales(test: TestCase) -> Iterator[tuple[float, float, float, float]]:
+    """The least magnitude that is not zero and the largest of each floating-point tensor that has elements, and of its
+    dtype the least normal number and the largest; infinity for doubles.
+
+    An overflow excuses a difference from the reference in double precision. A double that overflows does so there, too.
+    """
     for tensor in _filled(test):
-        sizes = np.abs(elements(tensor).astype(np.complex128))
-        least = sizes[sizes > 0].min(initial=inf)
-        yield float(least), float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()), DTYPES[tensor.dtype].normal
+        dtype, sizes = DTYPES[tensor.dtype], np.abs(elements(tensor).astype(np.complex128))
+        most = inf if double_of(tensor.dtype) == tensor.dtype else dtype.largest
+        yield (
+            float(sizes[sizes > 0].min(initial=inf)),
+            float(np.nan_to_num(sizes, nan=inf, posinf=inf).max()),
+            dtype.normal,
+            most,
+        )
 
 
 def has_nan(test: TestCase) -> bool:
@@ -114,15 +124,6 @@ def has_nan(test: TestCase) -> bool:
     return any(number != number for number in numbers_of(test.invocation)) or any(
         bool(np.isnan(elements(tensor)).any()) for tensor in _filled(test)
     )
-
-
-def largest(test: TestCase) -> Iterator[float]:
-    """The largest number of the dtype of each floating-point tensor that has elements; infinity for doubles.
-
-    An overflow excuses a difference from the reference in double precision. A double that overflows does so there, too.
-    """
-    for tensor in _filled(test):
-        yield inf if double_of(tensor.dtype) == tensor.dtype else DTYPES[tensor.dtype].largest
 
 
 def largest_whole(test: TestCase) -> int:
@@ -133,16 +134,14 @@ def largest_whole(test: TestCase) -> int:
 
 def overflows(test: TestCase) -> bool:
     """Whether an integer does not fit into the narrowest integer dtype beside it: conversions wrap as they like."""
-    dtypes = {t.dtype for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in INTEGER}
-    if not dtypes:
-        return False
+    dtypes = [t.dtype for t in tensors_of(test.invocation) if DTYPES[t.dtype].kind in INTEGER]
     scalars = [abs(number) for number in numbers_of(test.invocation) if isinstance(number, int)]
-    return max([largest_whole(test), *scalars]) > min(integer_bounds(dtype)[1] + 1 for dtype in dtypes)
+    return max([largest_whole(test), *scalars]) > min((integer_bounds(dtype)[1] + 1 for dtype in dtypes), default=inf)
 
 
 def magnitudes(test: TestCase) -> Iterator[float]:
     """The largest of each floating-point tensor, and the numbers'."""
-    yield from (high for _, high, _ in scales(test))
+    yield from (high for _, high, *_ in scales(test))
     yield from map(abs, numbers_of(test.invocation))
 
 

@@ -50,6 +50,7 @@ class Novelty:
     def __init__(self) -> None:
         self.raw: set[Hashable] = set()
         self.known: defaultdict[str, set[str]] = defaultdict(set)
+        self.reported: Counter[tuple[str, ...]] = Counter()
 
     def tell(self, api: str, classes: Iterable[str]) -> None:
         """These outcome classes have been seen elsewhere."""
@@ -69,6 +70,17 @@ class Novelty:
         self.known[api].add(found)
         return found
 
+    def enough(self, api: str, verdict: Verdict, outcome: Outcome) -> bool:
+        """Whether as many findings that look alike have been reported as are worth it; counts it.
+
+        What another mode disagrees about is of another kind; an exception is the same one in every mode.
+        """
+        detail = "" if verdict.oracle == "crash" else verdict.detail
+        texts = (VARIABLE.sub("", text)[: 2 * MAX_CLASS] for text in (detail, outcome.text))
+        key = (api, verdict.oracle, verdict.kind, *texts)
+        self.reported[key] += 1
+        return self.reported[key] > REPEATS_REPORTED
+
 
 def outcome_class(outcome: Outcome, shown: Hashable) -> str:
     """A bounded text: kind and outline, or kind, exception and its message without what varies from call to call."""
@@ -76,24 +88,6 @@ def outcome_class(outcome: Outcome, shown: Hashable) -> str:
         return f"ok {shown}"[:MAX_CLASS]
     first = outcome.text.split("\n", 1)[0][: 3 * MAX_CLASS]
     return f"{outcome.kind} {outcome.name} {' '.join(VARIABLE.sub('#', first).split())}"[:MAX_CLASS]
-
-
-class Repeats:
-    """What this process has reported; findings that look alike are worth little after the first ones."""
-
-    def __init__(self) -> None:
-        self.seen: Counter[tuple[str, ...]] = Counter()
-
-    def enough(self, api: str, verdict: Verdict, outcome: Outcome) -> bool:
-        """Whether as many of its kind have been reported as are wanted; counts it.
-
-        What another mode disagrees about is of another kind; an exception is the same one in every mode.
-        """
-        detail = "" if verdict.oracle == "crash" else verdict.detail
-        texts = (VARIABLE.sub("", text)[: 2 * MAX_CLASS] for text in (detail, outcome.text))
-        key = (api, verdict.oracle, verdict.kind, *texts)
-        self.seen[key] += 1
-        return self.seen[key] > REPEATS_REPORTED
 
 
 class Grown(NamedTuple):

@@ -12,6 +12,7 @@ import mmap
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,17 +105,12 @@ class Plan:
         params = {api: tuple(names) for api, names in self.header.params.items()}
         self.documentation = Documentation(map(Constraint.from_json, self.header.documented), params)
         self.algorithm = Algorithm1(params, space, off=self.header.disabled)
-        self.decoded: dict[tuple[str, int], tuple[int, Invocation]] = {}
+        self.invocation = lru_cache(MAX_DECODED)(self._invocation)
 
-    def invocation(self, api: str, place: int) -> tuple[int, Invocation]:
-        """The (id, invocation) at a place of an api's value space, decoded when it is first asked for."""
-        found = self.decoded.get((api, place))
-        if found is None:
-            if len(self.decoded) >= MAX_DECODED:
-                self.decoded.clear()
-            row = json.loads(self.text[self.places[api][place]])
-            found = self.decoded[api, place] = (row[0], decode_invocation(row[2]))
-        return found
+    def _invocation(self, api: str, place: int) -> tuple[int, Invocation]:
+        """The (id, invocation) at a place of an api's value space."""
+        number, _, body = json.loads(self.text[self.places[api][place]])
+        return number, decode_invocation(body)
 
     def count(self, api: str) -> int:
         """How many invocations an api has."""

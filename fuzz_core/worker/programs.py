@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from fuzz_core.adapters.models import Models
-from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.execution import Execution
+from fuzz_core.worker.loop import Channel, World
 from fuzz_core.worker.observers import resident
 from fuzz_core.worker.programs_data import Data, shown
 from fuzz_core.worker.programs_ran import Asked, Ran

@@ -40,11 +40,10 @@ from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker import limits
-from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import adopt, end_children, wait_for
-from fuzz_core.worker.loop import Worker
+from fuzz_core.worker.loop import Channel, Worker, World
 from fuzz_core.worker.observers import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
 from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
@@ -105,10 +104,8 @@ def tell(execution: Execution, request: dict[str, Any]) -> dict[str, Any]:
 
 def described(describer: Describer, result: Any) -> Value:
     """The description of a result, with OPAQUE for every part that has none."""
-    try:
+    with suppress(Undescribable):
         return describer.describe(result)
-    except Undescribable:
-        pass
     if isinstance(result, list | tuple):
         return Seq("list" if isinstance(result, list) else "tuple", tuple(described(describer, r) for r in result))
     if isinstance(result, dict):

@@ -18,9 +18,9 @@ from fuzz_core.campaign.moco.workshop import Workshop
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.messages import Replayed, Telling, Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, prim
+from fuzz_core.ir.wire import Replayed, Telling, Told
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.nodes import Node
 from fuzz_core.modelgen.moco.program import Call

@@ -15,9 +15,9 @@ from fuzz_core.campaign.moco.share import hindrance
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.messages import Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Tensor
+from fuzz_core.ir.wire import Told
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence
 from fuzz_core.modelgen.moco.knowledge.file import write

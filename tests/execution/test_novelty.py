@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.worker.observers import MAX_CLASS, REPEATS_REPORTED, Novelty, Repeats, outcome_class, outline
+from fuzz_core.worker.observers import MAX_CLASS, REPEATS_REPORTED, Novelty, outcome_class, outline
 
 OK = Outcome("ok")
 
@@ -66,11 +66,11 @@ def test_what_was_told_is_not_new_and_what_did_not_apply_is_none() -> None:
 
 
 def test_findings_that_look_alike_are_reported_a_few_times_those_of_another_mode_by_themselves() -> None:
-    repeats = Repeats()
+    novelty = Novelty()
 
     def enough(mode: str, count: int) -> bool:
         text = f"other values\nMismatched elements: {count} / 400"
-        return repeats.enough("f", Verdict("differential", "wrong-result", f"{mode}: {text}"), Outcome("ok", text=text))
+        return novelty.enough("f", Verdict("differential", "wrong-result", f"{mode}: {text}"), Outcome("ok", text=text))
 
     told = [enough("inplace", count) for count in range(REPEATS_REPORTED + 1)]
     assert told == [False] * REPEATS_REPORTED + [True]
@@ -78,7 +78,7 @@ def test_findings_that_look_alike_are_reported_a_few_times_those_of_another_mode
 
 
 def test_an_exception_is_the_same_one_in_every_mode() -> None:
-    repeats = Repeats()
+    novelty = Novelty()
     outcome = Outcome("exception", "SystemError", "returned NULL without setting an exception")
     verdicts = [Verdict("crash", "internal-error", f"{mode}: SystemError") for mode in ("cpu", "compiled", "threaded")]
-    assert [repeats.enough("f", verdict, outcome) for verdict in verdicts] == [False, False, True]
+    assert [novelty.enough("f", verdict, outcome) for verdict in verdicts] == [False, False, True]

@@ -29,7 +29,6 @@ def compiled(sparing: Compiling, test: TestCase) -> None:
 
 def test_after_something_was_compiled_tests_of_known_kinds_come_first() -> None:
     sparing = Compiling()
-    sparing.lease()
     first, other = case(), case("int32")
     assert not sparing.postpones(first)
     compiled(sparing, first)
@@ -42,7 +41,6 @@ def test_after_something_was_compiled_tests_of_known_kinds_come_first() -> None:
 
 def test_where_nothing_else_comes_a_new_kind_has_its_turn() -> None:
     sparing = Compiling()
-    sparing.lease()
     compiled(sparing, case())
     waits = [sparing.postpones(case("int32", seed=seed)) for seed in range(MAX_POSTPONED + 1)]
     assert waits == [True] * MAX_POSTPONED + [False]
@@ -50,12 +48,11 @@ def test_where_nothing_else_comes_a_new_kind_has_its_turn() -> None:
 
 def test_a_lease_compiles_a_few_times_and_the_next_one_again() -> None:
     sparing = Compiling()
-    sparing.lease()
     for rank in range(COLD_TESTS):
         compiled(sparing, case(shape=(2,) * (rank + 1)))
         sparing.warm = WARM_TESTS
     assert sparing.postpones(case("int32"))
-    sparing.lease()
+    sparing.cold = 0
     assert not sparing.postpones(case("int32"))
 
 

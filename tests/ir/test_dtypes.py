@@ -16,7 +16,7 @@ from fuzz_core.ir.dtypes import DTYPES, DType, double_of
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
 from fuzz_core.mutation.rules.values import COMMON_DTYPES, RARE_DTYPES
 from fuzz_core.triage.difference import difference
-from fuzz_core.worker.nearby import largest, scales
+from fuzz_core.worker.nearby import scales
 
 ROOT = Path(fuzz_core.__file__).parent
 # What a library or another program says of dtypes, and which of them one decision prefers.
@@ -28,8 +28,7 @@ OTHERS = {
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints/docstrings.py": "other names in docstrings",
     "oracles/cost.py": "precisions that are timed",
-    "triage/cost.py": "which dtypes are simplest",
-    "triage/simplify.py": "the default dtype of each kind",
+    "triage/simplify.py": "which dtypes are simplest, and the default dtype of each kind",
 }
 # Bits of the exponent and of the mantissa.
 LAYOUTS = {
@@ -127,8 +126,8 @@ def test_tolerances_grow_with_the_step() -> None:
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_test_case_is_weighed_by_its_own_limits(name: str) -> None:
     test = TestCase(Invocation("f", (Tensor(name, (2,), Fill("constant", 1.0)),)), 0)
-    assert [*largest(test)] == [inf if name in ("float64", "complex128") else DTYPES[name].largest]
-    assert [tiny for *_, tiny in scales(test)] == [DTYPES[name].normal]
+    most = inf if name in ("float64", "complex128") else DTYPES[name].largest
+    assert [(tiny, large) for *_, tiny, large in scales(test)] == [(DTYPES[name].normal, most)]
 
 
 @pytest.mark.parametrize("name", ["float8_e5m2", "bfloat16", "complex32"])

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir import dtypes
 from fuzz_core.ir.dtypes import DTYPES, integer_bounds
-from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.rng import Rng, derive
-from fuzz_core.ir.tree import children
+from fuzz_core.ir.tree import children, fuzz_type
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
 
 EXACT = """

@@ -15,10 +15,9 @@ import fuzz_core.execution
 from fuzz_core.execution.replay import read_results
 from fuzz_core.ir.codec import encode
 from fuzz_core.ir.errors import CodecError
-from fuzz_core.ir.messages import Executions, Replayed, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import prim
-from fuzz_core.ir.wire import MOST_ITEMS, among, answer, below, cut, decode, most, parse
+from fuzz_core.ir.wire import MOST_ITEMS, Executions, Replayed, Told, among, answer, below, cut, decode, most, parse
 
 OK = ["ok", "", "", [], 0.0]
 DEEP = b"[" * 100_000

@@ -10,9 +10,9 @@ import pytest
 
 from fuzz_core.campaign.moco.knowing_subject import Subject
 from fuzz_core.ir.catalogue import Api
-from fuzz_core.ir.messages import Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, Then, Value, prim
+from fuzz_core.ir.wire import Told
 from fuzz_core.modelgen.moco.facts import Facts
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence
 

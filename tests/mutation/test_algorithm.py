@@ -10,9 +10,8 @@ import pytest
 
 from fuzz_core.ir.codec import decode_test, dumps, encode_test
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import argument_names
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.tree import children, with_children
+from fuzz_core.ir.tree import argument_names, children, with_children
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.contract import KINDS

@@ -21,7 +21,7 @@ from fuzz_core.store.changes import Change
 from fuzz_core.store.checks import NewCheck
 from fuzz_core.store.merging import Merged, merge
 from fuzz_core.store.probes import Probe
-from fuzz_core.triage.cost import cost
+from fuzz_core.triage.simplify import cost
 
 CRASH = Verdict("crash", "crash")
 DEAD = Outcome("signal", "SIGABRT")

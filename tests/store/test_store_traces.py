@@ -9,7 +9,7 @@ from store_values import KEY, SEED, TARGET, add, counted, invocations
 from fuzz_core.ir import codec
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Fill, Invocation, Map, Seq, Tensor, Then, prim
 from fuzz_core.store import SeedRecord, Store
 from fuzz_core.store.traces import PAGE

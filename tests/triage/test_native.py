@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.triage import native, stack
-from fuzz_core.triage.native import MAX_FRAMES, MAX_NAME, clean, heard, parse, stack_trace
+from fuzz_core.triage import process, stack
 from fuzz_core.triage.process import frames, run_script
+from fuzz_core.triage.signature import MAX_FRAMES, MAX_NAME, clean, heard, parse, stack_trace
 
 TORCH, JITTOR = dialect_of("torch"), dialect_of("jittor")
 TRACE = """
@@ -194,7 +194,7 @@ class DescribeFramesOfADebugger:
     def test_are_among_those_of_the_handler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """gdb names the source file instead of the module where it has one."""
         handled = found(CRASH, "_ctypes|libffi")
-        monkeypatch.setattr(native, "heard", lambda _: None)
+        monkeypatch.setattr(process, "heard", lambda _: None)
         debugged = found(CRASH, "_ctypes|libffi")
         assert debugged
         assert set(debugged) <= set(handled)

@@ -21,9 +21,9 @@ from fuzz_core.execution.replay import Replayer
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.messages import Told
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.ir.wire import Told
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.modelgen.moco.knowledge.encoder import NAME
 from fuzz_core.modelgen.moco.knowledge.extraction import Evidence, Extractor, facts_of

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.messages import Told
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, Then, Value, prim
+from fuzz_core.ir.wire import Told
 from fuzz_core.modelgen.moco.facts import Facts, Parameter
 from fuzz_core.modelgen.moco.knowledge.extraction import simplest
 from fuzz_core.modelgen.moco.knowledge.seen import Seen

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.fuzztype import argument_names, fuzz_type
 from fuzz_core.ir.rng import Rng
-from fuzz_core.ir.tree import children, rewritten, tensors_of, with_children
+from fuzz_core.ir.tree import argument_names, children, fuzz_type, rewritten, tensors_of, with_children
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value, prim
 from fuzz_core.mutation.contract import (
     CALLS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ldexp
 
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Prim, Scalar, Seq, Tensor, Value
 from fuzz_core.mutation.contract import MAX_ELEMENTS, Context, mutator, scalars, sequences, tensors
 from fuzz_core.mutation.rules.layout import draw_size, reshape

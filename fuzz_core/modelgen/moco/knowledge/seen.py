@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fuzz_core.ir.fuzztype import fuzz_type
+from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
 
 # A size of a symbolic input that it leaves open.
