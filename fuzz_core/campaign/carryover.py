@@ -122,7 +122,7 @@ def recheck(session: Session, report: Counts, retraced: Retraced, deadline: floa
     lost = {twin.id for twin in ran if not twin.valid}
     retraced.doubted = doubtful(Counter(t.api for t in ran), Counter(t.api for t in ran if t.id in lost))
     if lost and not session.stopped():
-        session.store.doubt(lost | _unsampled(session, retraced, {twin.id for twin in ran}))
+        session.store.doubt(session.target.key, lost | _unsampled(session, retraced, {twin.id for twin in ran}))
         report.checked -= len(lost)
         ran = [twin for twin in ran if twin.id not in lost]
         ran += _rerun(session, report, retraced.since, deadline)
@@ -254,5 +254,5 @@ class _Validation:
 
     def save(self) -> None:
         """Commits results so far."""
-        self.session.store.set_validity(self.results)
+        self.session.store.set_validity(self.session.target.key, self.results)
         self.results.clear()

@@ -220,15 +220,15 @@ def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int
             numbers.setdefault(row.api, []).append(row.id)
     changes = changes_between(store, baseline, target)
     return [
-        Dropped(change.kind, change.api, change.after, _names(store, numbers[change.api]))
+        Dropped(change.kind, change.api, change.after, _names(store, baseline, numbers[change.api]))
         for kind in ("removed", "deprecated")
         for change in changes.of(kind)
         if change.api in numbers
     ]
 
 
-def _names(store: Store, numbers: Sequence[int]) -> list[str]:
-    return sorted({name for number in numbers for name in store.seeds_of(number)})
+def _names(store: Store, target: str, numbers: Sequence[int]) -> list[str]:
+    return sorted({name for number in numbers for name in store.seeds_of(number, target)})
 
 
 def _remedy(untraced: Sequence[Untraced]) -> str:

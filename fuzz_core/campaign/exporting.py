@@ -130,7 +130,7 @@ def _bug(store: Store, each: Judged, ran: Ran) -> results.Bug:
         runs=row.runs,
         first_found=row.first_found,
         modes={_cut(mode, NAME): shown for mode, shown in told.modes.items()},
-        sites=_sites(store.seeds_of(row.test.origin), row.api, ran),
+        sites=_sites(store.seeds_of(row.test.origin, row.target), row.api, ran),
     )
 
 

@@ -18,6 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.mutation.registry import STRIDED_ONLY
 from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.records import Body
+from fuzz_core.store.similarity import similarity
 from fuzz_core.store.store import Store
 from fuzz_core.worker.plan import Header, write_plan
 
@@ -35,14 +36,14 @@ def make_plan(
     """Writes the plan for these invocations; `mutating` false leaves the argument value space out."""
     apis = session.store.apis(session.target.key)
     params = {api.name: list(api.params) for api in apis}
-    space = _space(session) if mutating else {"values": {}, "apis": [], "tensors": {}}
-    similarity = session.store.similarity(session.target.key) if mutating else ()
+    space = _space(session, params) if mutating else {"values": {}, "apis": [], "tensors": {}}
+    alike = similarity(session.store, session.target.key) if mutating else ()
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     constraints = session.store.constraints(session.target.key) if "bounds" in oracles else ()
     documented = [constraint.to_json() for constraint in constraints]
     header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
-        write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
+        write_plan(path, header, ((row.id, row.api, row.body) for row in rows), alike)
 
 
 def make_replay_plan(session: Session, path: Path) -> None:
@@ -50,11 +51,11 @@ def make_replay_plan(session: Session, path: Path) -> None:
     make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
 
 
-def _space(session: Session) -> dict[str, Any]:
+def _space(session: Session, apis: Iterable[str]) -> dict[str, Any]:
     store, target = session.store, session.target.key
     return {
         "values": store.argument_space(target),
-        "apis": store.similar_apis(target),
+        "apis": sorted(apis),
         "tensors": store.tensor_space(target),
     }
 

@@ -1,9 +1,9 @@
-"""Targets, their apis, the coverage of these and their similarity."""
+"""Targets, their apis, and the coverage of these."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -11,7 +11,6 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.notices import deprecated
 from fuzz_core.store.base import Base, stored, text
-from fuzz_core.store.faults import user_errors
 from fuzz_core.store.records import Coverage, TargetRecord
 
 _SAVE_TARGET = """
@@ -27,16 +26,16 @@ WHERE target = ? ORDER BY name
 _INVOCATIONS_BY_API = """
 SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
     SUM(valid IS NULL AND expected = 'ok') AS unchecked
-FROM invocations WHERE target = ? GROUP BY api
+FROM calls WHERE target = ? GROUP BY api
 """
 _SEEDS_BY_API = """
-SELECT api, COUNT(DISTINCT seed) AS seeds FROM invocations JOIN provenance ON invocation = id
-WHERE target = ? GROUP BY api
+SELECT api, COUNT(DISTINCT seed) AS seeds FROM calls JOIN provenance ON invocation = id
+JOIN seeds ON (seeds.target, seeds.digest) = (calls.target, seed) WHERE calls.target = ? GROUP BY api
 """
 
 
 class ApiTables(Base):
-    """The tables `targets`, `apis` and `similarity`."""
+    """The tables `targets` and `apis`."""
 
     def save_target(self, target: TargetRecord) -> None:
         """Adds a target or updates what is known of it; the time of making stays, and whom it has taken over from."""
@@ -93,31 +92,6 @@ class ApiTables(Base):
         for row in self._rows(sql, target):
             found[row["api"]][row["why"]] = row["n"]
         return dict(found)
-
-    def save_similarity(self, target: str, definitions: str, rows: Mapping[str, bytes]) -> None:
-        """Replaces the target's similarity; `definitions` is the digest of what it was computed from."""
-        with self._transaction():
-            self._db.execute("DELETE FROM similarity WHERE target = ?", (target,))
-            self._insert_all("similarity", ((target, *named) for named in rows.items()), "INSERT")
-            self._insert_all("similarity_of", [(target, definitions)], "INSERT OR REPLACE")
-
-    def similarity(self, target: str) -> Iterator[tuple[str, bytes]]:
-        """Rows of `similarity_rows` by api, in the order of sorted names; none before they were saved.
-
-        One at a time: all of them are tens of megabytes.
-        """
-        sql = "SELECT api, row FROM similarity WHERE target = ? ORDER BY api"
-        with user_errors(self.path):
-            yield from self._db.conn.execute(sql, (target,))
-
-    def similar_apis(self, target: str) -> list[str]:
-        """The apis that have such rows, sorted."""
-        return [row["api"] for row in self._rows("SELECT api FROM similarity WHERE target = ? ORDER BY api", target)]
-
-    def similarity_of(self, target: str) -> str:
-        """The digest of the definitions that the saved similarity belongs to; empty where there is none."""
-        rows = self._rows("SELECT definitions FROM similarity_of WHERE target = ?", target)
-        return str(rows[0]["definitions"]) if rows else ""
 
 
 def _api_row(target: str, api: Api) -> tuple[Any, ...]:

@@ -51,20 +51,19 @@ class ChangeTables(Base):
         rows = self._rows("SELECT target, baseline FROM changes GROUP BY target, baseline ORDER BY MAX(id)")
         return [(row["target"], row["baseline"]) for row in rows]
 
-    def seeds_of(self, invocation: int) -> list[str]:
-        """Names of the seeds that an invocation was traced from, with the test: `test_loss.py::test_focal`."""
+    def seeds_of(self, invocation: int, target: str | None = None) -> list[str]:
+        """Names of the seeds that an invocation was traced from (for a target): `test_loss.py::test_focal`."""
         sql = (
-            "SELECT DISTINCT seeds.name || CASE part WHEN '' THEN '' ELSE '::' || part END AS name"
-            " FROM provenance JOIN invocations ON invocations.id = provenance.invocation"
-            " JOIN seeds ON seeds.target = invocations.target AND seeds.digest = provenance.seed"
-            " WHERE provenance.invocation = ? ORDER BY 1"
+            "SELECT DISTINCT name || CASE part WHEN '' THEN '' ELSE '::' || part END AS name"
+            " FROM provenance JOIN seeds ON digest = seed"
+            " WHERE invocation = ?1 AND (?2 IS NULL OR target = ?2) ORDER BY 1"
         )
-        return [row["name"] for row in self._rows(sql, invocation)]
+        return [row["name"] for row in self._rows(sql, invocation, target)]
 
     def brought(self, target: str, seeds: Iterable[str]) -> set[int]:
         """Numbers of the invocations that come from any of these seeds."""
         sql = (
-            "SELECT DISTINCT invocation FROM provenance JOIN invocations ON invocations.id = provenance.invocation"
+            "SELECT DISTINCT invocation FROM provenance JOIN validity USING (invocation)"
             " WHERE target = ? AND seed IN (SELECT value FROM json_each(?))"
         )
         return {row["invocation"] for row in self._rows(sql, target, json.dumps(list(seeds)))}

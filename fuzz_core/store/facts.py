@@ -13,7 +13,7 @@ from fuzz_core.modelgen.moco.knowledge.file import plain
 from fuzz_core.store.base import Base
 
 _REFUSALS = """
-SELECT DISTINCT api, reason FROM invocations WHERE target = ? AND outcome_kind = 'exception' ORDER BY api, reason
+SELECT DISTINCT api, reason FROM calls WHERE target = ? AND outcome_kind = 'exception' ORDER BY api, reason
 """
 
 

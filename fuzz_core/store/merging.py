@@ -23,7 +23,6 @@ from fuzz_core.store.store import Store
 
 # A new row keeps its number where nobody else has it, but no file may use up all numbers.
 GAP = 100_000
-_TABLES = [table for table in TABLES if table.name != "similarity"]
 Cost = Callable[[TestCase], Any]
 COUNT_FINDINGS = """
 UPDATE main.bugs SET findings = n FROM (
@@ -59,10 +58,9 @@ def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
 def _staged(connection: Connection, others: Sequence[Path]) -> Iterator[None]:
     """Copies what the files say and the store does not into temporary tables: SQLite attaches no more than ten."""
     try:
-        for table in _TABLES:
-            connection.execute(f"CREATE TEMP TABLE in_{table.name} (id, {', '.join(table.columns)})")
+        for table in TABLES:
+            connection.execute(f"CREATE TEMP TABLE in_{table.name} (number, {', '.join(table.columns)})")
             connection.execute(f"CREATE TEMP VIEW mine_{table.name} AS {table.select.format(db='main')}")
-        connection.execute("CREATE TEMP TABLE in_similarity (target, api, row, definitions)")
         for path in others:
             _stage(connection, path)
         yield
@@ -79,36 +77,17 @@ def _drop(connection: Connection) -> None:
 def _stage(connection: Connection, path: Path) -> None:
     connection.execute("ATTACH ? AS other", (str(path),))
     try:
-        for table in _TABLES:
+        for table in TABLES:
             same = [f"mine.{name} {'=' if name in table.identity else 'IS'} theirs.{name}" for name in table.columns]
             connection.execute(
                 f"INSERT INTO in_{table.name} SELECT * FROM ({table.select.format(db='other')}) AS theirs"
                 f" WHERE NOT EXISTS (SELECT 1 FROM ({table.select.format(db='main')}) AS mine"
                 f" WHERE {' AND '.join(same)})"
             )
-        connection.execute(_STAGE_SIMILARITY)
         connection.commit()
     finally:
         connection.rollback()
         connection.execute("DETACH other")
-
-
-# A target's rows belong to one set of definitions. What was computed from the same definitions is the same.
-_STAGE_SIMILARITY = """
-INSERT INTO in_similarity
-SELECT target, api, row, definitions FROM other.similarity JOIN other.similarity_of USING (target)
-WHERE (target, definitions) NOT IN (SELECT target, definitions FROM main.similarity_of)
-    AND (target, definitions) NOT IN (SELECT target, definitions FROM temp.in_similarity)
-"""
-_FORGET_SIMILARITY = """
-DELETE FROM main.similarity WHERE target IN (
-    SELECT target FROM main.similarity_of AS mine JOIN temp.in_similarity_of AS theirs USING (target)
-    WHERE theirs.definitions > mine.definitions)
-"""
-_TAKE_SIMILARITY = """
-INSERT INTO main.similarity SELECT target, api, row FROM temp.in_similarity JOIN main.similarity_of
-USING (target, definitions) WHERE target NOT IN (SELECT target FROM main.similarity)
-"""
 
 
 class _Fold:
@@ -122,9 +101,7 @@ class _Fold:
         before = self._bugs()
         self._order_tests()
         self.connection.create_window_function("longer_texts", 1, _LongerTexts)
-        self.connection.execute(_FORGET_SIMILARITY)
-        rows = {table.name: count for table in _TABLES if (count := self._table(table))}
-        self.connection.execute(_TAKE_SIMILARITY)
+        rows = {table.name: count for table in TABLES if (count := self._table(table))}
         self.connection.execute(COUNT_FINDINGS)
         return Merged(tuple(sorted(self._bugs() - before)), rows)
 
@@ -144,10 +121,10 @@ class _Fold:
         folded = [f"{table.fold.get(name, name).format(over=over)} AS {name}" for name in table.columns]
         self.connection.execute(
             f"CREATE TEMP TABLE best_{table.name} AS SELECT * FROM (SELECT {', '.join(folded)},"
-            f" MAX(id) FILTER (WHERE mine) {over} AS own, MIN(id) {over} AS claim,"
+            f" MAX(number) FILTER (WHERE mine) {over} AS own, MIN(number) {over} AS claim,"
             f" ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY {table.order}) AS rank"
-            f" FROM (SELECT {columns}, id, 0 AS mine FROM in_{table.name}"
-            f" UNION ALL SELECT {columns}, id, 1 AS mine FROM mine_{table.name}"
+            f" FROM (SELECT {columns}, number, 0 AS mine FROM in_{table.name}"
+            f" UNION ALL SELECT {columns}, number, 1 AS mine FROM mine_{table.name}"
             f" WHERE ({key}) IN (SELECT {key} FROM in_{table.name}))) WHERE rank = 1"
         )
         if table.numbered:
@@ -174,10 +151,10 @@ class _Fold:
         )
 
     def _write(self, table: Table) -> int:
-        values = table.written
+        values, order = table.written, ", ".join(f"best.{name}" for name in ("own", *table.identity))
         sql = (
             f"INSERT INTO main.{table.name} AS mine ({', '.join(values)}) SELECT {', '.join(values.values())}"
-            f" FROM best_{table.name} AS best {table.joins} WHERE true ORDER BY best.own"
+            f" FROM best_{table.name} AS best {table.joins} WHERE true ORDER BY {order}"
             f" ON CONFLICT ({'id' if table.numbered else ', '.join(table.key.split())}) DO UPDATE"
             f" SET {', '.join(f'{name} = excluded.{name}' for name in values)}"
             f" WHERE {' OR '.join(f'mine.{name} IS NOT excluded.{name}' for name in values)}"

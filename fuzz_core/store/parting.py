@@ -10,10 +10,12 @@ from sqlite3 import Connection
 from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.content import TABLES, Table, number
+from fuzz_core.store.content import PARENTS, TABLES, Table
 from fuzz_core.store.merging import COUNT_FINDINGS
 from fuzz_core.store.opening import now, open_store
 from fuzz_core.store.store import Store
+
+_NEEDED = PARENTS - {"targets"}
 
 
 class Apart(NamedTuple):
@@ -72,8 +74,11 @@ def _public(table: Table) -> str:
 
 
 def _private(table: Table) -> str:
-    needed = f"OR id IN temp.needed_{table.name}" if table.numbered else ""
-    return _copy(table, {}, f"{table.private} {needed}" if table.name != "targets" else "true")
+    return _copy(table, {}, _chosen(table) if table.name != "targets" else "true")
+
+
+def _chosen(table: Table) -> str:
+    return f"({table.private} {f'OR id IN temp.needed_{table.name}' if table.name in _NEEDED else ''})"
 
 
 def _copy(table: Table, shown: Mapping[str, str], where: str) -> str:
@@ -99,14 +104,12 @@ def _attached(connection: Connection, source: Path, apart: Apart) -> Iterator[No
 
 def _need(connection: Connection) -> None:
     """What private rows refer to comes along, children first."""
-    for table in TABLES:
-        if table.numbered:
-            connection.execute(f"CREATE TEMP TABLE needed_{table.name} (id INTEGER PRIMARY KEY)")
+    for name in _NEEDED:
+        connection.execute(f"CREATE TEMP TABLE needed_{name} (id INTEGER PRIMARY KEY)")
     for table in reversed(TABLES):
-        too = f"OR id IN temp.needed_{table.name}" if table.numbered else ""
-        for reference in table.references:
-            connection.execute(
-                f"INSERT OR IGNORE INTO temp.needed_{reference.parent} SELECT number FROM ("
-                f"SELECT {number(reference.column)} AS number FROM other.{table.name} AS its"
-                f" WHERE {table.private} {too}) WHERE number IS NOT NULL"
-            )
+        for _, _, parent, column, *_ in connection.execute(f"PRAGMA foreign_key_list({table.name})").fetchall():
+            if parent in _NEEDED:
+                connection.execute(
+                    f"INSERT OR IGNORE INTO temp.needed_{parent} SELECT {column} FROM other.{table.name}"
+                    f" WHERE {_chosen(table)} AND {column} IS NOT NULL"
+                )

@@ -15,28 +15,25 @@ SELECT key FROM (
     FROM targets)
 WHERE place > ? ORDER BY made_at, key
 """
-_TOLD = " UNION ".join(f"SELECT json_extract(test, '$[2]') FROM {table}" for table in ("bugs", "findings", "changes"))
+_TOLD = " UNION ".join(
+    f"SELECT json_extract(test, '$[2]') FROM {table} WHERE ?1 IN ({targets})"
+    for table, targets in (("bugs", "target"), ("findings", "target"), ("changes", "target, baseline"))
+)
 _STATEMENTS = (
-    f"""DELETE FROM provenance WHERE invocation IN (SELECT id FROM invocations WHERE target = ?1)
-        AND invocation NOT IN ({_TOLD})""",
-    f"DELETE FROM invocations WHERE target = ?1 AND id NOT IN ({_TOLD})",
+    f"DELETE FROM validity WHERE target = ?1 AND invocation NOT IN ({_TOLD})",
     """DELETE FROM seeds WHERE target = ?1 AND digest NOT IN (
-        SELECT seed FROM provenance JOIN invocations ON id = invocation WHERE target = ?1)""",
+        SELECT seed FROM provenance JOIN validity USING (invocation) WHERE target = ?1)""",
     "DELETE FROM moco_nodes WHERE tree IN (SELECT id FROM moco_trees WHERE target = ?1)",
     *(
         f"DELETE FROM {table} WHERE target = ?1"
-        for table in (
-            "moco_trees",
-            "facts",
-            "argument_values",
-            "undescribed",
-            "dropped",
-            "similarity",
-            "similarity_of",
-            "news",
-            "operators",
-        )
+        for table in ("moco_trees", "facts", "undescribed", "dropped", "news", "operators")
     ),
+)
+
+# What no build has any more.
+_ORPHANS = tuple(
+    f"DELETE FROM {table} WHERE {column} NOT IN (SELECT invocation FROM validity)"
+    for table, column in (("argument_values", "invocation"), ("provenance", "invocation"), ("invocations", "id"))
 )
 
 
@@ -47,7 +44,10 @@ def thin(store: Store, keep: int = KEEP) -> list[str]:
     seeds of these, and what documentation says. Returns the keys of the targets that had something to forget.
     """
     with store._transaction():
-        return [row["key"] for row in store._rows(_USED, keep) if _forget(store, row["key"])]
+        thinned = [row["key"] for row in store._rows(_USED, keep) if _forget(store, row["key"])]
+        for sql in _ORPHANS:
+            store._db.execute(sql)
+    return thinned
 
 
 def _forget(store: Store, target: str) -> bool:

@@ -29,6 +29,7 @@ from fuzz_core.store.checks import FIXED
 from fuzz_core.store.facts import is_body
 from fuzz_core.store.findings import finding_key, signature_digest
 from fuzz_core.store.known import KNOWN, OPEN
+from fuzz_core.store.traces import number_of
 
 Row = Mapping[str, Any]
 Rule = Callable[[Row], None]
@@ -43,7 +44,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "REAL": (int | float, "no count"),
     "BLOB": (bytes, "no bytes, or too many"),
 }
-_LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary", "row"}
+_LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary"}
 _NAMES = {"key", "spec", "library", "version", "python", "target", "baseline", "build", "entry", "kind", "oracle"}
 _TIMES = (
     *("made_at", "traced_at", "started", "finished", "found_at", "first_found"),
@@ -204,18 +205,13 @@ def _like(pattern: str, problem: str) -> Callable[[str], None]:
     return check
 
 
-def _similarities(row: bytes) -> None:
-    if len(row) % 2:
-        raise Refused("no similarities")
-
-
 # By name of a column, in one table or in all.
 _MEANINGS: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(_TIMES, _time),
     **dict.fromkeys(("outcome", "before", "after"), _outcome),
     **dict.fromkeys(("options", "summary"), _object),
     **dict.fromkeys(("params", "aliases"), _names),
-    **dict.fromkeys(("seeds.outcome_kind", "invocations.outcome_kind"), _one_of(*KINDS, "")),
+    **dict.fromkeys(("seeds.outcome_kind", "validity.outcome_kind", "invocations.outcome_kind"), _one_of(*KINDS, "")),
     "test": _test,
     "bounds": _shallow,
     "targets.info": _target,
@@ -225,8 +221,6 @@ _MEANINGS: dict[str, Callable[[Any], object]] = {
     "bugs.status": _one_of(OPEN, KNOWN, FIXED),
     "changes.kind": _one_of(*CHANGES),
     "runs.seed": _like(r"-?\d{1,40}", "no number"),
-    "similarity_of.definitions": _like("[0-9a-f]{32}", "no digest"),
-    "similarity.row": _similarities,
 }
 
 
@@ -268,17 +262,20 @@ def _seed(row: Row) -> None:
     _ended(row, row["status"] == "crashed")
 
 
-def _invocation(row: Row) -> None:
+def _validity(row: Row) -> None:
     _ended(row, bool(row["reason"]))
     kind = row.get("outcome_kind")
     _agree(kind is None or (kind == "ok") == (row["valid"] == 1), "outcome_kind: not that of its validity")
-    _body(row)
 
 
-@_once("digest", "api", "body")
-def _body(row: Row) -> None:
+def _invocation(row: Row) -> None:
     found = codec.decode_invocation(_json(row, "body"))
     _agree((codec.digest(found), text(found.api)) == (row["digest"], row["api"]), "digest: not that of the body")
+    if "target" in row:
+        # A file from before there was one of it for all builds.
+        _validity(row)
+    else:
+        _agree(row["id"] == number_of(row["digest"]), "id: not that of the digest")
 
 
 @_once("digest", "value")
@@ -321,6 +318,7 @@ def _news(row: Row) -> None:
 _RULES: dict[str, Rule] = {
     "seeds": _seed,
     "invocations": _invocation,
+    "validity": _validity,
     "argument_values": _argument,
     "constraints": _constraint,
     "facts": _facts,

@@ -10,6 +10,7 @@ import pytest
 from sqlite_utils import Database
 from store_values import CRASH, DEAD, KEY, TARGET, add, case
 
+from fuzz_core.ir import codec
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store import open_store
@@ -93,7 +94,8 @@ class DescribeMigrations:
                 row = (KEY, f"s{number}", "docs", "n", status, reason, 0, 0, 0, "")
                 connection.execute(f"INSERT INTO seeds VALUES ({', '.join('?' * len(row))})", row)
             for number, (valid, reason) in enumerate(INVOCATIONS, 2):
-                row = (number, KEY, "a", f"i{number}", "", "ok", valid, reason)
+                call = add(number)
+                row = (number, KEY, call.api, codec.digest(call), codec.dumps(call), "ok", valid, reason)
                 connection.execute(f"INSERT INTO invocations VALUES ({', '.join('?' * len(row))})", row)
             for name in NEWS:
                 connection.execute("INSERT INTO news (target, api, class) VALUES (?, 'a', ?)", (KEY, name))
@@ -101,11 +103,11 @@ class DescribeMigrations:
         with open_store(path) as store:
             found = {
                 table: [row["outcome_kind"] for row in store._rows(f"SELECT outcome_kind FROM {table} ORDER BY {by}")]
-                for table, by in (("seeds", "digest"), ("invocations", "id"), ("news", "id"))
+                for table, by in (("seeds", "digest"), ("validity", "id"), ("news", "id"))
             }
         assert found == {
             "seeds": ["", *SEEDS.values()],
-            "invocations": ["ok", *INVOCATIONS.values()],
+            "validity": ["ok", *INVOCATIONS.values()],
             "news": [*NEWS.values()],
         }
 

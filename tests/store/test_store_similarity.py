@@ -3,11 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
-from store_values import KEY
+from store_values import KEY, TARGET
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store import Store, similarity
 from fuzz_core.store.similarity import CHUNK, MAX_DEFINITION, ONE, refresh_similarity, similarity_rows
+from fuzz_core.store.similarity import similarity as rows_of
 
 
 def matrix(rows: dict[str, bytes]) -> np.ndarray:
@@ -56,18 +57,19 @@ class DescribeRefresh:
         compute = similarity.similarity_rows
         monkeypatch.setattr(similarity, "similarity_rows", lambda d: asked.append(len(d)) or compute(d))
         store.save_apis(KEY, [Api("b", "function", (), "b(x)"), Api("a", "function", (), "a(x)")])
-        assert refresh_similarity(store, KEY)
-        assert not refresh_similarity(store, KEY)
-        assert dict(store.similarity(KEY)) == compute({"a": "a(x)", "b": "b(x)"})
+        refresh_similarity(store, KEY)
+        assert dict(rows_of(store, KEY)) == compute({"a": "a(x)", "b": "b(x)"})
+        store.save_target(TARGET._replace(key="another"))
+        store.save_apis("another", [Api("a", "function", (), "a(x)"), Api("b", "function", (), "b(x)")])
+        assert list(rows_of(store, "another")) == list(rows_of(store, KEY))
+        assert asked == [2]
         store.save_apis(KEY, [Api("a", "function", (), "a(x)")])
-        assert refresh_similarity(store, KEY)
-        assert store.similar_apis(KEY) == ["a"]
+        assert [api for api, _ in rows_of(store, KEY)] == ["a"]
         assert asked == [2, 1]
 
     def test_without_a_definition_the_name_is_compared(self, store: Store) -> None:
         store.save_apis(KEY, [Api("torch.aa", "function"), Api("torch.ab", "function")])
-        refresh_similarity(store, KEY)
-        assert dict(store.similarity(KEY)) == similarity_rows({"torch.aa": "torch.aa", "torch.ab": "torch.ab"})
+        assert dict(rows_of(store, KEY)) == similarity_rows({"torch.aa": "torch.aa", "torch.ab": "torch.ab"})
 
-    def test_nothing_is_saved_at_first(self, store: Store) -> None:
-        assert store.similar_apis(KEY) == [] and store.similarity_of(KEY) == ""
+    def test_without_apis_there_is_none(self, store: Store) -> None:
+        assert list(rows_of(store, KEY)) == []
