@@ -23,8 +23,8 @@ from rich.table import Table
 
 from bench.plot import line_plot
 from fuzz_core.campaign.examination import TriageOptions, examine
-from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import FindingRow, TargetRecord

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.watching import FORKING, watched
-from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.opening import open_store
 

@@ -6,8 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from fuzz_core.ir.complaints import reason_of
-from fuzz_core.ir.outcome import Outcome
+from fuzz_core.ir.outcome import Outcome, reason_of
 from fuzz_core.oracles.kinds import kind_of
 
 BODY = 65_536

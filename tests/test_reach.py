@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,14 @@ def test_an_unknown_commit_reaches_everything(tmp_path: Path) -> None:
     assert changed_files("no-such-commit") is None
     assert changed_files("") is None
     assert changed_files("HEAD", tmp_path) is None
+
+
+def test_the_script_prints_the_files_of_its_own_checkout() -> None:
+    script = Path(__file__).parent / "common" / "reach.py"
+    command = [sys.executable, str(script), "--files", "bot/issues/planning.py"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    assert "tests/bot/test_issue_planning.py" in done.stdout.split()
 
 
 def test_the_project_itself_is_read() -> None:

@@ -8,12 +8,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from fuzz_core.adapters.base import MAX_ELEMENTS
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError, Undescribable
 from fuzz_core.ir.values import Fill, Tensor
 
+MAX_ELEMENTS = 1 << 22
 MAX_ENTRIES = 2048
 
 Live = TypeVar("Live")
@@ -59,6 +59,12 @@ NUMPY_DTYPES: Mapping[str, Any] = {
 }
 
 
+def check_size(count: int) -> None:
+    """Raises BuildError above MAX_ELEMENTS."""
+    if count > MAX_ELEMENTS:
+        raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
+
+
 class Arrays:
     """Arrays with exactly the elements of `fuzz_core.ir.drawing`, row-major, whatever the strides.
 
@@ -75,8 +81,7 @@ class Arrays:
         return self.masters.of(tensor).copy() if tensor.size <= MAX_COPIED else self._drawn(tensor)
 
     def _drawn(self, tensor: Tensor) -> Any:
-        if tensor.size > MAX_ELEMENTS:
-            raise BuildError(f"{tensor.size} elements are more than {MAX_ELEMENTS}")
+        check_size(tensor.size)
         if tensor.container != "ndarray" and tensor.dtype not in self.dtypes:
             raise BuildError(f"no dtype {tensor.dtype} in this target")
         array = elements(tensor).reshape(tensor.shape)

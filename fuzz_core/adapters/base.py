@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+import importlib
+import random
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from fuzz_core.adapters import listing
+from fuzz_core.adapters.arrays import NUMPY_DTYPES, Arrays, describe_array
+from fuzz_core.adapters.compare import TOLERANCES, Comparer
 from fuzz_core.adapters.dialect import ModeSpec, load_half
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Value
 
-MAX_ELEMENTS = 1 << 22
 # What one process may have of each GPU: room for any test below the element cap, and for several workers beside it.
 GPU_MEMORY_BYTES = 4 << 30
 
 Describe = Callable[[Any], Value]
-
-
-class Listed(NamedTuple):
-    """A public api with its live object; `owner` is the class of a method, or the module it was found in."""
-
-    api: Api
-    found: Any
-    owner: Any
 
 
 class Examples(NamedTuple):
@@ -43,52 +44,118 @@ class Examples(NamedTuple):
     least_rank: int = 0
 
 
-class Adapter(Protocol):
-    """What the engine needs of a library. Made without importing it; `load` imports it."""
+class Adapter:
+    """What the engine needs of a library, with what holds where nothing else is said. Made without importing it.
+
+    That is a library on one CPU, whose tensors are numpy's arrays or become them. A subclass says `library`, what its
+    modules are, and how its tensors become arrays and back; it overrides what is different there.
+
+    library: the name that is imported, and that public names begin with. modules: where public apis stand, by default
+    the library's root. prefixes: first parts of the modules that define them. ways: modes beyond the devices, by name.
+    dtypes: the library's own, by name.
+    """
 
     library: str
-    prefixes: tuple[str, ...]
-    # Modes beyond the devices, by name.
-    ways: Mapping[str, ModeSpec]
+    modules: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    ways: Mapping[str, ModeSpec] = {}
+    dtypes: Mapping[str, Any] = NUMPY_DTYPES
+    tolerances: Mapping[str, Tolerance] = TOLERANCES
+
+    def __init_subclass__(cls) -> None:
+        """Fills in what follows from the library's name."""
+        cls.prefixes = cls.prefixes or (cls.library,)
+        cls.modules = cls.modules or (cls.library,)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """Makes the arrays that become tensors."""
+        return Arrays({name: np.dtype(DTYPES[name].storage) for name in self.dtypes})
+
+    @cached_property
+    def comparer(self) -> Comparer:
+        """Compares results."""
+        return Comparer(self.array, self.tolerances)
+
+    def array(self, value: Any) -> Any:
+        """A tensor of the library's own type as a numpy array; None for any other value."""
+        return value if isinstance(value, np.ndarray) else None
+
+    def tensor(self, array: Any, tensor: Tensor, device: str) -> Any:
+        """A tensor of the library's own type, as described, with the elements of an array that it may keep."""
+        return array
 
     def load(self) -> ModuleType:
         """Imports the library, starting no threads, device or eager context, and returns its root module."""
+        self.root = importlib.import_module(self.library)
+        return self.root
 
     def listed(self) -> list[Listed]:
-        """Every public api, aliases folded, in the order of names."""
+        """Every public api, aliases folded, in the order of names: functions and classes of the modules."""
+        apis = listing.members(listing.imported(self.modules), lambda found: listing.is_api(found, self.prefixes))
+        return listing.folded(apis)
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """A value of the library's own types (tensor, dtype, device, enum); None for foreign ones.
 
         Raises Undescribable. `describe` describes parts (the indices of a sparse tensor).
         """
+        array = self.array(value)
+        return None if array is None else describe_array(array, "tensor")
 
     def build(self, tensor: Tensor, device: str) -> Any:
-        """A live tensor. Raises BuildError above MAX_ELEMENTS or for a dtype it does not have."""
+        """A live tensor. Raises BuildError above MAX_ELEMENTS or for a dtype it does not have. Strides are ignored."""
+        array = self.arrays.of(tensor)
+        return array if tensor.container == "ndarray" else self.tensor(array, tensor, device)
 
     def ref(self, ref: Ref, device: str) -> Any:
-        """The object behind a dtype, device or name. Raises BuildError for an unknown one."""
+        """The object behind a dtype or name, a device as a string. Raises BuildError for an unknown one."""
+        if ref.kind == "device":
+            return device if ref.name == "cpu" else ref.name
+        if ref.kind != "dtype":
+            return resolve(self.root, ref.name)
+        if ref.name not in self.dtypes:
+            raise BuildError(f"no dtype {ref.name} in this target")
+        return self.dtypes[ref.name]
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """The methods of an api class that are recorded as what is done with an instance."""
+        """The methods of an api class that are recorded as what is done with an instance; here, to call it."""
+        return ("__call__",) if any("__call__" in vars(base) for base in cls.__mro__) else ()
+
+    def functions(self, cls: type) -> tuple[str, ...]:
+        """The public methods, and `__call__`, that a class and its bases in the library have as plain functions."""
+        own = (base for base in reversed(cls.__mro__) if base.__module__.split(".")[0] in self.prefixes)
+        found = {name: method for base in own for name, method in vars(base).items()}
+        plain = (name for name, method in found.items() if isinstance(method, FunctionType))
+        return tuple(sorted(name for name in plain if name == "__call__" or not name.startswith("_")))
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
         """Installs what tells of api calls that wrapping cannot see: `seen(api, keyword arguments)` after a success."""
 
     def prepare(self) -> None:
-        """Once in every forked process before the first test: one thread, quiet warnings, a bound on GPU memory."""
+        """Once in every forked process before the first test: one thread, no warnings, a bound on GPU memory.
+
+        The text of warnings would cost more than most tests.
+        """
+        warnings.simplefilter("ignore")
+        np.seterr(all="ignore")
 
     def reset(self, seed: int) -> None:
-        """Before each test: random streams from the seed."""
+        """Before each test: random streams from the seed, here those of Python and of numpy."""
+        random.seed(seed)
+        np.random.seed(seed & 0xFFFFFFFF)
 
     def state(self) -> object:
         """The library's global switches, cheap to read: a test that leaves them changed ends its process."""
+        return np.geterr()
 
     def modes(self) -> tuple[str, ...]:
         """The devices this machine offers; `cpu` comes first."""
+        return ("cpu",)
 
     def enter(self, mode: str) -> str:
         """Switches the library to a device's mode and returns the device name to build arguments on."""
+        return mode
 
     def finish(self, result: Any) -> None:
         """Has what a call has only promised computed, so that errors and costs belong to it. Raises what it raises."""
@@ -97,31 +164,35 @@ class Adapter(Protocol):
         """Waits for a device's work, so that an error belongs to its call."""
 
     def differences(self, reference: Any, other: Any, relation: str = "values") -> str:
-        """How two results differ; empty where they agree.
-
-        relation: `values` beyond the library's default tolerances, `metadata`, or `finite`, see `ModeSpec`.
-        """
+        """How two results differ; empty where they agree. relation: see `ModeSpec`."""
+        return self.comparer.differences(reference, other, relation)
 
     def error(self, reference: Any, other: Any) -> float:
         """The largest error of a result, by a reference of higher precision, in units of the default tolerance.
 
         Infinite where shapes, integers, or where NaN and infinity stand, differ.
         """
+        return self.comparer.error(reference, other)
 
     def whole(self, result: Any) -> bool:
         """Whether a result has integers or booleans in it."""
+        return self.comparer.whole(result)
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """Within it, every operator that the library executes is told as `name dtype`."""
+        return nullcontext()
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """(name, code) of seeds from the library's own test databases in the wheel, if it has any."""
+        return ()
 
     def models(self) -> Models:
         """What running model programs needs, in a process that will run some."""
+        return Models()
 
     def examples(self) -> Examples:
         """What generic tests try."""
+        return Examples()
 
 
 ADAPTERS: dict[str, str] = {each.name: each.adapter for each in KNOWN_LIBRARIES.values()}
@@ -131,11 +202,6 @@ def adapter_of(library: str) -> Adapter:
     """The adapter of a library by name, not yet loaded. Raises UserError for an unknown one."""
     made: Adapter = load_half(ADAPTERS, library, "Adapter")()
     return made
-
-
-def shortest(names: Sequence[str]) -> list[str]:
-    """Public names of one object, the canonical one (fewest parts, then shortest, then first) in front."""
-    return sorted(names, key=lambda name: (name.count("."), len(name), name))
 
 
 def resolve(root: Any, dotted: str) -> Any:

@@ -30,7 +30,7 @@ class Parts(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two values at one place of two results; `apart` names what their structures differ in, empty for two leaves."""
+    """Two values at one place of two results; `apart` says how their structures differ, empty for two leaves."""
 
     first: Any
     second: Any
@@ -41,8 +41,8 @@ class Pair(NamedTuple):
 class Leaf(NamedTuple):
     """A tensor or a number of a result.
 
-    kind: numpy's letter for what its elements are. elements: None where they cannot be read. strides: None where it has
-    none. vague: whether its shape and dtype say nothing about another one.
+    kind: numpy's letter for what its elements are. elements: gives None where they cannot be read. strides: None where
+    it has none. vague: whether its shape and dtype say nothing about another one.
     """
 
     shape: tuple[int, ...]
@@ -50,9 +50,14 @@ class Leaf(NamedTuple):
     kind: str
     largest: float
     tolerance: Tolerance
-    elements: Callable[[], Array] | None
+    elements: Callable[[], Any]
     strides: tuple[int, ...] | None = None
     vague: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether tolerances are for it."""
+        return self.kind not in "OSU"
 
 
 class Comparer:
@@ -61,11 +66,14 @@ class Comparer:
     array: a tensor of the library as a numpy array, None for any other value. tolerances: by name of the actual
     result's dtype. strict: whether an element counts by itself, else vectors are the same but for their signs, what
     cancels in a sum is off by the largest element's rounding, and each compiler saturates integers in its own way.
-    converts: whether the library itself makes tensors of other values when it executes a call another way.
+    converts: whether the library itself makes tensors of other values when it executes a call another way. another,
+    slope: the text of a difference in shape, dtype, strides, type, number of results or keys, and of one derivative.
     """
 
     strict = False
     converts = False
+    another = "{what} is {actual}, expected {expected}"
+    slope = "derivative by tensor {place} is not equal\n{actual} against {expected}"
 
     def __init__(self, array: Callable[[Any], Any], tolerances: Mapping[str, Tolerance] = TOLERANCES) -> None:
         self.array = array
@@ -96,57 +104,42 @@ class Comparer:
         )
 
     def said(self, what: str, expected: Any, actual: Any) -> str:
-        """The text of a difference in shape, dtype, strides, type, number of results or keys."""
-        return f"{what} is {actual}, expected {expected}"
+        """The text of a difference in something other than elements."""
+        return self.another.format(what=what, expected=expected, actual=actual)
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
         """How two leaves differ beyond the tolerance."""
         expected, actual = self.leaf(first), self.leaf(second)
         if expected is None or actual is None:
-            alone = (expected is None) != (actual is None) and not self.converts
-            return self.said("type of result", *self.kinds(first, second)) if alone else ""
+            return self.said("type of result", *self.kinds(first, second)) if self._apart(expected, actual) else ""
         if text := self._shape(expected, actual):
             return text
-        a, b = _read(expected), _read(actual)
-        if not (_numeric(expected) and _numeric(actual)):
-            return "" if np.array_equal(a, b) else "elements differ"
         wrong = self._units(expected, actual) > 1.0
         if not wrong.any():
             return ""
+        if not (expected.numeric and actual.numeric):
+            return "elements differ"
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        return f"{int(wrong.sum())} of {wrong.size} elements differ\nfirst at {at}: {b[at]} against {a[at]}"
+        told = f"{actual.elements()[at]} against {expected.elements()[at]}"
+        return f"{int(wrong.sum())} of {wrong.size} elements differ\nfirst at {at}: {told}"
 
     def distance(self, first: Any, second: Any) -> float:
         """How far a leaf is from its reference in units of the tolerance; 0 where there are no numbers."""
         reference, other = self.leaf(first), self.leaf(second)
         if reference is None or other is None:
-            return inf if (reference is None) != (other is None) and not self.converts else 0.0
+            return self._apart(reference, other)
         if reference.shape != other.shape:
             return inf
-        if reference.elements is None or other.elements is None:
-            return 0.0
-        if not (_numeric(reference) and _numeric(other)):
-            return 0.0 if np.array_equal(reference.elements(), other.elements()) else inf
-        scale = 0.0 if self.strict else _finite_largest(reference.elements())
-        units = self._units(reference, other, scale)
-        if not self.strict and other.kind in "iu":
-            saturated = _saturated(reference.elements()) | _saturated(other.elements())
-            units = np.where(saturated, 0.0, units)
-        return float(units.max(initial=0.0))
+        return float(self._units(reference, other, sums=not self.strict).max(initial=0.0))
+
+    def _apart(self, expected: Leaf | None, actual: Leaf | None) -> float:
+        """How far apart two values are of which one at least is not compared."""
+        return inf if (expected is None) != (actual is None) and not self.converts else 0.0
 
     def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
-        """The text of results that are not made alike, by the first place where they are not."""
+        """What is said first of results that are not made alike, whatever the first place where they are not."""
         first, second = (sum(1 for _ in self.leaves(result)) for result in (reference, other))
-        return self.apart(pair) if first == second else f"{second} results against {first}"
-
-    def apart(self, pair: Pair) -> str:
-        """The text of one place where two results are not made alike."""
-        a, b = self.parts(pair.first), self.parts(pair.second)
-        if pair.apart == "type of result" or a is None or b is None:
-            return self.said(pair.apart, *self.kinds(pair.first, pair.second))
-        if pair.apart == "keys":
-            return self.said(pair.apart, list(a.items), list(b.items))
-        return self.said(pair.apart, len(a.items), len(b.items))
+        return f"{second} results against {first}" if first != second else ""
 
     def kinds(self, first: Any, second: Any) -> tuple[str, str]:
         """What two values are called whose types differ."""
@@ -163,9 +156,10 @@ class Comparer:
         if a is None and b is None and not self.missing(first, second):
             yield Pair(first, second, place)
         elif a is None or b is None or a.kind != b.kind:
-            yield Pair(first, second, place, "type of result")
-        elif list(a.items) != list(b.items):
-            yield Pair(first, second, place, "keys" if a.kind == "dict" else "number of results")
+            yield Pair(first, second, place, self.said("type of result", *self.kinds(first, second)))
+        elif (keys := list(a.items)) != (others := list(b.items)):
+            named = ("keys", keys, others) if a.kind == "dict" else ("number of results", len(keys), len(others))
+            yield Pair(first, second, place, self.said(*named))
         else:
             for key, item in a.items.items():
                 yield from self.pairs(item, b.items[key], (*place, key))
@@ -176,24 +170,24 @@ class Comparer:
 
     def arrays(self, result: Any) -> list[Array | None]:
         """The tensors and numbers of a result in order; None for what is neither, or cannot be read."""
-        leaves = map(self.leaf, self.leaves(result))
-        return [leaf.elements() if leaf is not None and leaf.elements is not None else None for leaf in leaves]
+        return [leaf and leaf.elements() for leaf in map(self.leaf, self.leaves(result))]
 
     def differences(self, reference: Any, other: Any, relation: str) -> str:
         """See `Adapter.differences`. Where only numbers are asked for, structure does not count."""
         if relation == "gradient":
             return self._derivatives(reference, other)
         pairs = list(self.pairs(reference, other))
-        if relation == "finite":
-            return self._first(pairs, _finite)
-        if pair := next((pair for pair in pairs if pair.apart), None):
-            return self.structure(reference, other, pair, relation)
+        apart = next((pair for pair in pairs if pair.apart), None)
+        if apart and relation != "finite":
+            return self.structure(reference, other, apart, relation) or apart.apart
         if relation in ("values", "behaviour"):
             if not self.strict and len(pairs) > 1 and self._agree_in_size(pairs):
                 return ""
             return next((text for pair in pairs if (text := self.close(pair.first, pair.second, pair.place))), "")
-        rules = {"strides": (self._strides,), "metadata": (self._shape, self._strides)}.get(relation, (self._shape,))
-        return self._first(pairs, lambda a, b: next((text for rule in rules if (text := rule(a, b))), ""))
+        rules = {"strides": (self._strides,), "metadata": (self._shape, self._strides), "finite": (_finite,)}
+        leaves = ((self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs if not pair.apart)
+        both = ((rule, a, b) for a, b in leaves if a and b for rule in rules.get(relation, (self._shape,)))
+        return next((text for rule, a, b in both if (text := rule(a, b))), "")
 
     def error(self, reference: Any, other: Any) -> float:
         """See `Adapter.error`; 0 for results without numbers."""
@@ -205,10 +199,6 @@ class Comparer:
     def whole(self, result: Any) -> bool:
         """See `Adapter.whole`."""
         return any(leaf.kind in "biu" for value in self.leaves(result) if (leaf := self.leaf(value)))
-
-    def _first(self, pairs: Sequence[Pair], compare: Callable[[Leaf, Leaf], str]) -> str:
-        leaves = ((self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs if not pair.apart)
-        return next((text for a, b in leaves if a and b and (text := compare(a, b))), "")
 
     def _shape(self, expected: Leaf, actual: Leaf) -> str:
         """Shape and dtype."""
@@ -234,31 +224,40 @@ class Comparer:
                 continue
             close = isclose(a, b, rel_tol=DERIVATIVES.relative, abs_tol=DERIVATIVES.absolute)
             if not close and not (isnan(a) and isnan(b)):
-                return self.slope(place, a, b)
+                return self.slope.format(place=place, expected=a, actual=b)
         return ""
-
-    def slope(self, place: int, expected: float, actual: float) -> str:
-        """The text of two derivatives that differ."""
-        return f"derivative by tensor {place} is not equal\n{actual} against {expected}"
 
     def _agree_in_size(self, pairs: Sequence[Pair]) -> bool:
         """Whether several results differ in signs alone: vectors of a decomposition are unique but for those."""
         leaves = [(self.leaf(pair.first), self.leaf(pair.second)) for pair in pairs]
         known = [(a, b) for a, b in leaves if a and b]
-        numeric = all(_numeric(a) and _numeric(b) and a.shape == b.shape and a.dtype == b.dtype for a, b in known)
+        numeric = all(a.numeric and b.numeric and a.shape == b.shape and a.dtype == b.dtype for a, b in known)
         return len(known) > 1 and numeric and not any((self._units(a, b, signed=False) > 1.0).any() for a, b in known)
 
-    def _units(self, first: Leaf, second: Leaf, scale: float = 0.0, signed: bool = True) -> Array:
-        """Each element's distance in units of the tolerance of `second`; infinite for other integers."""
-        expected, actual = (_read(leaf) if signed else np.abs(_read(leaf)) for leaf in (first, second))
+    def _units(self, first: Leaf, second: Leaf, signed: bool = True, sums: bool = False) -> Array:
+        """Each element's distance in units of the tolerance of `second`; infinite for other integers.
+
+        It is 0 where elements cannot be read.
+
+        sums: whether what cancels in a sum, and integers that are saturated, may be off.
+        """
+        expected, actual = first.elements(), second.elements()
+        if expected is None or actual is None:
+            return np.zeros(first.shape)
+        if not (first.numeric and second.numeric):
+            return np.asarray(0.0 if np.array_equal(expected, actual) else inf)
+        if not signed:
+            expected, actual = np.abs(expected), np.abs(actual)
         with np.errstate(all="ignore"):
             if second.kind in "iub":
-                whole = expected.astype(actual.dtype) if self.strict else expected
-                return np.where(whole == actual, 0.0, inf)
+                same = (expected.astype(actual.dtype) if self.strict else expected) == actual
+                if sums and second.kind in "iu":
+                    same |= _saturated(expected) | _saturated(actual)
+                return np.where(same, 0.0, inf)
             wide = np.complex128 if "c" in (first.kind, second.kind) else np.float64
             a, b = expected.astype(wide), actual.astype(wide)
             overflow = (np.abs(a) > second.largest * OVERFLOW_SHARE) & ~np.isfinite(b) & ~(a == -b)
-        return units(a, b, second.tolerance, overflow, scale)
+        return units(a, b, second.tolerance, overflow, _finite_largest(expected) if sums else 0.0)
 
 
 def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = False, scale: float = 0.0) -> Array:
@@ -286,19 +285,12 @@ def _in_order(keys: Mapping[Any, Any]) -> list[Any]:
         return sorted(keys, key=lambda key: (type(key).__name__, repr(key)))
 
 
-def _read(leaf: Leaf) -> Array:
-    assert leaf.elements is not None
-    return leaf.elements()
-
-
 def _finite(plain: Leaf, reference: Leaf) -> str:
     """Where the plain result is no number and the reference, which would fit into its dtype, is one."""
-    if plain.shape != reference.shape or plain.elements is None or reference.elements is None:
-        return ""
     # numpy knows dtypes that are not its own as records.
-    if plain.vague or plain.kind not in "fV" or reference.kind not in "fV":
+    compared = plain.shape == reference.shape and not plain.vague and plain.kind in "fV" and reference.kind in "fV"
+    if not compared or (numbers := plain.elements()) is None or (wide := reference.elements()) is None:
         return ""
-    numbers, wide = plain.elements(), reference.elements()
     with np.errstate(all="ignore"):
         wide = wide.astype(np.float64)
         fits = np.isfinite(wide) & (np.abs(wide) < plain.largest**0.5)
@@ -319,7 +311,3 @@ def _finite_largest(array: Array) -> float:
     with np.errstate(all="ignore"):
         sizes = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
     return float(np.where(np.isfinite(sizes), sizes, 0.0).max(initial=0.0))
-
-
-def _numeric(leaf: Leaf) -> bool:
-    return leaf.kind not in "OSU"

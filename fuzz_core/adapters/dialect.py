@@ -9,10 +9,12 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from fuzz_core.adapters import spelling
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, Profile, library_of
-from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.dtypes import DTYPES
+from fuzz_core.ir.errors import BuildError, UserError
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
 
@@ -56,7 +58,7 @@ class ModeSpec(NamedTuple):
     alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
     so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
     refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
-    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.widened`.
+    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`.
     """
 
     run: str = ""
@@ -110,9 +112,29 @@ BARE = {LIBRARIES: Around("")}
 NEVER = re.compile(r"(?!)")
 
 
-class Dialect(Protocol):
-    """The textual half of a library's adapter. `strided`: whether its tensors have strides and requires_grad.
+OUT_OF_MEMORY = (
+    r"MemoryError|std::bad_alloc|[Cc]annot allocate memory|can't allocate memory|Unable to allocate|failed to alloc"
+    r"|[Oo]ut of memory"
+)
+INTERNAL = (
+    r"INTERNAL ASSERT FAILED|SystemError: |UnboundLocalError: |report (?:a|this) bug|bug,? please report|Check failed"
+    r"|[Tt]his should never (?:happen|be)|[Uu]nknown (?:C\+\+ )?exception"
+    r"|(?:RuntimeError|ValueError|IndexError|OverflowError): [^\n]*\bstd::(?!numeric_limits)"
+    r"|vector::_M_|basic_string::|basic_string_view::|bad[ _]optional[ _]access|bad[ _]variant[ _]access"
+    r"|\b(?:unordered_)?map::at|_Map_base::at"
+)
 
+
+def told_inside(said: str, harmless: str = OUT_OF_MEMORY) -> re.Pattern[str]:
+    """The pattern of errors that say one thing, and nothing of another."""
+    return re.compile(rf"(?s)^(?!.*(?:{harmless})).*(?:{said})")
+
+
+class Dialect:
+    """The textual half of a library's adapter, with what holds where nothing else is said.
+
+    A subclass says `library`, and how a tensor is made of a numpy expression; it overrides what is different there.
+    strided: whether its tensors have strides and requires_grad.
     modes: of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
     poisons: errors of a device after which no call of the same process can be judged. lazy: results are computed when
     they are looked at.
@@ -125,40 +147,13 @@ class Dialect(Protocol):
     """
 
     library: str
-    distributions: tuple[str, ...]
-    imports: tuple[str, ...]
-    internal_error: re.Pattern[str]
-    out_of_memory: re.Pattern[str]
-    poisons: re.Pattern[str]
+    distributions: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    internal_error = told_inside(INTERNAL)
+    out_of_memory = re.compile(OUT_OF_MEMORY)
+    poisons = NEVER
     native_modules: re.Pattern[str]
-    strided: bool
-    lazy: bool
-    environment: Mapping[str, str]
-    verbose: Mapping[str, str]
-    compiled: str
-    caught: re.Pattern[str]
-    miscompiled: re.Pattern[str]
-    chatter: re.Pattern[str]
-    modes: Mapping[str, ModeSpec]
-    programs: Mapping[str, Around]
-
-    @property
-    def ways(self) -> Mapping[str, Way]:
-        """See above."""
-
-    def tensor(self, tensor: Tensor) -> str:
-        """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""
-
-    def ref(self, ref: Ref) -> str:
-        """A Python expression for a dtype, device or name."""
-
-    def seed(self, seed: int) -> str:
-        """A statement that seeds the library's global random streams."""
-
-
-class Eager:
-    """The part of a dialect that says nothing special: calls are executed when they are made, by what was compiled."""
-
+    strided = False
     lazy = False
     environment: Mapping[str, str] = {}
     verbose: Mapping[str, str] = {}
@@ -169,10 +164,33 @@ class Eager:
     modes: Mapping[str, ModeSpec] = {}
     programs: Mapping[str, Around] = BARE
 
+    def __init_subclass__(cls) -> None:
+        """Fills in what follows from the library's name."""
+        cls.distributions = cls.distributions or library_of(cls.library).distributions or (cls.library,)
+        cls.imports = cls.imports or (f"import {cls.library}", "import numpy as np")
+        if not hasattr(cls, "native_modules"):
+            cls.native_modules = re.compile(rf"/{re.escape(cls.library)}/(?:[^/]+/)*[^/]+\.so")
+
     @property
     def ways(self) -> Mapping[str, Way]:
-        """See `Dialect`."""
+        """See above."""
         return {name: spec.script for name, spec in self.modes.items() if spec.script is not None}
+
+    def tensor(self, tensor: Tensor) -> str:
+        """A Python expression that makes the tensor, with public names of the library (and numpy) alone."""
+        if tensor.container != "ndarray" and DTYPES[tensor.dtype].storage != tensor.dtype:
+            raise BuildError(f"no dtype {tensor.dtype} in {self.library}")
+        return spelling.numpy_array(tensor)
+
+    def ref(self, ref: Ref) -> str:
+        """A Python expression for a dtype, device or name: `np.float32`, a string, the name as it is."""
+        if ref.kind == "dtype":
+            return "bool" if ref.name == "bool" else f"np.{DTYPES[ref.name].storage}"
+        return repr(ref.name) if ref.kind == "device" else ref.name
+
+    def seed(self, seed: int) -> str:
+        """A statement that seeds the library's global random streams."""
+        return f"np.random.seed({seed & 0xFFFFFFFF})"
 
 
 DIALECTS: dict[str, str] = {each.name: each.dialect for each in KNOWN_LIBRARIES.values()}

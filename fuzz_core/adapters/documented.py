@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
-from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import ModeSpec, load_plugin
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
-from fuzz_core.adapters.modes import Builder
+from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.modes import Clock, Mode
 from fuzz_core.ir.constraints import Constraint, Documentation, Said, replaced
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.fuzztype import fuzz_type
@@ -35,21 +36,16 @@ class RuledOut(Exception):  # noqa: N818 - what documentation says of a call
     """An argument of the call has a value that the documentation rules out."""
 
 
-class Documented:
+class Documented(Mode):
     """Raises RuledOut for a call that documentation rules out, and means something: see `Mode`.
 
     It means nothing where there is nothing to compute (an empty tensor), where the argument is ignored (the result is
     the same whatever it is), and where an object is only made, which may refuse its arguments when it is used.
     """
 
-    spec = ModeSpec(relation="")
-
-    def __init__(
-        self, adapter: Adapter, documentation: Documentation, clock: Callable[[], float] = perf_counter
-    ) -> None:
-        self.adapter = adapter
+    def __init__(self, adapter: Adapter, documentation: Documentation, clock: Clock = perf_counter) -> None:
+        super().__init__(adapter, ModeSpec(relation=""), clock)
         self.documentation = documentation
-        self.builder = Builder(adapter, self.spec.against, clock)
 
     def applies(self, test: TestCase) -> bool:
         """Whether documentation rules the call out."""

@@ -106,6 +106,17 @@ class Profile(NamedTuple):
     form: tuple[str, ...]  # headings of the library's issue form
 
 
+def bound(statements: str) -> dict[str, str]:
+    """Import statements by the name that each binds, which is its last word."""
+    return {line.split()[-1]: line for line in statements.strip().splitlines()}
+
+
+def assigned(statements: str) -> dict[str, str]:
+    """The expressions of assignments by each of their names."""
+    lines = (line.split(" = ") for line in statements.strip().splitlines())
+    return {name: expression for *names, expression in lines for name in names}
+
+
 def library_of(name: str | None) -> Library:
     """The record of a library; one of defaults for a library from outside the project."""
     return KNOWN_LIBRARIES.get(name or "") or Library(name or "")

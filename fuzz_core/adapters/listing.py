@@ -7,14 +7,27 @@ import importlib
 import inspect
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-from fuzz_core.adapters.base import Listed, shortest
 from fuzz_core.ir.catalogue import Api
 
 MAX_DEFINITION = 512
+
+
+class Listed(NamedTuple):
+    """A public api with its live object; `owner` is the class of a method, or the module it was found in."""
+
+    api: Api
+    found: Any
+    owner: Any
+
+
+def shortest(names: Sequence[str]) -> list[str]:
+    """Public names of one object, the canonical one (fewest parts, then shortest, then first) in front."""
+    return sorted(names, key=lambda name: (name.count("."), len(name), name))
 
 
 def definition(name: str, found: Any) -> tuple[str, tuple[str, ...]]:
@@ -50,27 +63,42 @@ def _parameter_names(inside: str) -> tuple[str, ...]:
 
 # A public name, its object, and the module that it stands in.
 Named = tuple[str, Any, Any]
-
-
-def members(modules: Iterable[str], homes: tuple[str, ...]) -> Iterator[Named]:
-    """What is public in these modules and called like a function or a class of `homes`; a missing module has nothing.
-
-    homes: first parts of the modules that define what is the library's own.
-    """
-    for name in modules:
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue
-        for attribute in public(module):
-            found = getattr(module, attribute, None)
-            if is_api(found, homes):
-                yield f"{name}.{attribute}", found, module
+# A module by its name.
+Module = tuple[str, ModuleType]
 
 
 def public(module: ModuleType) -> list[str]:
     """The names of a module without an underscore, sorted."""
     return sorted(name for name in dir(module) if not name.startswith("_"))
+
+
+def imported(names: Iterable[str]) -> Iterator[Module]:
+    """Modules by name; without those that are missing."""
+    for name in names:
+        with suppress(ImportError):
+            yield name, importlib.import_module(name)
+
+
+def within(name: str, module: ModuleType, enters: Callable[[str, ModuleType], bool]) -> Iterator[Module]:
+    """A module and those that are reached by its public attributes, as long as `enters` has it; none within itself."""
+    yield name, module
+    for attribute in public(module):
+        path, child = f"{name}.{attribute}", getattr(module, attribute, None)
+        if isinstance(child, ModuleType) and enters(path, child):
+            yield from within(path, child, lambda path, inner: inner is not module and enters(path, inner))
+
+
+def members(
+    modules: Iterable[Module],
+    wanted: Callable[[Any], bool],
+    names: Callable[[ModuleType], list[str]] = public,
+) -> Iterator[Named]:
+    """What is public in these modules and wanted, by the names that it is found by."""
+    for name, module in modules:
+        for attribute in names(module):
+            found = getattr(module, attribute, None)
+            if wanted(found):
+                yield f"{name}.{attribute}", found, module
 
 
 def is_api(found: Any, homes: tuple[str, ...]) -> bool:

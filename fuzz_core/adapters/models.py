@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 # The parameters of a layer after training, see `Models.gradients`.
@@ -13,10 +14,11 @@ FINITE, NONFINITE, MISSING = "finite", "not finite", "missing"
 class Models:
     """That of a library of which nothing special is known; it draws random numbers from Python and numpy alone.
 
-    layer: the class of all layers, where there is one.
+    layer: the class of all layers, where there is one. computes: the method by which a subclass says what it gives.
     """
 
     layer: type | None = None
+    computes = "__call__"
 
     def streams(self) -> Callable[[], None] | None:
         """Puts the library's random streams back to where they are now, when it is called; None if they cannot be."""
@@ -36,11 +38,11 @@ class Models:
     def passing(self, note: Callable[[Any], object]) -> Any:
         """A layer that gives what it gets, and tells of it before."""
 
-        def given(value: Any) -> Any:
+        def given(layer: Any, value: Any) -> Any:
             note(value)
             return value
 
-        return given
+        return type("Passing", (self.layer or object,), {self.computes: given})()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """A call as the library's compiler makes it, or without it where it always does; None without a compiler."""
@@ -72,3 +74,28 @@ class Models:
 
 def _nothing() -> None:
     pass
+
+
+@contextmanager
+def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[None]:
+    """Within it, an attribute is what `change` makes of it."""
+    before = getattr(owner, name)
+    setattr(owner, name, change(before))
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def telling(
+    function: Callable[..., Any], number: Callable[..., Any], note: Callable[[float], object]
+) -> Callable[..., Any]:
+    """A function that tells a number of its arguments before it is called, where they have one."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with suppress(Exception):
+            note(float(number(*args, **kwargs)))
+        return function(*args, **kwargs)
+
+    return call

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import DEVICE, REFERENCE, ModeSpec, load_plugin
@@ -15,20 +16,8 @@ from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value
 
 _SEQUENCES: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "set": set}
+Clock = Callable[[], float]
 _BUILTINS = ("bool", "int", "float", "complex", "str")
-
-
-class Change(Protocol):
-    """What a mode makes of the parts of a call, so that it means the same and is executed otherwise."""
-
-    def tensor(self, live: Any, described: Tensor) -> Any:
-        """A tensor argument."""
-
-    def instance(self, live: Any) -> Any:
-        """An object with state (a module), before it is called."""
-
-    def ref(self, ref: Ref) -> Ref:
-        """Something known by name: a dtype, a device."""
 
 
 def of_leaves(
@@ -64,8 +53,8 @@ class Builder:
         self,
         adapter: Adapter,
         device: str = "cpu",
-        clock: Callable[[], float] = perf_counter,
-        change: Change | None = None,
+        clock: Clock = perf_counter,
+        change: Mode | None = None,
     ) -> None:
         self.adapter = adapter
         self.device = device
@@ -96,6 +85,12 @@ class Builder:
         if found is None:
             found = self.names[api] = self.adapter.ref(Ref("name", api), self.device)
         return found
+
+    def found(self, api: str) -> Any:
+        """The callable of a public name; None where this target has none."""
+        with suppress(BuildError):
+            return self.resolve(api)
+        return None
 
     def _ref(self, value: Ref) -> Any:
         if value.kind != "name":
@@ -138,26 +133,11 @@ class Builder:
             self.inside += self.clock() - began
 
 
-Clock = Callable[[], float]
+class Mode:
+    """One way to execute a test case; by itself, the call on the first device.
 
-
-class Mode(Protocol):
-    """One way to execute a test case. builder: makes its arguments."""
-
-    spec: ModeSpec
-    builder: Builder
-
-    def applies(self, test: TestCase) -> bool:
-        """Whether it differs from the plain mode for this test case; cheap."""
-
-    def run(self, test: TestCase) -> Any:
-        """The result of the call. Raises what the library raises, and BuildError where the mode has no such call."""
-
-
-class Changed:
-    """The call on the first device.
-
-    It is a `Change` of the call's parts: a subclass says what becomes of them, by default nothing.
+    A subclass says what becomes of the parts of a call, so that it means the same and is executed otherwise; by default
+    nothing. builder: makes the arguments.
     """
 
     device = "cpu"
@@ -168,27 +148,27 @@ class Changed:
         self.builder = Builder(adapter, self.device, clock, self)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
+        """What becomes of a tensor argument."""
         return live
 
     def instance(self, live: Any) -> Any:
-        """See `Change`."""
+        """What becomes of an object with state (a module), before it is called."""
         return live
 
     def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
+        """What becomes of something known by name: a dtype, a device."""
         return ref
 
     def applies(self, test: TestCase) -> bool:
-        """See `Mode`: where there are tensors."""
+        """Whether it differs from the plain mode for this test case, cheaply: where there are tensors."""
         return next(tensors_of(test.invocation), None) is not None
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`."""
+        """The result of the call. Raises what the library raises, and BuildError where the mode has no such call."""
         return self.builder.call(test.invocation)
 
 
-class Trained(Changed):
+class Trained(Mode):
     """The call and its backward pass, in its own precision: a crash is all that this can show."""
 
     def applies(self, test: TestCase) -> bool:
@@ -197,7 +177,7 @@ class Trained(Changed):
         return floating or test.invocation.then is not None
 
 
-class Plain:
+class Plain(Mode):
     """The call as it is, on a device that the adapter enters by the mode's name."""
 
     def __init__(self, adapter: Adapter, name: str, clock: Clock = perf_counter) -> None:

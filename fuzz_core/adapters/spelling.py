@@ -158,31 +158,42 @@ def sizes(shape: tuple[int, ...]) -> str:
     return repr(tuple(shape))
 
 
+_NAMED = dict.fromkeys(("0", "0.0", "0j", "False"), "zeros") | dict.fromkeys(("1", "1.0", "1+0j", "True"), "ones")
+
+
+def filled(
+    tensor: Tensor, value: str | None, module: str, named: str, full: str, empty: str = "empty", fill: str = "full"
+) -> list[str]:
+    """Expressions for a tensor without elements, or one whose elements all are `value`; none for others.
+
+    named: the arguments of `zeros` and `ones`, and of the function `empty`. full: those of the function `fill`, with
+    `{value}`.
+    """
+    if not tensor.size:
+        return [f"{module}.{empty}({named})"]
+    if value is None:
+        return []
+    made = [f"{module}.{fill}({full.replace('{value}', value)})"]
+    return [f"{module}.{_NAMED[value]}({named})", *made] if value in _NAMED else made
+
+
 def numpy_array(tensor: Tensor) -> str:
     """A numpy expression (`np.zeros((2, 3))`) for a tensor of container `ndarray`."""
     storage = DTYPES[tensor.dtype].storage
     tensor = tensor._replace(dtype="string" if storage == "object" else storage)
     shape = repr(tensor.shape[0]) if len(tensor.shape) == 1 else sizes(tensor.shape)
     dtype = {"float64": "", "bool": ", bool", "object": ", object"}.get(storage, f", np.{storage}")
-    value = common(tensor)
-    made = [f"np.zeros({shape}{dtype})"] if tensor.size == 0 or _is(value, 0) else []
-    made += [f"np.ones({shape}{dtype})"] if _is(value, 1) else []
+    made = filled(tensor, common(tensor), "np", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}", "zeros")
     if inlined(tensor) and tensor.size:
-        inferred = {"float64": "", "int64": "", "bool": "", "complex128": ""}.get(storage, dtype)
-        made.append(_qualified(f"np.array({nested(elements(tensor), tensor.shape, tensor.dtype)}{inferred})"))
-    if value is not None:
-        made.append(_qualified(f"np.full({shape}, {value}{dtype if storage != 'float64' else ''})"))
-    return min(made, key=len) if made else _numpy_draw(tensor, shape)
+        inferred = "" if storage in ("int64", "bool", "complex128") else dtype
+        made[-1:-1] = [f"np.array({nested(elements(tensor), tensor.shape, tensor.dtype)}{inferred})"]
+    return min(map(_qualified, made), key=len) if made else _numpy_draw(tensor, shape)
 
 
 def _qualified(source: str) -> str:
     return (
         source.replace("float('nan')", "np.nan").replace("float('inf')", "np.inf").replace("float('-inf')", "-np.inf")
     )
-
-
-def _is(text: str | None, number: int) -> bool:
-    return text in {0: ("0", "0.0", "0j", "False"), 1: ("1", "1.0", "1+0j", "True")}[number]
 
 
 def _numpy_draw(tensor: Tensor, shape: str) -> str:

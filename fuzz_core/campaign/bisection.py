@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,9 @@ from fuzz_core.campaign.candidates import (
     placed,
     version_of,
 )
-from fuzz_core.campaign.parallel import run_parallel
 from fuzz_core.campaign.planning import make_replay_plan
-from fuzz_core.campaign.reproduce import Bench, case_of, is_replayed, speaks
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.reproduce import Bench, Case, case_of, is_replayed, speaks
+from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome
@@ -33,9 +32,9 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
-from fuzz_core.targets.record import Target, cache_folder
+from fuzz_core.targets.record import Target, cache_folder, read_record, targets_root
 from fuzz_core.targets.spec import TargetSpec
-from fuzz_core.triage.bisect import Answer, Search, Status, miss, runs_needed
+from fuzz_core.triage.bisect import Search, Status, miss, runs_needed
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, Check, summed
 from fuzz_core.triage.signature import corrupts_heap
@@ -99,20 +98,24 @@ def bisect(session: Session, bug: BugRow, options: BisectOptions) -> Bisection:
     Raises UserError where the bug does not show itself on the bad end, or an end is not to be had; Interrupted when
     the user stops it.
     """
-    package = package_of(session.target, options.bad, options.index)
-    bad = version_of(options.bad, session.target, options.index)
+    target = session.target
+    package = package_of(target, options.bad, options.index)
+    bad = version_of(options.bad, target, options.index)
     listed = placed(candidates(package, options.flavour, options.access), package, bad)
-    search = _search(listed, bad, options, session.target)
+    search = _search(listed, bad, options, target)
     session.watch.phase(f"bisecting bug {bug.id} over {len(listed)} builds of {package.text}")
     with ExitStack() as stack:
-        how = (options.flavour, session.target.library, options.access)
-        environments = Environments(_folder(session), *how)
+        environments = Environments(_folder(session), options.flavour, target.library, options.access)
         stack.callback(environments.clear)
-        trials = Trials(session, bug, environments, options.timeout, stack)
-        if _is_own(session.target, package, bad, options.index):
-            trials.own = listed[search.bad].spec
-            environments.give(listed[search.bad], session.target)
-        return _Bisector(session, bug, options, listed, search, trials).run()
+        bisector = _Bisector(session, bug, options, listed, search, environments, case_of(session.store, bug))
+        if is_replayed(bisector.case.verdict, session.dialect):
+            bisector.plan = stack.enter_context(scratch()) / "plan.jsonl"
+            make_replay_plan(session, bisector.plan)
+        if _is_own(target, package, bad, options.index):
+            bisector.own = listed[search.bad].spec
+            if (here := read_record(targets_root(), target.key)) is not None:
+                environments.given[bisector.own] = here
+        return bisector.run()
 
 
 def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, target: TargetRecord) -> Search:
@@ -145,73 +148,6 @@ def _folder(session: Session) -> Path:
     return cache_folder() / "bisect" / name
 
 
-class Trials:
-    """Runs the bug's script on builds; any thread may ask.
-
-    said: the signature that the script has today on the bug's own build, `own`, where it is another one than the bug's:
-    other processors run other kernels, and another nightfuzz may write it in another way.
-    """
-
-    def __init__(
-        self, session: Session, bug: BugRow, environments: Environments, timeout: float, stack: ExitStack
-    ) -> None:
-        self.session = session
-        self.environments = environments
-        self.timeout = timeout
-        self.case = case_of(session.store, bug)
-        self.own = ""
-        self.said = ""
-        self.processes = Processes()
-        self.plan: Path | None = None
-        if is_replayed(self.case.verdict, session.dialect):
-            self.plan = stack.enter_context(scratch()) / "plan.jsonl"
-            make_replay_plan(session, self.plan)
-
-    def probe(self, candidate: Candidate, runs: int, rate: bool) -> Probe:
-        """Tries a build until it shows the bug, `runs` times at most; `rate`: to learn how often it does.
-
-        Raises UserError where it is this machine's fault that there is no answer.
-        """
-        info: dict[str, Any] = {"version": candidate.version, "day": candidate.day, "commit": "", "reason": ""}
-        try:
-            target, made = self.environments.get(candidate)
-        except UserError as error:
-            if self.environments.is_ours(error, candidate):
-                raise
-            return Probe(candidate.spec, "broken", 0, 0, {**info, "reason": error.problem, "made": True})
-        info |= {"commit": _commit(target), "made": made}
-        if target.origin is not None and target.origin.day:
-            info["day"] = target.origin.day
-        return self._tried(candidate.spec, target, runs, rate, info)
-
-    def _tried(self, spec: str, target: Target, runs: int, rate: bool, info: dict[str, Any]) -> Probe:
-        record = TargetRecord(target.key, target.spec, target.library, target.version, str(target.python))
-        session = self.session
-        bench = Bench(record, session.dialect, self.processes, self.timeout, self.plan, session.stopped)
-        hits = done = 0
-        other = ""
-        try:
-            while done < runs and (rate or not hits):
-                check = summed(bench.sightings(self.case, 1))
-                shown = self._shows(check, spec)
-                hits, done = hits + shown, done + 1
-                if not shown and check.status in (CHANGED, UNRUNNABLE):
-                    other = check.said or f"{check.outcome.kind} {check.outcome.name}"
-                if check.status == UNRUNNABLE or (rate and hits == done == STEADY_RUNS):
-                    break
-        finally:
-            bench.close()
-        status = "bad" if hits else "broken" if other else "good"
-        why = f"its script fails in another way there: {other}" if status == "broken" else ""
-        return Probe(spec, status, hits, done, {**info, "reason": why, "said": self.said if spec == self.own else ""})
-
-    def _shows(self, check: Check, spec: str) -> bool:
-        if check.status == CHANGED and spec == self.own:
-            self.said = self.said or check.said
-        same = check.said == self.said or alike(self.case.bug.outcome, check.outcome)
-        return bool(check.hits) or (check.status == CHANGED and same)
-
-
 def alike(bug: Outcome, seen: Outcome) -> bool:
     """Deaths of one cause that look different: a corrupted heap is noticed anywhere, another build inlines others.
 
@@ -232,14 +168,23 @@ def _commit(target: Target) -> str:
 
 @dataclass
 class _Bisector:
-    """The search with what is known, and its limits."""
+    """The search with what is known, and its limits; it runs the bug's script on builds in several threads.
+
+    said: the signature that the script has today on the bug's own build, `own`, where it is another one than the bug's:
+    other processors run other kernels, and another nightfuzz may write it in another way.
+    """
 
     session: Session
     bug: BugRow
     options: BisectOptions
     listed: Sequence[Candidate]
     search: Search
-    trials: Trials
+    environments: Environments
+    case: Case
+    plan: Path | None = None
+    own: str = ""
+    said: str = ""
+    processes: Processes = field(default_factory=Processes)
     known: dict[int, Probe] = field(default_factory=dict)
     installs: int = 0
 
@@ -252,8 +197,47 @@ class _Bisector:
                     self._round(threads, wanted)
                     self._check_ends()
             finally:
-                self.trials.processes.end()
+                self.processes.end()
         return self._bisection()
+
+    def _probe(self, candidate: Candidate, runs: int, rate: bool) -> Probe:
+        """Tries a build until it shows the bug, `runs` times at most; `rate`: to learn how often it does.
+
+        Raises UserError where it is this machine's fault that there is no answer.
+        """
+        info: dict[str, Any] = {"version": candidate.version, "day": candidate.day, "commit": "", "reason": ""}
+        try:
+            target, made = self.environments.get(candidate)
+        except UserError as error:
+            if self.environments.is_ours(error, candidate):
+                raise
+            return Probe(candidate.spec, "broken", 0, 0, {**info, "reason": error.problem, "made": True})
+        info |= {"commit": _commit(target), "made": made}
+        if target.origin is not None and target.origin.day:
+            info["day"] = target.origin.day
+        session, spec = self.session, candidate.spec
+        record = TargetRecord(target.key, target.spec, target.library, target.version, str(target.python))
+        limits = (self.options.timeout, self.plan, session.stopped)
+        hits = done = 0
+        other = ""
+        with closing(Bench(record, session.dialect, self.processes, *limits)) as bench:
+            while done < runs and (rate or not hits):
+                check = summed(bench.sightings(self.case, 1))
+                shown = self._shows(check, spec)
+                hits, done = hits + shown, done + 1
+                if not shown and check.status in (CHANGED, UNRUNNABLE):
+                    other = check.said or f"{check.outcome.kind} {check.outcome.name}"
+                if check.status == UNRUNNABLE or (rate and hits == done == STEADY_RUNS):
+                    break
+        status = "bad" if hits else "broken" if other else "good"
+        why = f"its script fails in another way there: {other}" if status == "broken" else ""
+        return Probe(spec, status, hits, done, {**info, "reason": why, "said": self.said if spec == self.own else ""})
+
+    def _shows(self, check: Check, spec: str) -> bool:
+        if check.status == CHANGED and spec == self.own:
+            self.said = self.said or check.said
+        same = check.said == self.said or alike(self.case.bug.outcome, check.outcome)
+        return bool(check.hits) or (check.status == CHANGED and same)
 
     def _remember(self) -> None:
         """What is on record; an end that was not what it was said to be is tried again."""
@@ -264,7 +248,7 @@ class _Bisector:
             if end in self.known and self.known[end].status != status:
                 del self.known[end]
         if self.search.bad in self.known:
-            self.trials.said = str(self.known[self.search.bad].info.get("said", ""))
+            self.said = str(self.known[self.search.bad].info.get("said", ""))
 
     def _ends(self) -> list[tuple[int, str]]:
         good = [] if self.search.good is None else [(self.search.good, "good")]
@@ -279,7 +263,7 @@ class _Bisector:
             return [self.search.bad]
         width = min(self.session.workers, self.options.keep)
         ahead = self.search.ahead(self._statuses(), 2 * width)
-        others = [each for each in ahead[1:] if self.trials.environments.at_hand(self.listed[each])]
+        others = [each for each in ahead[1:] if self.environments.at_hand(self.listed[each])]
         return [*ahead[:1], *others[: width - 1]] or self._doubtful()
 
     def _doubtful(self) -> list[int]:
@@ -296,13 +280,13 @@ class _Bisector:
 
     def _round(self, threads: ThreadPoolExecutor, wanted: Sequence[int]) -> None:
         builds = {number: self.listed[number] for number in wanted}
-        self.trials.environments.make_room(builds.values(), self.options.keep)
+        self.environments.make_room(builds.values(), self.options.keep)
         runs = self.options.runs or (runs_needed(*self._rate()) if self.known else RATE_RUNS)
 
         def work(number: int) -> Probe:
             first = number == self.search.bad and self.options.runs is None
             silent = self.known[number].runs if number in self.known else 0
-            return self.trials.probe(builds[number], RATE_RUNS if first else runs - silent, number == self.search.bad)
+            return self._probe(builds[number], RATE_RUNS if first else runs - silent, number == self.search.bad)
 
         trying = ", ".join(build.version for build in builds.values())
         self.session.watch.advance(len(self.known), trying=trying)
@@ -345,7 +329,7 @@ class _Bisector:
             bad=bad,
             good=good,
             between=tuple(self.known[each] for each in answer.between),
-            beyond=self._beyond(answer),
+            beyond=0 if good else len(self.listed) - 1 - answer.bad if self.options.fixed else answer.bad,
             sure=None if good is None else 1 - miss(hits, runs, good.runs),
             hits=hits,
             runs=runs,
@@ -354,12 +338,6 @@ class _Bisector:
             tried=len(self.known),
             installs=self.installs,
         )
-
-    def _beyond(self, answer: Answer) -> int:
-        """Where no good build was found: how many lie on that side of the last bad one, and could not tell."""
-        if answer.good is not None or answer.bad is None:
-            return 0
-        return len(self.listed) - 1 - answer.bad if self.options.fixed else answer.bad
 
 
 def compare_link(library: str, older: Probe | None, newer: Probe | None) -> str:

@@ -17,11 +17,11 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets import wheels
 from fuzz_core.targets.artifact import day_of
-from fuzz_core.targets.build import Build, Flavour, wanted_flavour
+from fuzz_core.targets.build import Flavour, wanted_flavour
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.nightly import Access, builds, kept_builds
-from fuzz_core.targets.record import Target, list_targets, lock_of, read_record, remove, targets_root
+from fuzz_core.targets.record import Target, list_targets, lock_of, remove, targets_root
 from fuzz_core.targets.spec import TargetSpec, parse_spec
 
 
@@ -91,25 +91,22 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
 
     Releases, or all dated builds of a nightly package. Raises as targets.nightly.builds does.
     """
+    # The flavour of a pin is found, perhaps in another index, when it is made; here its versions are all that counts.
+    flavour = "auto" if package.kind == "pin" else flavour
+    try:
+        listed = builds(package, flavour)
+    except IndexUnreachable:
+        if not access.allow_cached:
+            raise
+        listed = kept_builds(package, flavour, targets_root())
     found: dict[str, Candidate] = {}
-    for build in _listed(package, flavour, access):
+    for build in listed:
         day = build.artifact.dated()[0] if build.artifact else None
         wheel = build.artifact.key if build.artifact else ""
         made = Candidate(f"{package.text}=={build.version}", str(build.version), day.isoformat() if day else "", wheel)
         # The first of a version is the one that fits best.
         found.setdefault(build.version.public, made)
     return sorted(found.values(), key=lambda each: each.age)
-
-
-def _listed(package: TargetSpec, flavour: Flavour, access: Access) -> list[Build]:
-    # The flavour of a pin is found, perhaps in another index, when it is made; here its versions are all that counts.
-    flavour = "auto" if package.kind == "pin" else flavour
-    try:
-        return builds(package, flavour)
-    except IndexUnreachable:
-        if not access.allow_cached:
-            raise
-        return kept_builds(package, flavour, targets_root())
 
 
 def placed(listed: Sequence[Candidate], package: TargetSpec, version: str) -> list[Candidate]:
@@ -131,6 +128,7 @@ class Environments:
         self.flavour = flavour
         self.access = access
         self.library = library
+        # Targets that candidates are tried on, by spec, whatever else they are.
         self.given: dict[str, Target] = {}
         # Told now: where nothing can be written, every build would seem to be broken.
         lock_of(root, "environments")
@@ -140,12 +138,6 @@ class Environments:
             if folder.name not in whole and not folder.name.startswith("."):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def give(self, candidate: Candidate, target: TargetRecord) -> None:
-        """Has a candidate tried on this target, as long as it is there."""
-        found = read_record(targets_root(), target.key)
-        if found is not None:
-            self.given[candidate.spec] = found
-
     def at_hand(self, candidate: Candidate) -> bool:
         """Whether it can be tried without a download."""
         return self.find(candidate) is not None or candidate.wheel in {each.key for each in wheels.cached()}
@@ -154,9 +146,19 @@ class Environments:
         """Its environment, where there is one."""
         if candidate.spec in self.given:
             return self.given[candidate.spec]
-        wanted = wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
-        there = (target for target in (*list_targets(), *self.made()) if target.wanted == wanted)
-        return next((target for target in there if _holds(target, candidate)), None)
+        package = candidate.spec.rpartition("==")[0]
+        for target in (*list_targets(), *self.made()):
+            version = target.version == candidate.version and package == (
+                target.spec.rpartition("==")[0] or target.spec
+            )
+            wheel = target.origin is not None and target.origin.artifact.key == candidate.wheel
+            # Made of this build: by its spec, by another that came to this version, or from its wheel.
+            if target.wanted == self._wanted(candidate) and (target.spec == candidate.spec or version or wheel):
+                return target
+        return None
+
+    def _wanted(self, candidate: Candidate) -> str:
+        return wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
 
     def made(self) -> list[Target]:
         """What has been made, by key."""
@@ -164,8 +166,8 @@ class Environments:
 
     def make_room(self, wanted: Collection[Candidate], most: int) -> None:
         """Removes what is not wanted now until all of `wanted` has room among `most` environments, oldest first."""
-        here = {found.key for each in wanted if (found := self.find(each)) is not None}
-        missing = sum(1 for each in wanted if self.find(each) is None)
+        found = [self.find(each) for each in wanted]
+        here, missing = {each.key for each in found if each is not None}, found.count(None)
         made = sorted(self.made(), key=lambda target: (self.root / target.key).stat().st_mtime)
         spare = [target.key for target in made if target.key not in here]
         for key in spare[: max(len(made) + missing - most, 0)]:
@@ -180,18 +182,9 @@ class Environments:
 
     def is_ours(self, error: UserError, candidate: Candidate) -> bool:
         """Whether an error says nothing of the build itself: the network, or no room on this machine."""
-        wanted = wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
-        needed = library_of(self.library).space.get(wanted, 0)
+        needed = library_of(self.library).space.get(self._wanted(candidate), 0)
         return isinstance(error, IndexUnreachable) or shutil.disk_usage(self.root).free < needed
 
     def clear(self) -> None:
         """Removes all that was made."""
         shutil.rmtree(self.root, ignore_errors=True)
-
-
-def _holds(target: Target, candidate: Candidate) -> bool:
-    """Whether it was made of this build: by its spec, by another that came to this version, or from its wheel."""
-    package = target.spec.rpartition("==")[0] or target.spec
-    version = target.version == candidate.version and package == candidate.spec.rpartition("==")[0]
-    wheel = target.origin is not None and target.origin.artifact.key == candidate.wheel
-    return target.spec == candidate.spec or version or wheel

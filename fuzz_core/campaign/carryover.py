@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from fuzz_core.campaign.changes import Changes, changes_between, doubtful, sample
+from fuzz_core.campaign.changes import Changes, changes_between
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.seed import Seed
@@ -33,7 +34,7 @@ class Retraced:
     """What was carried over. since: from which target, empty where from none. seeds, invocations: how many came along.
 
     dependants: unchanged seeds that are traced anew for what they name. retired: invocations that mention an api that
-    is gone. rechecked, lost: run again, and no longer valid. doubted: apis all of whose invocations were run again.
+    is gone. rechecked, lost: run again, and no longer valid.
     """
 
     since: str = ""
@@ -43,8 +44,32 @@ class Retraced:
     retired: int = 0
     rechecked: int = 0
     lost: int = 0
-    doubted: list[str] = field(default_factory=list)
     changes: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class TraceReport:
+    """What a trace did: seeds by status, new invocations, problems of collection, and what recording cost."""
+
+    seeds: int = 0
+    unchanged: int = 0
+    left: int = 0
+    aside: int = 0
+    status: Counter[str] = field(default_factory=Counter)
+    new: int = 0
+    checked: int = 0
+    valid: int = 0
+    waiting: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+    tracing_seconds: float = 0.0
+    apis: int = 0
+    retraced: Retraced = field(default_factory=Retraced)
+
+    @property
+    def overhead(self) -> float:
+        """Share of the seeds' running time that went into recording, 0 to 1."""
+        return self.tracing_seconds / self.seconds if self.seconds else 0.0
 
 
 def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retraced: Retraced) -> list[Seed]:
@@ -62,16 +87,14 @@ def take_over(session: Session, seeds: Sequence[Seed], since: str | None, retrac
     changes = changes_between(store, retraced.since, target)
     dependants = _dependants(store, changes, left)
     traced = store.traced(retraced.since)
-    same = {s.digest: s.name for s in left if s.digest in traced and s.digest not in dependants}
-    retraced.dependants = sum(s.digest in traced and s.digest in dependants for s in left)
-    imports = {s.digest: s.name for s in store.seeds(retraced.since) if s.source == "import"}
-    named = {**same, **{digest: name for digest, name in imports.items() if digest not in known}}
+    same = {seed.digest: seed.name for seed in left if seed.digest in traced - dependants}
+    retraced.dependants = sum(seed.digest in traced & dependants for seed in left)
+    imports = {s.digest: s.name for s in store.seeds(retraced.since) if s.source == "import" and s.digest not in known}
+    named = same | imports
+    retraced.changes = Counter(change.kind for change in changes.apis)
     if named:
         session.watch.phase(f"carrying over from {retraced.since}")
-        seed = f"{retraced.since}>{target}"
-        done = store.carry(
-            target, retraced.since, named, changes.gone, changes.signatures, lambda ids: sample(ids, seed)
-        )
+        done = store.carry(target, retraced.since, named, changes.gone, changes.signatures)
         retraced.seeds, retraced.invocations, retraced.retired = done.seeds, done.invocations, done.retired
     return [seed for seed in left if seed.digest not in same]
 
@@ -93,58 +116,39 @@ def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[st
 
     An api that is new is named by its full name, or by its last part where no api had that before.
     """
+
+    def lasts(names: Iterable[str]) -> set[str]:
+        return {name.rpartition(".")[2] for name in names}
+
     found = store.seeds_mentioning(changes.since, {change.before for change in changes.of("moved")})
-    added = {change.api for change in changes.of("added", "moved")}
-    if added:
-        words = {_last(name) for name in added} - {_last(api.name) for api in store.apis(changes.since)}
-        found |= {seed.digest for seed in seeds if _names(seed.code, added, words)}
-    return found
+    full = {change.api for change in changes.of("added", "moved")}
+    words = lasts(full) - lasts(api.name for api in store.apis(changes.since)) if full else set()
+    named = (full & {*_DOTTED.findall(seed.code)} or words & {*_LOOKED_UP.findall(seed.code)} for seed in seeds)
+    return found | {seed.digest for seed, names in zip(seeds, named, strict=True) if names}
 
 
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
-def _names(code: str, full: set[str], words: set[str]) -> bool:
-    return not (full.isdisjoint(_DOTTED.findall(code)) and words.isdisjoint(_LOOKED_UP.findall(code)))
-
-
-def recheck(session: Session, report: Counts, retraced: Retraced, deadline: float | None = None) -> None:
+def recheck(session: Session, report: TraceReport, deadline: float | None = None) -> None:
     """Re-runs what has no result yet, until the deadline.
 
-    What was valid on the earlier build and fails is run once more by fresh workers; where a sample shows that much of
-    an api's is lost, the rest of it is run too.
+    What was valid on the earlier build and fails is run once more, by fresh workers.
     """
+    store, retraced = session.store, report.retraced
     if not retraced.since:
         validate(session, report, deadline)
         return
-    ran = _rerun(session, report, retraced.since, deadline)
-    lost = {twin.id for twin in ran if not twin.valid}
-    retraced.doubted = doubtful(Counter(t.api for t in ran), Counter(t.api for t in ran if t.id in lost))
-    if lost and not session.stopped():
-        session.store.doubt(session.target.key, lost | _unsampled(session, retraced, {twin.id for twin in ran}))
-        report.checked -= len(lost)
-        ran = [twin for twin in ran if twin.id not in lost]
-        ran += _rerun(session, report, retraced.since, deadline)
-    retraced.rechecked, retraced.lost = len(ran), sum(not twin.valid for twin in ran)
-    retraced.changes = Counter(c.kind for c in changes_between(session.store, retraced.since, session.target.key).apis)
 
+    def twins() -> list[Twin]:
+        return [twin for twin in store.twins(session.target.key, retraced.since) if twin.before]
 
-def _unsampled(session: Session, retraced: Retraced, sampled: set[int]) -> set[int]:
-    """The rest of what was carried over of the doubted apis."""
-    if not retraced.doubted:
-        return set()
-    session.watch.note(f"much of what was carried over fails, so all of it is run again: {', '.join(retraced.doubted)}")
-    twins, doubted = session.store.twins(session.target.key, retraced.since), set(retraced.doubted)
-    return {t.id for t in twins if t.api in doubted and t.valid and t.before and t.id not in sampled}
-
-
-def _rerun(session: Session, report: Counts, since: str, deadline: float | None) -> list[Twin]:
-    """Runs what has no result, until the deadline, and returns what of it was valid on the earlier target."""
-    store, target = session.store, session.target.key
-    waiting = {twin.id for twin in store.twins(target, since) if twin.valid is None and twin.before}
+    waiting = {twin.id for twin in twins() if twin.valid is None}
     validate(session, report, deadline)
-    return [t for t in store.twins(target, since) if t.id in waiting and t.valid is not None]
+    lost = {twin.id for twin in twins() if twin.id in waiting and twin.valid is False}
+    if lost and not session.stopped():
+        store.doubt(session.target.key, lost)
+        report.checked -= len(lost)
+        validate(session, report, deadline)
+    ran = [twin.valid for twin in twins() if twin.id in waiting and twin.valid is not None]
+    retraced.rechecked, retraced.lost = len(ran), ran.count(False)
 
 
 def stirred(store: Store, target: str) -> set[str]:
@@ -156,17 +160,10 @@ def stirred(store: Store, target: str) -> set[str]:
     return changes_between(store, since, target).stirred | lost
 
 
-class Counts(Protocol):
-    """Where the figures go; the developers' error inputs are no part of them, but for those that wait."""
-
-    checked: int
-    valid: int
-    waiting: int
-
-
-def validate(session: Session, report: Counts, deadline: float | None = None) -> None:
+def validate(session: Session, report: TraceReport, deadline: float | None = None) -> None:
     """Re-runs all invocations that have no result yet and records whether they are valid.
 
+    The developers' error inputs are no part of the figures, but for those that wait.
     What is not reached by the deadline (in seconds of the session's clock) has no result still: the next time, it has.
     """
     rows = session.store.bodies(session.target.key, unchecked=True)
@@ -214,37 +211,32 @@ class _Validation:
         return self.waiting.pop() if self.waiting else None
 
     def message(self, lease: Lease, message: dict[str, Any]) -> None:
-        following = message.get("next")
-        if message.get("done") == lease.number and type(following) is int and following < lease.last:
+        following, index = message.get("next"), message.get("ran")
+        if message.get("done") == lease.number and type(following) is int:
             self._again(lease, following)
-        if "ran" not in message:
-            return
-        try:
-            outcome = Outcome.from_json(message.get("outcome"))
-        except CodecError:
-            return
-        index = message["ran"]
-        if type(index) is int and 0 <= index < len(self.ids[lease.api]):
-            self._record(self.ids[lease.api][index], outcome)
+        if type(index) is int:
+            with suppress(CodecError):
+                self._record(lease, index, Outcome.from_json(message.get("outcome")))
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
-        if 0 <= index < len(self.ids[lease.api]):
-            self._record(self.ids[lease.api][index], outcome)
-        if index + 1 < lease.last:
-            self._again(lease, index + 1)
+        self._record(lease, index, outcome)
+        self._again(lease, index + 1)
 
     def _again(self, lease: Lease, first: int) -> None:
-        self.waiting.append(Lease(self.next_number, lease.api, max(first, lease.first), lease.last, log=True))
-        self.next_number += 1
+        if first < lease.last:
+            self.waiting.append(Lease(self.next_number, lease.api, max(first, lease.first), lease.last, log=True))
+            self.next_number += 1
 
-    def _record(self, number: int, outcome: Outcome) -> None:
-        valid = outcome.kind == "ok"
+    def _record(self, lease: Lease, index: int, outcome: Outcome) -> None:
+        numbers, valid = self.ids[lease.api], outcome.kind == "ok"
+        if not 0 <= index < len(numbers):
+            return
         self.done += 1
-        if number not in self.error_inputs:
+        if numbers[index] not in self.error_inputs:
             self.checked += 1
             self.valid += valid
         reason = "" if valid else f"{outcome.kind} {outcome.name}: {outcome.text[:200]}"
-        self.results.append((number, outcome.kind, reason))
+        self.results.append((numbers[index], outcome.kind, reason))
 
     def tick(self) -> None:
         """Saves now and then, so that an interruption loses little."""

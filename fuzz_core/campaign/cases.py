@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.history import Standing, came_with, standings
-from fuzz_core.ir.constraints import Constraint, Documentation, Said
-from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.ir.constraints import Documentation
+from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED
 from fuzz_core.store.known import KNOWN, OPEN
@@ -57,51 +57,42 @@ def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[J
 
 
 def documented(store: Store, target: str) -> Rule:
-    """What the documentation on record says of a test case: what it breaks first."""
+    """What the documentation on record says of a test case: what it breaks first.
+
+    Untold are arguments of which prose says no more than a list of dtypes: what definitions and types say, the
+    dispatcher has checked before any kernel runs, so that every crash of one keeps to it.
+    """
     params = {api.name: api.params for api in store.apis(target)}
     documentation = Documentation(store.constraints(target), params)
 
     def ruling(test: TestCase) -> Ruling | None:
-        found = list(documentation.said(test.invocation))
+        invocation = test.invocation
+        found = list(documentation.said(invocation))
         said = min(found, key=lambda said: said.holds, default=None)
         if said is None:
             return None
-        untold = _untold(test.invocation, params.get(test.invocation.api, ()), found)
+        known, given = params.get(invocation.api, ()), len(invocation.args)
+        names = [*known[:given], *(name for name, _ in invocation.kwargs)]
+        names += ["further arguments"] * (given > len(known))
+        constraints = (each.constraint for each in found)
+        told = {each.argument for each in constraints if each.source in PROSE and each.kind != "dtypes"}
+        untold = tuple(name for name in names if name not in told)
         return Ruling(said.holds, said.constraint.text, said.constraint.source, untold)
 
     return ruling
 
 
-def _untold(invocation: Invocation, params: Sequence[str], found: Sequence[Said]) -> tuple[str, ...]:
-    """The arguments of which prose says no more than a list of dtypes.
-
-    What definitions and types say, the dispatcher has checked before any kernel runs: every crash of one keeps to it.
-    """
-    names = [*params[: len(invocation.args)], *(name for name, _ in invocation.kwargs)]
-    beyond = ["further arguments"] * (len(invocation.args) > len(params))
-    told = {said.constraint.argument for said in found if _tells(said.constraint)}
-    return tuple(name for name in [*names, *beyond] if name not in told)
-
-
-def _tells(constraint: Constraint) -> bool:
-    return constraint.source in PROSE and constraint.kind != "dtypes"
-
-
 def case(store: Store, each: Judged, baseline: Baseline | None = None, output: str = "") -> Case:
     """The case of a bug, with the versions where they are on record with its target."""
-    target = store.target(each.row.target)
-    others = [api for api in each.cluster.apis if api != each.row.api]
-    shown = _modes(each.row, target, store.modes_of(each.row.id))
+    bug, target = each.row, store.target(each.row.target)
+    others = [api for api in each.cluster.apis if api != bug.api]
+    # The plain call first; of what differs between modes, it is the side that is taken to be right.
+    modes = {"cpu": DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED}
+    modes |= dict.fromkeys(dialect_of(target.library).ways, NOT_CHECKED)
+    modes |= dict.fromkeys(sorted(store.modes_of(bug.id)), SHOWS)
     environment = environment_from_json(target.info.get(ENVIRONMENT)) or Environment()
     first_bad = came_with(store, each.first).version
-    return Case(each.row, target, each.severity, environment, shown, output, baseline, first_bad, others)
-
-
-def _modes(bug: BugRow, target: TargetRecord, shown: frozenset[str]) -> dict[str, str]:
-    """The plain call first; of what differs between modes, it is the side that is taken to be right."""
-    plain = DOES_NOT if bug.oracle in COMPARED else NOT_CHECKED
-    known = {"cpu": plain} | dict.fromkeys(dialect_of(target.library).ways, NOT_CHECKED)
-    return known | dict.fromkeys(sorted(shown), SHOWS)
+    return Case(bug, target, each.severity, environment, modes, output, baseline, first_bad, others)
 
 
 def keep_environment(store: Store, target: TargetRecord) -> Environment:

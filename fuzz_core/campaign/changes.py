@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,19 +11,12 @@ from typing import NamedTuple
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.seed import Request
 from fuzz_core.collect.sources import collect
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.catalogue import ITSELF, Api
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.notices import ITSELF
-from fuzz_core.ir.rng import derive
 from fuzz_core.store.records import SeedRecord
 from fuzz_core.store.store import Store
 
 KINDS = ("added", "removed", "moved", "signature", "deprecated", "docstring")
-# Of every api, so many of the invocations carried over are re-run, and this share where that is more.
-SAMPLE = 3
-SAMPLE_SHARE = 0.05
-# From this share on, what the sample shows to be no longer valid makes all of the api doubtful.
-DOUBTFUL_SHARE = 0.25
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]+")
 OUT_OF_TIME = "no time was left for it; give --time more"
 OTHER_PYTHON = "to trace with the packages of an environment of your own, name its interpreter: --from python:PATH"
@@ -102,61 +94,31 @@ def compare(
     changes += [ApiChange(name, "removed", old[name].definition) for name in left if name not in moved]
     changes += [ApiChange(now, "moved", was, now) for was, now in moved.items()]
     for name in old.keys() & new.keys():
-        changes += _within(old[name], new[name])
-        if name in deprecated_before and (lately := deprecated_after.get(name, frozenset()) - deprecated_before[name]):
-            changes.append(ApiChange(name, "deprecated", "", _spelled(lately)))
+        first, second = old[name], new[name]
+        # Without addresses, which are others in every process.
+        was, now = (_ADDRESS.sub("0x", api.definition) for api in (first, second))
+        if (was, first.kind, first.params) != (now, second.kind, second.params):
+            changes.append(ApiChange(name, "signature", was, now))
+        if first.doc != second.doc:
+            changes.append(ApiChange(name, "docstring", first.doc, second.doc))
+        lately = deprecated_after.get(name, frozenset()) - deprecated_before.get(name, frozenset())
+        if name in deprecated_before and lately:
+            said = ", ".join("itself" if each == ITSELF else each for each in sorted(lately))
+            changes.append(ApiChange(name, "deprecated", "", said))
     return sorted(changes, key=lambda change: (KINDS.index(change.kind), change))
-
-
-def _within(old: Api, new: Api) -> list[ApiChange]:
-    found = []
-    if (_signature(old)) != _signature(new):
-        found.append(ApiChange(new.name, "signature", _plain(old), _plain(new)))
-    if old.doc != new.doc:
-        found.append(ApiChange(new.name, "docstring", old.doc, new.doc))
-    return found
-
-
-def _signature(api: Api) -> tuple[str, tuple[str, ...], str]:
-    return api.kind, api.params, _plain(api)
-
-
-def _plain(api: Api) -> str:
-    """The definition without addresses, which are others in every process."""
-    return _ADDRESS.sub("0x", api.definition)
-
-
-def _spelled(deprecated: Iterable[str]) -> str:
-    return ", ".join("itself" if name == ITSELF else name for name in sorted(deprecated))
 
 
 def compare_seeds(before: Sequence[SeedRecord], after: Sequence[SeedRecord]) -> list[SeedChanges]:
     """The changes of seeds by source. A seed is the same by its content; one of another content changed by its name."""
     found = []
     for source in sorted({seed.source for seed in (*before, *after)}):
-        old = {seed.digest: seed.name for seed in before if seed.source == source}
-        new = {seed.digest: seed.name for seed in after if seed.source == source}
-        old_names, new_names = set(old.values()), set(new.values())
-        fresh = Counter(name in old_names for digest, name in new.items() if digest not in old)
-        gone = sum(name not in new_names for digest, name in old.items() if digest not in new)
-        found.append(SeedChanges(source, len(old.keys() & new.keys()), fresh[True], fresh[False], gone))
+        old, new = ({seed.digest: seed.name for seed in seeds if seed.source == source} for seeds in (before, after))
+        names = {*old.values()} & {*new.values()}
+        same = len(old.keys() & new.keys())
+        changed = sum(name in names for digest, name in new.items() if digest not in old)
+        gone = sum(name not in names for digest, name in old.items() if digest not in new)
+        found.append(SeedChanges(source, same, changed, len(new) - same - changed, gone))
     return found
-
-
-def sample(invocations: Mapping[str, Sequence[int]], seed: object) -> list[int]:
-    """Of the invocations of every api (ids), those to run again: three or a twentieth, drawn by the seed."""
-    chosen: list[int] = []
-    for api, numbers in sorted(invocations.items()):
-        count = max(SAMPLE, round(len(numbers) * SAMPLE_SHARE))
-        # By place, not by id: the same in a state of which another target was traced first.
-        places = sorted(range(len(numbers)), key=lambda place: derive(seed, api, place))
-        chosen += sorted(numbers[place] for place in places[:count])
-    return chosen
-
-
-def doubtful(rechecked: Counter[str], lost: Counter[str]) -> list[str]:
-    """Apis of whose sample (re-run, and no longer valid, by api) a large share is lost."""
-    return sorted(api for api, count in lost.items() if count >= DOUBTFUL_SHARE * rechecked[api])
 
 
 class Untraced(NamedTuple):
@@ -192,24 +154,24 @@ def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
 
     Raises UserError where they bring no call that the target accepts, with the reason of each file.
     """
+    store, target = session.store, session.target
     problems: list[tuple[str, str]] = []
-    request = Request(session.target.library, tests_dirs=folders, problems=problems)
+    request = Request(target.library, tests_dirs=folders, problems=problems)
     seeds = {seed.digest: seed.name for seed in collect(request, ["tests"])}
-    known = {record.digest: record for record in session.store.seeds(session.target.key)}
+    known = {record.digest: record for record in store.seeds(target.key) if record.digest in seeds}
     records = [known[digest] for digest in seeds if digest in known]
-    accepted = {row.id for row in session.store.bodies(session.target.key) if row.valid}
-    calls = session.store.brought(session.target.key, seeds) & accepted
-    untraced = [
-        *(Untraced(name, 0, 0, reason) for name, reason in problems),
-        *(Untraced(r.name, r.statements, r.statements_failed, r.reason) for r in records if r.status != "ok"),
-        *(Untraced(name, 0, 0, OUT_OF_TIME) for digest, name in seeds.items() if digest not in known),
-    ]
-    ran = [record for record in records if record.statements > record.statements_failed]
+    calls = store.brought(target.key, seeds) & {row.id for row in store.bodies(target.key) if row.valid}
+    untraced = [Untraced(name, 0, 0, reason) for name, reason in problems]
+    untraced += [Untraced(r.name, r.statements, r.statements_failed, r.reason) for r in records if r.status != "ok"]
+    untraced += [Untraced(name, 0, 0, OUT_OF_TIME) for digest, name in seeds.items() if digest not in known]
     if not calls:
         reasons = "; ".join(f"{each.file}: {each.reason}" for each in untraced)
-        said = reasons or f"they make no call that {session.target.key} accepts"
-        raise UserError(f"nothing to compare from these tests: {said}", _remedy(untraced))
-    return OwnTests(len(ran), sum(r.statements - r.statements_failed for r in ran), frozenset(calls), untraced)
+        said = reasons or f"they make no call that {target.key} accepts"
+        missing = any("ModuleNotFoundError" in each.reason for each in untraced)
+        remedy = OTHER_PYTHON if missing else "name the directory of tests that use the library: --tests DIR"
+        raise UserError(f"nothing to compare from these tests: {said}", remedy)
+    ran = [count for r in records if (count := r.statements - r.statements_failed) > 0]
+    return OwnTests(len(ran), sum(ran), frozenset(calls), untraced)
 
 
 def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int]) -> list[Dropped]:
@@ -219,18 +181,11 @@ def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int
         if row.id in calls:
             numbers.setdefault(row.api, []).append(row.id)
     changes = changes_between(store, baseline, target)
+    found = [each for kind in ("removed", "deprecated") for each in changes.of(kind) if each.api in numbers]
     return [
-        Dropped(change.kind, change.api, change.after, _names(store, baseline, numbers[change.api]))
-        for kind in ("removed", "deprecated")
-        for change in changes.of(kind)
-        if change.api in numbers
+        Dropped(change.kind, change.api, change.after, _names(store, baseline, numbers[change.api])) for change in found
     ]
 
 
 def _names(store: Store, target: str, numbers: Sequence[int]) -> list[str]:
     return sorted({name for number in numbers for name in store.seeds_of(number, target)})
-
-
-def _remedy(untraced: Sequence[Untraced]) -> str:
-    missing = any("ModuleNotFoundError" in each.reason for each in untraced)
-    return OTHER_PYTHON if missing else "name the directory of tests that use the library: --tests DIR"

@@ -6,18 +6,16 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 
 from fuzz_core.campaign.pair import Pair
-from fuzz_core.campaign.parallel import PerThread, results_of
 from fuzz_core.campaign.planning import chosen, make_plan
-from fuzz_core.campaign.reproduce import HANG_FACTOR, IMPORT_SECONDS
-from fuzz_core.campaign.session import MEMORY_BYTES, Session
-from fuzz_core.execution.replay import Replayer
+from fuzz_core.campaign.reproduce import HANG_FACTOR, IMPORT_SECONDS, Bench
+from fuzz_core.campaign.session import PerThread, Session, run_parallel
 from fuzz_core.execution.scratch import scratch
-from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import BuildError, CodecError, UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
@@ -25,9 +23,8 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store.changes import Change
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.triage.confirm import printed
 from fuzz_core.triage.difference import same_text
-from fuzz_core.triage.process import Processes
+from fuzz_core.triage.process import Processes, printed
 from fuzz_core.triage.reduce import minimise
 from fuzz_core.triage.script import render_printing
 from fuzz_core.triage.signature import normalised, signature
@@ -83,21 +80,18 @@ def compare(session: Session, baseline: TargetRecord, traced: TargetRecord, opti
     rows = chosen(replace(session, target=traced), options.patterns)
     if options.calls is not None:
         rows = [row for row in rows if row.id in options.calls]
-    with scratch() as folder, ExitStack() as stack:
-        path = folder / "plan.jsonl"
+    with ExitStack() as stack:
+        path = stack.enter_context(scratch()) / "plan.jsonl"
+        threads = stack.enter_context(ThreadPoolExecutor(session.workers, "compare"))
         make_plan(replace(session, target=traced), path, rows, seed=options.seed, disabled=options.disabled)
         seconds = 0.0 if options.deadline is None else max(options.deadline - session.clock(), 0.0)
         session.watch.phase(f"comparing with {baseline.key}", seconds)
-        comparison = _Comparison(session, baseline, path, options, stack)
-        threads = stack.enter_context(ThreadPoolExecutor(session.workers, "compare"))
-        stack.callback(comparison.processes.end)
+        comparison = stack.enter_context(closing(_Comparison(session, baseline, path, options)))
         report.apis = len(comparison.plan.places)
         turns = _turns(comparison.plan, options)
-
-        def may_begin(_: object) -> bool:
-            return not comparison.is_late() and (options.most is None or report.tests < options.most)
-
-        for _, done in results_of(session.workers, threads, turns, comparison.turn, may_begin):
+        more = takewhile(lambda _: options.most is None or report.tests < options.most, turns)
+        work, reserve = comparison.turn, comparison.reserve
+        for _, done in run_parallel(session, threads, more, work, options.deadline, lambda _: reserve):
             report.tests += done.tests
             report.dropped.update(done.dropped)
             for change in done.changes:
@@ -151,29 +145,28 @@ def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
 class _Comparison:
     """A comparison under way, in any thread; each thread has a pair of zygotes."""
 
-    def __init__(
-        self, session: Session, baseline: TargetRecord, path: Path, options: CompareOptions, stack: ExitStack
-    ) -> None:
+    def __init__(self, session: Session, baseline: TargetRecord, path: Path, options: CompareOptions) -> None:
         self.session = session
         self.baseline = baseline
         self.path = path
         self.plan = Plan(path)
         self.options = options
-        self.stack = stack
-        self.pairs = PerThread(self._pair)
+        self.pairs = PerThread(lambda: Pair(self._bench(baseline), self._bench(session.target)))
         self.processes = Processes()
         self.lock = threading.Lock()
         self.known: set[str] = set()
         self.per_api: Counter[str] = Counter()
         self.began = session.clock()
+        self.reserve = 0.0 if options.deadline is None else CONFIRM_SHARE * (options.deadline - self.began)
 
-    def _pair(self) -> Pair:
-        return Pair(self._replayer(self.baseline), self._replayer(self.session.target), self.session.dialect)
+    def _bench(self, target: TargetRecord) -> Bench:
+        session = self.session
+        return Bench(target, session.dialect, self.processes, self.options.timeout, self.path, session.stopped)
 
-    def _replayer(self, target: TargetRecord) -> Replayer:
-        zygote = Zygote(target.python, target.library, "fuzz", self.path, self.session.stopped)
-        self.stack.callback(zygote.close)
-        return Replayer(zygote, self.options.timeout, MEMORY_BYTES)
+    def close(self) -> None:
+        """Ends all zygotes and scripts."""
+        self.pairs.close()
+        self.processes.end()
 
     def is_over(self) -> bool:
         """Whether there is no time left."""
@@ -181,8 +174,7 @@ class _Comparison:
 
     def is_late(self) -> bool:
         """Whether nothing new begins: some time is kept for confirming what has been found."""
-        deadline = self.options.deadline
-        return self.session.is_over(deadline, CONFIRM_SHARE * ((deadline or self.began) - self.began))
+        return self.session.is_over(self.options.deadline, self.reserve)
 
     def turn(self, part: tuple[str, range]) -> CompareReport:
         """Executes these test cases of an api, and examines what differs in a way not seen before."""

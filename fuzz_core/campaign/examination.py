@@ -7,13 +7,13 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import LIBRARIES
 from fuzz_core.campaign.cases import consult, review
 from fuzz_core.campaign.history import review_standings
-from fuzz_core.campaign.parallel import PerThread, run_parallel
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import (
     CRASH,
@@ -22,10 +22,9 @@ from fuzz_core.campaign.reproduce import (
     PLAIN,
     Attempt,
     Bench,
-    mode_of,
     strategy,
 )
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import PerThread, Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict
@@ -35,10 +34,9 @@ from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.known import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import SLACK, excuse
-from fuzz_core.triage.confirm import Confirmation
 from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
-from fuzz_core.triage.process import Processes
+from fuzz_core.triage.process import Confirmation, Processes
 from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.signature import signature
 
@@ -90,17 +88,13 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
     with scratch() as folder, ThreadPoolExecutor(session.workers, "triage") as threads:
         plan = folder / "plan.jsonl"
         make_replay_plan(session, plan)
-        examiners = _Examiners(session, options, plan, len(groups))
-        try:
-            examined = run_parallel(
-                session, threads, groups, examiners, options.deadline, lambda each: _reserve(each, options)
-            )
-            for group, examination in examined:
-                _settle(session, options.known, group, examination, report)
-                session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
-            _improve(session, options, examiners, threads, before)
-        finally:
-            examiners.close()
+        with closing(Examiner(session, options, plan, len(groups))) as examiner:
+            work, reserve = examiner.examine, examiner.reserve
+            for group, found in run_parallel(session, threads, groups, work, options.deadline, reserve):
+                if found is not None:
+                    _settle(session, options.known, group, found, report)
+                    session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
+            _improve(session, options, examiner, threads, before)
     report.left = total - sum(report.settled.values())
     return report
 
@@ -110,7 +104,7 @@ def _unfinished(session: Session) -> list[BugRow]:
 
 
 def _improve(
-    session: Session, options: TriageOptions, examiners: _Examiners, threads: ThreadPoolExecutor, before: set[int]
+    session: Session, options: TriageOptions, examiner: Examiner, threads: ThreadPoolExecutor, before: set[int]
 ) -> None:
     """Bugs whose minimising was cut short are minimised further with the time that is left.
 
@@ -120,9 +114,9 @@ def _improve(
         if options.deadline is None and bug.id not in before:
             continue
         finding = session.store.findings(session.target.key, bug=bug.id)[0]
-        if session.is_over(options.deadline, _hanging(finding.verdict.kind, options.runs + 1, options)):
+        if session.is_over(options.deadline, examiner.hanging(finding, 1)):
             continue
-        better = threads.submit(examiners.improve, finding, bug).result()
+        better = threads.submit(examiner.improve, finding, bug).result()
         if better is not None:
             session.store.improve_bug(bug.id, better)
 
@@ -143,15 +137,16 @@ def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
     Of each kind, what fails in a way that no group before it did comes first.
     """
     alike: Counter[tuple[str, str]] = Counter()
-    ranked: defaultdict[str, list[tuple[int, int, list[FindingRow]]]] = defaultdict(list)
+    ranked: defaultdict[str, list[tuple[int, int, int, list[FindingRow]]]] = defaultdict(list)
     for text, group in sorted(groups.items(), key=lambda item: item[1][0].id):
         kind, fault = group[0].verdict.kind, text.partition(": ")[2]
-        ranked[kind if kind_of(kind).expense > 1 else ""].append((alike[kind, fault], group[0].id, group))
+        expense = kind_of(kind).expense
+        ranked[kind if expense > 1 else ""].append((alike[kind, fault], group[0].id, expense, group))
         alike[kind, fault] += 1
     turns = [
-        ((place + 1) * kind_of(kind).expense, number, group)
-        for kind, those in ranked.items()
-        for place, (_, number, group) in enumerate(sorted(those, key=lambda each: each[:2]))
+        ((place + 1) * expense, number, group)
+        for those in ranked.values()
+        for place, (_, number, expense, group) in enumerate(sorted(those, key=lambda each: each[:2]))
     ]
     return [group for *_, group in sorted(turns, key=lambda each: each[:2])]
 
@@ -166,50 +161,83 @@ class Examination:
     hits: int = 0
     runs: int = 0
     bug: NewBug | None = None
-    postponed: bool = False
 
 
 class Examiner:
-    """One thread's work on findings that look alike: does it reproduce, how small can it be, is it the same each time.
+    """Does a finding reproduce, how small can it be, is it the same each time. Each thread has a bench of its own.
 
-    bug_seconds: for minimising the next one, at most.
+    plan: for benches that replay. waiting: how many groups have not begun.
     """
 
-    def __init__(self, session: Session, options: TriageOptions, processes: Processes, plan: Path | None) -> None:
+    def __init__(self, session: Session, options: TriageOptions, plan: Path | None = None, waiting: int = 0) -> None:
         self.session = session
         self.dialect = session.dialect
         self.options = options
-        self.bench = Bench(session.target, session.dialect, processes, options.timeout, plan, session.stopped)
-        self.bug_seconds = options.bug_seconds
-        # What the last minimising came to, where it came to its end.
-        self.smallest: TestCase | None = None
+        self.waiting = waiting
+        self.lock = threading.Lock()
+        self.processes = Processes()
+        self.benches = PerThread(
+            lambda: Bench(session.target, self.dialect, self.processes, options.timeout, plan, session.stopped)
+        )
 
-    def examine(self, group: Sequence[FindingRow]) -> Examination:
-        """The first finding that is confirmed decides; else the one that reproduced most often."""
-        tried = (self._one(finding) for finding in itertools.takewhile(lambda _: not self._over(), group))
-        return _decisive(tried) or Examination(group[0], postponed=True)
+    @property
+    def bench(self) -> Bench:
+        """That of the thread that asks."""
+        return self.benches.get()
+
+    def close(self) -> None:
+        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
+        self.processes.end()
+        self.benches.close()
+
+    def examine(self, group: Sequence[FindingRow]) -> Examination | None:
+        """The first confirmed finding decides; else the one that reproduced most often; None: no time for any."""
+        seconds = self._portion()
+        timely = itertools.takewhile(lambda _: not self._over(), group[:TRIED_PER_GROUP])
+        return _decisive(self._one(finding, seconds) for finding in timely)
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
         """A bug whose minimising was cut short, minimised further from where it was; None where that brings nothing."""
-        found = self._one(finding._replace(api=bug.api, test=bug.test), known=True).bug
+        start = finding._replace(api=bug.api, test=bug.test)
+        found = self._one(start, self.options.bug_seconds, known=True).bug
         return found if found is not None and found.signature == bug.signature_text else None
+
+    def reserve(self, group: Sequence[FindingRow]) -> float:
+        """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
+        return RESERVE_SECONDS + self.hanging(group[0], 1 + SLACK)
+
+    def hanging(self, finding: FindingRow, more: float) -> float:
+        """Seconds that scripts of a finding hang for, if they do, with so many looks beside those that confirm."""
+        looks = self.options.runs + more if finding.verdict.kind == "hang" else 0.0
+        return looks * self.options.timeout * HANG_FACTOR
+
+    def _portion(self) -> float:
+        """Seconds for minimising the next one: all that wait are to be confirmed before any is as small as can be."""
+        with self.lock:
+            waiting, self.waiting = self.waiting, self.waiting - 1
+        options = self.options
+        if options.deadline is None:
+            return options.bug_seconds
+        left = (options.deadline - self.session.clock()) * self.session.workers
+        return min(options.bug_seconds, MINIMISING_SHARE * left / max(waiting, 1))
 
     def _over(self) -> bool:
         return self.session.is_over(self.options.deadline)
 
-    def _one(self, finding: FindingRow, known: bool = False) -> Examination:
+    def _one(self, finding: FindingRow, seconds: float, known: bool = False) -> Examination:
+        """seconds: for minimising, at most."""
         try:
             if finding.verdict.kind == "hang" and not known and (why := self._excuse(finding)):
                 return Examination(finding, reason=why, runs=1)
-            return self.confirm(finding, self._minimised(finding))
+            return self.confirm(finding, *self._minimised(finding, seconds))
         except CodecError as error:
             return Examination(finding, reason=f"cannot be written as a script: {error}")
 
-    def confirm(self, finding: FindingRow, small: TestCase) -> Examination:
-        """What fresh processes say of a finding that was minimised to `small`."""
+    def confirm(self, finding: FindingRow, small: TestCase, smallest: bool = False) -> Examination:
+        """What fresh processes say of a finding that was minimised to `small`; smallest: to its end."""
         way = strategy(self.bench, finding.verdict)
         tried = ((each, *way.confirm(each, self.options.runs)) for each in way.attempts(finding, small))
-        found = _decisive(self._decided(*each) for each in tried)
+        found = _decisive(self._decided(*each, smallest and each[0].test == small) for each in tried)
         assert found is not None
         return found
 
@@ -228,14 +256,13 @@ class Examiner:
 
         return excuse(finding.test, seconds, hangs, self.options.timeout * HANG_FACTOR)
 
-    def _minimised(self, finding: FindingRow) -> TestCase:
-        """The smallest test case with the finding's signature; the original where it does not replay."""
-        self.smallest = None
+    def _minimised(self, finding: FindingRow, seconds: float) -> tuple[TestCase, bool]:
+        """The smallest test case with the finding's signature, and whether it is; the original if none replays."""
         first = self.bench.evidence(finding.test, finding)
         if first is None:
-            return finding.test
-        end, late = self._end(finding.verdict), False
-        stated, program = mode_of(finding.verdict) == LIBRARIES, finding.test.program
+            return finding.test, False
+        end, late = self._end(finding.verdict, seconds), False
+        stated, program = finding.verdict.mode == LIBRARIES, finding.test.program
         depends = () if not stated or is_of_shape(program) else slice_of(program)
 
         def over() -> bool:
@@ -251,18 +278,17 @@ class Examiner:
             return seen is not None and (not stated or seen.text == first.text)
 
         small = minimise(finding.test, reproduces, over)
-        self.smallest = None if late else small
-        return small
+        return small, not late
 
-    def _end(self, verdict: Verdict) -> float:
+    def _end(self, verdict: Verdict, seconds: float) -> float:
         """When minimising has to end: what it has found is still to be confirmed before the deadline."""
-        end, options = self.session.clock() + self.bug_seconds, self.options
+        end, options = self.session.clock() + seconds, self.options
         if options.deadline is None:
             return end
         run = options.timeout * HANG_FACTOR if verdict.kind == "hang" else 1.0
         return min(end, options.deadline - options.runs * run)
 
-    def _decided(self, attempt: Attempt, seen: Confirmation, verdict: Verdict) -> Examination:
+    def _decided(self, attempt: Attempt, seen: Confirmation, verdict: Verdict, smallest: bool) -> Examination:
         finding, test = attempt.finding._replace(verdict=verdict), attempt.test
         if not seen.hits or seen.hits < seen.runs:
             status = "flaky" if seen.hits else "rejected"
@@ -275,7 +301,7 @@ class Examiner:
         # Written again with what happened in the fresh process, which may say more than the first sight did.
         script = attempt._replace(finding=finding._replace(outcome=outcome)).script(self.dialect)
         head = (text, api, verdict.oracle, verdict.kind)
-        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, minimised=test == self.smallest)
+        bug = NewBug(*head, test, script, outcome, seen.hits, seen.runs, smallest)
         return Examination(finding, "confirmed", "", seen.hits, seen.runs, bug)
 
 
@@ -290,67 +316,10 @@ def _decisive(examinations: Iterable[Examination]) -> Examination | None:
     return best
 
 
-class _Examiners:
-    """One examiner with a zygote of its own per thread."""
-
-    def __init__(self, session: Session, options: TriageOptions, plan: Path, groups: int) -> None:
-        self.session = session
-        self.waiting = groups
-        self.lock = threading.Lock()
-        self.options = options
-        self.plan = plan
-        self.examiners = PerThread(self._examiner)
-        self.benches: list[Bench] = []
-        self.processes = Processes()
-
-    def __call__(self, group: list[FindingRow]) -> Examination:
-        mine = self.examiners.get()
-        mine.bug_seconds = self._portion()
-        return mine.examine(group[:TRIED_PER_GROUP])
-
-    def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
-        """See `Examiner`."""
-        mine = self.examiners.get()
-        mine.bug_seconds = self.options.bug_seconds
-        return mine.improve(finding, bug)
-
-    def _portion(self) -> float:
-        """Seconds for minimising the next one: all that wait are to be confirmed before any is as small as can be."""
-        with self.lock:
-            waiting, self.waiting = self.waiting, self.waiting - 1
-        if self.options.deadline is None:
-            return self.options.bug_seconds
-        left = (self.options.deadline - self.session.clock()) * self.session.workers
-        return min(self.options.bug_seconds, MINIMISING_SHARE * left / max(waiting, 1))
-
-    def _examiner(self) -> Examiner:
-        made = Examiner(self.session, self.options, self.processes, self.plan)
-        self.benches.append(made.bench)
-        return made
-
-    def close(self) -> None:
-        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
-        self.processes.end()
-        for bench in self.benches:
-            bench.close()
-
-
-def _reserve(group: list[FindingRow], options: TriageOptions) -> float:
-    """About what an examination takes, in seconds: begun later, it would outlast the time-box."""
-    return RESERVE_SECONDS + _hanging(group[0].verdict.kind, options.runs + 1 + SLACK, options)
-
-
-def _hanging(kind: str, looks: float, options: TriageOptions) -> float:
-    """Seconds that scripts hang for, if they do, looked at so often."""
-    return looks * options.timeout * HANG_FACTOR if kind == "hang" else 0.0
-
-
 def _settle(
     session: Session, registry: Registry, group: list[FindingRow], found: Examination, report: TriageReport
 ) -> None:
     """The examined finding carries the bug; its look-alikes join it, or share its rejection."""
-    if found.postponed:
-        return
     store = session.store
     chosen = found.finding
     number = store.settle_finding(

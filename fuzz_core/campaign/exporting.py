@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, TypeVar
 
 from fuzz_core.campaign.cases import Judged, case, guarded
 from fuzz_core.campaign.changes import Dropped
@@ -24,7 +24,7 @@ from reports import results
 from reports.text import clean, title
 
 _TURNS: dict[str, results.Way] = {FIXED_TURN: "fixed", REGRESSED: "regression"}
-TEXT, LINE, NAME = 20_000, 2_000, 500
+TEXT, NAME = 20_000, 500
 SITES, APIS, FRAMES = 200, 200, 50
 
 
@@ -59,106 +59,96 @@ def standings_now(store: Store) -> dict[str, str]:
 def result_of(store: Store, ran: Ran) -> results.Result:
     """The document of a run. Of private bugs, and of what looks like their cause, it has the number alone."""
     target = store.target(ran.target)
-    library = {each.key for each in store.targets() if each.library == target.library}
-    rows = [bug for bug in store.bugs() if bug.target in library]
+    builds = {each.key for each in store.targets() if each.library == target.library}
+    rows = [bug for bug in store.bugs() if bug.target in builds]
     found = [each for each in guarded(store, rows, across=True) if each.row.id == each.first]
     told = [each for each in found if ran.apis is None or each.row.api in ran.apis]
     public = [each for each in told if not each.severity.private]
     compared = [] if ran.baseline is None else worst_first(store.changes(ran.target, ran.baseline))
     harmless = [one for one in compared if not (suspected_death(one.before) or suspected_death(one.after))]
+    private = sum(each.severity.private and each.row.status != FIXED for each in told)
     return results.Result(
-        mode=ran.mode,
+        **{name: getattr(ran, name) for name in ("mode", "shard", "shards", "figures", "stopped")},
         target=_build(target),
         baseline=None if ran.baseline is None else _build(store.target(ran.baseline)),
-        shard=ran.shard,
-        shards=ran.shards,
-        figures=ran.figures,
         bugs=tuple(_bug(store, each, ran) for each in public)[: results.MANY],
         changes=tuple(_change(store, change, ran) for change in harmless)[: results.MANY],
-        dropped=tuple(_dropped(each, ran) for each in ran.dropped),
+        dropped=tuple(_part(results.Dropped, each, sites=_sites(each.seeds, each.api, ran)) for each in ran.dropped),
         turns=tuple(_turns(public, ran.was)),
-        private=sum(each.severity.private and each.row.status != FIXED for each in told)
-        + len(compared)
-        - len(harmless),
-        protection=tuple(_cut(line, NAME) for line in ran.protection),
-        problems=tuple(_cut(line, NAME) for line in ran.problems),
-        stopped=ran.stopped,
+        private=private + len(compared) - len(harmless),
+        protection=tuple(map(_cut, ran.protection)),
+        problems=tuple(map(_cut, ran.problems)),
     )
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut(text: str, limit: int = NAME) -> str:
     """Text that fits the schema; the end says that something is left out."""
     shown = clean(text[:limit])
     return shown if len(text) <= limit else f"{shown[: limit - 1]}…"
 
 
+P = TypeVar("P", bound=results.Part)
+
+
+def _part(kind: type[P], source: object, **own: Any) -> P:
+    """A part of the document out of its own values, and for others those of `source` by name, cut to what fits."""
+    told = {name: own.get(name, getattr(source, name, None)) for name in kind.model_fields}
+    for name, value in told.items():
+        if isinstance(value, str):
+            limits = [each.max_length for each in kind.model_fields[name].metadata if hasattr(each, "max_length")]
+            told[name] = _cut(value, min(TEXT, *limits)) if limits else value
+    return kind(**told)
+
+
 def _build(target: TargetRecord) -> results.Build:
     day, commit = origin_of(target.info)
-    devices = tuple(_cut(str(each), NAME) for each in target.info.get("devices", ("cpu",)))
-    return results.Build(
-        key=target.key, library=target.library, version=target.version, day=day, commit=commit, devices=devices
-    )
+    devices = tuple(_cut(str(each)) for each in target.info.get("devices", ("cpu",)))
+    return _part(results.Build, target, day=day, commit=commit, devices=devices)
 
 
 def _said(outcome: Outcome) -> results.Said:
-    return results.Said(kind=outcome.kind, name=_cut(outcome.name, NAME), text=_cut(outcome.text.strip(), TEXT))
+    return _part(results.Said, outcome, text=outcome.text.strip())
 
 
 def _bug(store: Store, each: Judged, ran: Ran) -> results.Bug:
-    row, told = each.row, case(store, each)
-    return results.Bug(
+    row, told, severity = each.row, case(store, each), each.severity
+    return _part(
+        results.Bug,
+        row,
         fingerprint=row.signature,
         cluster=each.cluster.first.signature,
         number=row.id,
-        title=_cut(title(row.script, row.api, row.kind, row.outcome), LINE),
-        api=_cut(row.api, NAME),
-        also=tuple(_cut(api, NAME) for api in told.also[:APIS]),
-        oracle=row.oracle,
-        kind=row.kind,
-        grade=each.severity.grade,
-        validity=each.severity.validity.status,
-        reason=_cut(each.severity.validity.reason, LINE),
-        status=cast(results.Status, row.status),
+        title=title(row.script, row.api, row.kind, row.outcome),
+        also=tuple(map(_cut, told.also[:APIS])),
+        grade=severity.grade,
+        validity=severity.validity.status,
+        reason=severity.validity.reason,
         new=row.signature not in ran.was,
-        regression=each.severity.regression,
-        signature=_cut(row.signature_text, TEXT),
-        script=_cut(row.script, TEXT),
-        expected=_cut(told.expected, LINE),
+        regression=severity.regression,
+        signature=row.signature_text,
+        expected=told.expected,
         observed=_said(row.outcome),
-        frames=tuple(_cut(frame, NAME) for frame in row.outcome.frames[:FRAMES]),
-        hits=row.hits,
-        runs=row.runs,
-        first_found=row.first_found,
-        modes={_cut(mode, NAME): shown for mode, shown in told.modes.items()},
+        frames=tuple(map(_cut, row.outcome.frames[:FRAMES])),
+        modes={_cut(mode): shown for mode, shown in told.modes.items()},
         sites=_sites(store.seeds_of(row.test.origin, row.target), row.api, ran),
     )
 
 
 def _change(store: Store, change: Change, ran: Ran) -> results.Change:
-    said = change.signature.partition(": ")[2]
-    return results.Change(
+    return _part(
+        results.Change,
+        change,
         fingerprint=signature_digest(change.signature),
-        title=_cut(f"{change.api}: {said}", LINE),
-        api=_cut(change.api, NAME),
-        kind=cast(results.Kind, change.kind),
-        signature=_cut(change.signature, TEXT),
-        script=_cut(change.script, TEXT),
+        title=f"{change.api}: {change.signature.partition(': ')[2]}",
         before=_said(change.before),
         after=_said(change.after),
-        hits=change.hits,
-        runs=change.runs,
         sites=_sites(store.seeds_of(change.test.origin), change.api, ran),
     )
 
 
-def _dropped(each: Dropped, ran: Ran) -> results.Dropped:
-    sites = _sites(each.seeds, each.api, ran)
-    return results.Dropped(api=_cut(each.api, NAME), kind=each.kind, said=_cut(each.said, LINE), sites=sites)
-
-
 def _sites(names: Iterable[str], api: str, ran: Ran) -> tuple[results.Site, ...]:
     places = (ran.place(name, api) for name in names)
-    found = [results.Site(path=each.path, line=each.line, test=_cut(each.test, NAME)) for each in places if each]
+    found = [results.Site(path=each.path, line=each.line, test=_cut(each.test)) for each in places if each]
     return tuple(found[:SITES])
 
 
@@ -171,6 +161,4 @@ def _turns(found: Iterable[Judged], was: Mapping[str, str]) -> Iterable[results.
             continue
         past = each.standing.past
         turn: results.Way = _TURNS[past[-1].kind] if past else "reopened"
-        yield results.Turn(
-            fingerprint=row.signature, number=row.id, api=_cut(row.api, NAME), turn=turn, build=each.standing.build
-        )
+        yield _part(results.Turn, row, fingerprint=row.signature, number=row.id, turn=turn, build=each.standing.build)

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from fuzz_core.campaign.carryover import stirred
-from fuzz_core.campaign.figures import FuzzOptions, FuzzReport, Run
-from fuzz_core.campaign.listener import Feedback, FuzzListener
+from fuzz_core.campaign.listener import Feedback, FuzzListener, FuzzReport
 from fuzz_core.campaign.planning import chosen, make_plan
 from fuzz_core.campaign.scheduler import ExaminationBacklog, Scheduler, Timeouts, slice_for
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.pool import Limits, Pool
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.errors import UserError
+from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.triage.signature import signature
 from fuzz_core.worker.plan import Plan
 
 GROWTH_POINTS = 100
 # A fuzz that could end early takes this share of its time all the same.
 LEAST_SHARE = 0.4
+
+
+@dataclass
+class FuzzOptions:
+    """seconds or tests bound the run (tests alone makes it independent of the clock). disabled: mutator kinds.
+
+    schedule: a ranking's name. grow: whether test cases that show something new are mutated further. examining: seconds
+    that are kept for examining what is found, after `seconds`; the fuzz ends early where they will not do. runs: of the
+    script of each finding then.
+    """
+
+    seconds: float | None = 60.0
+    tests: int | None = None
+    patterns: Sequence[str] = ()
+    seed: int = 0
+    disabled: Sequence[str] = ()
+    oracles: Sequence[str] = tuple(ORACLES)
+    timeout: float = 3.0
+    schedule: str = "bandit"
+    grow: bool = True
+    examining: float | None = None
+    runs: int = 5
+
+    def as_json(self) -> dict[str, Any]:
+        """What the run's record keeps of them."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
 
 def fuzz(session: Session, options: FuzzOptions) -> FuzzReport:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.reproduce import CRASH, PLAIN
 from fuzz_core.campaign.scheduler import FINDING_REWARD, ExaminationBacklog, Scheduler
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.pool import Lease
@@ -16,12 +17,12 @@ from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.ir.wire import below, decode
 from fuzz_core.oracles.kinds import check_kind
 from fuzz_core.store.news import News, Operator
 from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
-from fuzz_core.worker.novelty import Corpus, Grown
+from fuzz_core.worker.observers import Corpus, Grown
 from fuzz_core.worker.plan import Plan
 
 MAX_CLASSES = 400
@@ -33,6 +34,87 @@ SAVE_SECONDS = 2.0
 KEPT_PER_SIGNATURE = 4
 
 
+@dataclass
+class FuzzReport:
+    """Figures of one run. `kept` findings are on record, the rest repeated a signature more than four times.
+
+    inside: seconds that workers spent in calls of the library, of `working` seconds on leases. classes, operators:
+    known by now, with what was on record before. growth: (seconds, tests, classes, operators, kept) now and then.
+    spent: seconds of workers and tests by api. cold: tests that something was compiled for, compiling: the seconds of
+    those.
+    """
+
+    run: int = 0
+    apis: int = 0
+    tests: int = 0
+    seconds: float = 0.0
+    findings: int = 0
+    kept: int = 0
+    deaths: int = 0
+    inside: float = 0.0
+    working: float = 0.0
+    cold: int = 0
+    compiling: float = 0.0
+    classes: int = 0
+    operators: int = 0
+    members: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    growth: list[tuple[float, int, int, int, int]] = field(default_factory=list)
+    spent: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def count(self, api: str, seconds: float, tests: int) -> None:
+        """Adds what a lease of an api took."""
+        before, known = self.spent.get(api, (0.0, 0))
+        self.spent[api] = before + seconds, known + tests
+
+    def add(self, later: FuzzReport) -> None:
+        """Adds a later run on the same target: what is known by now is what that one knew."""
+        self.growth += [
+            (self.seconds + seconds, self.tests + tests, classes, operators, self.kept + kept)
+            for seconds, tests, classes, operators, kept in later.growth
+        ]
+        for name in ("run", "classes", "operators", "members"):
+            setattr(self, name, getattr(later, name))
+        for name in ("tests", "seconds", "findings", "kept", "deaths", "inside", "working", "cold", "compiling"):
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+        self.apis = max(self.apis, later.apis)
+        self.outcomes += later.outcomes
+        for api, (seconds, tests) in later.spent.items():
+            self.count(api, seconds, tests)
+
+    @property
+    def rate(self) -> float:
+        """Executed tests per second of wall time."""
+        return self.tests / self.seconds if self.seconds else 0.0
+
+    @property
+    def warm_rate(self) -> float:
+        """Tests per second of wall time if nothing had to be compiled."""
+        share = (self.working - self.compiling) / self.working if self.working else 0.0
+        return (self.tests - self.cold) / (self.seconds * share) if self.seconds * share else 0.0
+
+    @property
+    def speed(self) -> str:
+        """The rate, and where anything was compiled, also what it is without."""
+        if not self.cold:
+            return f"{self.rate:,.0f} per second"
+        return f"{self.rate:,.0f} per second, {self.warm_rate:,.0f} without the {self.cold:,} that compiled something"
+
+    def summary(self) -> dict[str, Any]:
+        """The figures as JSON data; costs in microseconds per test, by api."""
+        costs = {api: round(seconds / tests * 1e6, 1) for api, (seconds, tests) in sorted(self.spent.items()) if tests}
+        own: dict[str, Any] = {**vars(self), "outcomes": dict(self.outcomes), "costs": costs}
+        del own["spent"]
+        rounded = {name: round(own[name], 3) for name in ("seconds", "inside", "working", "compiling")}
+        return {**own, **rounded, "rate": round(self.rate, 1), "warm_rate": round(self.warm_rate, 1)}
+
+    @property
+    def told(self) -> str:
+        """All of it in a line."""
+        tested = f"{self.tests:,} tests of {self.apis} apis in {self.seconds:.0f} s"
+        return f"{tested} ({self.speed}), {self.deaths} workers died"
+
+
 class RecordedFinding(NamedTuple):
     """A finding of this run: whether it is the first of its signature in the run, and whether it is on record."""
 
@@ -41,23 +123,47 @@ class RecordedFinding(NamedTuple):
     added: bool
 
 
+@dataclass
 class FindingRecorder:
     """Puts the findings of one run on one target on record as they come, a few of each signature."""
 
-    def __init__(self, store: Store, target: str, run: int) -> None:
-        self.store = store
-        self.target = target
-        self.run = run
-        self.seen: Counter[str] = Counter()
+    store: Store
+    target: str
+    run: int
+    seen: Counter[str] = field(default_factory=Counter)
 
     def keep(self, test: TestCase, verdict: Verdict, outcome: Outcome, origin: str = "") -> RecordedFinding:
         """Commits a finding unless its signature has been kept four times in this run."""
         text = signature(test.invocation.api, verdict, outcome).text
         self.seen[text] += 1
-        added = None
-        if self.seen[text] <= KEPT_PER_SIGNATURE:
-            added = self.store.add_finding(self.target, self.run, test, verdict, outcome, origin)
-        return RecordedFinding(text, self.seen[text] == 1, added is not None)
+        added = self.seen[text] <= KEPT_PER_SIGNATURE and (
+            self.store.add_finding(self.target, self.run, test, verdict, outcome, origin) is not None
+        )
+        return RecordedFinding(text, self.seen[text] == 1, added)
+
+
+Count = Annotated[int, below(1 << 53)]
+Seconds = Annotated[float, below(1_000_000_000)]
+
+
+class LeaseDone(NamedTuple):
+    """A worker's last message about a lease. next: the first test that was not run; counts: outcomes by kind.
+
+    seconds: all in all; inside: in calls of the library; longest: of the longest test; compiling: of the `cold` tests
+    that something was compiled for.
+    """
+
+    next: Count
+    counts: Mapping[str, Count]
+    cold: Count
+    seconds: Seconds
+    inside: Seconds
+    longest: Seconds
+    compiling: Seconds
+
+
+# For a message that cannot be read: all of the lease counts as run.
+NOTHING = LeaseDone(-1, {}, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Feedback:
@@ -138,31 +244,24 @@ class Feedback:
             self.saved = self.session.clock()
 
 
+@dataclass
 class FuzzListener:
     """Listens to the pool (see `execution.pool.Listener`). A death is a finding re-created from the plan by its number.
 
     backlog: counts what is left to examine, where the fuzz is to end early.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        plan: Plan,
-        scheduler: Scheduler,
-        feedback: Feedback,
-        report: FuzzReport,
-        backlog: ExaminationBacklog | None = None,
-    ) -> None:
-        self.session = session
-        self.plan = plan
-        self.scheduler = scheduler
-        self.feedback = feedback
-        self.report = report
-        self.backlog = backlog
-        self.crash = oracle_of("crash")
-        self.recorder = FindingRecorder(session.store, session.target.key, report.run)
-        self.started: dict[int, float] = {}
-        self.touched: set[str] = set()
+    session: Session
+    plan: Plan
+    scheduler: Scheduler
+    feedback: Feedback
+    report: FuzzReport
+    backlog: ExaminationBacklog | None = None
+    started: dict[int, float] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.recorder = FindingRecorder(self.session.store, self.session.target.key, self.report.run)
 
     def next_lease(self) -> Lease | None:
         """See `execution.pool.Listener`."""
@@ -187,27 +286,23 @@ class FuzzListener:
             self.session.watch.note(f"unreadable report from a worker dropped: {error}")
 
     def _done(self, lease: Lease, message: dict[str, Any]) -> None:
-        executed = self._count(message.get("counts"))
-        following = message.get("next")
-        following = following if type(following) is int and lease.first <= following <= lease.last else lease.last
-        seconds, inside, longest = (_seconds(message.get(name)) for name in ("seconds", "inside", "longest"))
-        self.report.working += seconds
-        self.report.inside += min(inside, seconds)
-        cold = message.get("cold")
-        self.report.cold += cold if type(cold) is int and 0 <= cold <= executed else 0
-        self.report.compiling += min(_seconds(message.get("compiling")), seconds)
-        self.report.count(lease.api, seconds, executed)
-        self.scheduler.done(lease, following, seconds, executed, longest)
+        try:
+            done = decode(LeaseDone, message)
+        except CodecError:
+            done = NOTHING
+        counts, report = done.counts, self.report
+        executed = sum(counts.values()) - counts.get("duplicate", 0) - counts.get("postponed", 0)
+        report.outcomes.update(counts)
+        report.tests += executed
+        report.working += done.seconds
+        report.inside += min(done.inside, done.seconds)
+        report.cold += min(done.cold, executed)
+        report.compiling += min(done.compiling, done.seconds)
+        report.count(lease.api, done.seconds, executed)
+        following = done.next if lease.first <= done.next <= lease.last else lease.last
+        self.scheduler.done(lease, following, done.seconds, executed, done.longest)
         self.started.pop(lease.number, None)
         self.touched.add(lease.api)
-
-    def _count(self, counts: Any) -> int:
-        """Adds up a lease's outcomes; how many tests were executed."""
-        whole = {str(kind): n for kind, n in counts.items() if type(n) is int} if isinstance(counts, dict) else {}
-        self.report.outcomes.update(whole)
-        executed = sum(whole.values()) - whole.get("duplicate", 0) - whole.get("postponed", 0)
-        self.report.tests += executed
-        return executed
 
     def death(self, lease: Lease, index: int, outcome: Outcome) -> None:
         """See `execution.pool.Listener`."""
@@ -216,8 +311,8 @@ class FuzzListener:
         self.report.outcomes[outcome.kind] += 1
         self.touched.add(lease.api)
         dialect = self.session.dialect
-        mode = lease.died_in if lease.died_in in dialect.ways else "cpu"
-        verdict = self.crash.judge({mode: outcome}, dialect)
+        mode = lease.died_in if lease.died_in in dialect.ways else PLAIN
+        verdict = CRASH.judge({mode: outcome}, dialect)
         if not verdict.clean:
             known = self.feedback.known_to(lease.api, lease.shown)
             self.keep(self.plan.test(lease.api, index, known), verdict, outcome)
@@ -257,13 +352,7 @@ class FuzzListener:
         )
 
 
-def _seconds(value: Any) -> float:
-    return float(value) if isinstance(value, float | int) and 0 <= value < 1e9 else 0.0
-
-
 def _verdict(data: Any) -> Verdict:
-    match data:
-        case [str(oracle), str(kind), str(detail)]:
-            check_kind(oracle, kind)
-            return Verdict(oracle, kind, detail)
-    raise CodecError(f"not a verdict: {str(data)[:200]}")
+    verdict = decode(Verdict, data)
+    check_kind(verdict.oracle, verdict.kind)
+    return verdict

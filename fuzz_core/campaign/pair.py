@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
-from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.campaign.reproduce import PLAIN, Bench
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.ir.messages import Telling, Told
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -19,7 +18,6 @@ from fuzz_core.triage.difference import difference, distance
 from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, NUDGED, REFERENCE, REPEATS
 from fuzz_core.worker.excuses import find_excuse
 
-PLAIN = "cpu"
 VERSIONS = oracle_of("versions")
 SLOW_FACTOR = 10.0
 # Below it a scheduler's slice is most of what is measured.
@@ -30,17 +28,27 @@ HANG_SHARE = 0.1
 NUMBERS = ("other values", "another float", "another complex", "another int", "another bool")
 
 
-@dataclass
 class Pair:
     """Two processes that execute the same test cases; `before` that of the baseline."""
 
-    before: Replayer
-    after: Replayer
-    dialect: Dialect
+    def __init__(self, before: Bench, after: Bench) -> None:
+        self.benches = before, after
+        self.dialect = after.dialect
+
+    @property
+    def sides(self) -> tuple[Replayer, Replayer]:
+        """What executes on the baseline, and on the target."""
+        before, after = self.benches
+        return before.replayer, after.replayer
+
+    def close(self) -> None:
+        """Ends both."""
+        for each in self.benches:
+            each.close()
 
     def judge(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome]:
         """The verdict of the oracle, and the target's outcome with what differs in its text."""
-        before, after = (_first(side.tell(test, fresh=fresh)[PLAIN]) for side in (self.before, self.after))
+        before, after = (_first(side.tell(test, fresh=fresh)[PLAIN]) for side in self.sides)
         seen = after.outcome
         if not fresh and "signal" in (before.outcome.kind, seen.kind):
             # Among what a process said before its death are words of earlier tests.
@@ -58,7 +66,7 @@ class Pair:
 
     def _is_steady(self, test: TestCase, before: Told, after: Told) -> bool:
         """Whether either build does the same again, and no call was slow already that now runs into its time-out."""
-        for side, told in ((self.before, before), (self.after, after)):
+        for side, told in zip(self.sides, (before, after), strict=True):
             # A compiler that refuses takes its time, which no time-out counts.
             refused = self.dialect.miscompiled.search(told.outcome.text)
             if told.outcome.kind != "timeout" and told.outcome.seconds > HANG_SHARE * side.timeout and not refused:
@@ -91,7 +99,7 @@ class BuildDifference:
     @cached_property
     def again(self) -> list[Sequence[Told]]:
         """What the two builds make of the test case when it is repeated."""
-        return [side.tell(self.case, repeats=REPEATS)[PLAIN] for side in (self.pair.before, self.pair.after)]
+        return [side.tell(self.case, repeats=REPEATS)[PLAIN] for side in self.pair.sides]
 
     @property
     def is_random(self) -> bool:
@@ -102,7 +110,7 @@ class BuildDifference:
 
     @property
     def is_faster_again(self) -> bool:
-        """See `worker.evidence.BuildComparison`."""
+        """Whether a call that was slow is quick enough when it is repeated."""
         before, after = ([told.outcome.seconds for told in side] for side in self.again)
         return not min(after) > SLOW_FACTOR * max(before)
 
@@ -113,7 +121,7 @@ class BuildDifference:
 
     def agree(self, case: TestCase) -> bool | None:
         """See `worker.evidence.Comparison`."""
-        first, second = (_first(side.tell(case)[PLAIN]) for side in (self.pair.before, self.pair.after))
+        first, second = (_first(side.tell(case)[PLAIN]) for side in self.pair.sides)
         if first.value is None or second.value is None:
             return None
         return not _difference(first, second)
@@ -121,7 +129,7 @@ class BuildDifference:
     @cached_property
     def precise(self) -> Telling:
         """What the target makes of the test case in double precision, where the library has such a mode."""
-        return self.pair.after.tell(self.case, (PLAIN, REFERENCE, *NUDGED))
+        return self.pair.sides[1].tell(self.case, (PLAIN, REFERENCE, *NUDGED))
 
     @property
     def reference(self) -> Value:
@@ -132,12 +140,12 @@ class BuildDifference:
 
     @cached_property
     def errors(self) -> tuple[float, float]:
-        """See `worker.evidence.BuildComparison`."""
+        """How far the results of the target and of the baseline are from the reference."""
         return _apart(self.reference, self.after.value), _apart(self.reference, self.before.value)
 
     @property
     def nudged_error(self) -> float:
-        """See `worker.evidence.BuildComparison`."""
+        """How far the reference moves when the input is nudged."""
         nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
         return max((_apart(self.reference, value) for value in nudged), default=0.0)
 

@@ -34,13 +34,15 @@ def make_plan(
     mutating: bool = True,
 ) -> None:
     """Writes the plan for these invocations; `mutating` false leaves the argument value space out."""
-    apis = session.store.apis(session.target.key)
-    params = {api.name: list(api.params) for api in apis}
-    space = _space(session, params) if mutating else {"values": {}, "apis": [], "tensors": {}}
-    alike = similarity(session.store, session.target.key) if mutating else ()
+    store, target = session.store, session.target.key
+    params = {api.name: list(api.params) for api in store.apis(target)}
+    space: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
+    alike: Iterable[Any] = ()
+    if mutating:
+        space = {"values": store.argument_space(target), "apis": sorted(params), "tensors": store.tensor_space(target)}
+        alike = similarity(store, target)
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
-    constraints = session.store.constraints(session.target.key) if "bounds" in oracles else ()
-    documented = [constraint.to_json() for constraint in constraints]
+    documented = list(store.constraints(target)) if "bounds" in oracles else []
     header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
         write_plan(path, header, ((row.id, row.api, row.body) for row in rows), alike)
@@ -49,15 +51,6 @@ def make_plan(
 def make_replay_plan(session: Session, path: Path) -> None:
     """Writes a plan without invocations, for workers that are given test cases and judge them by all oracles."""
     make_plan(session, path, (), seed=0, oracles=tuple(ORACLES), mutating=False)
-
-
-def _space(session: Session, apis: Iterable[str]) -> dict[str, Any]:
-    store, target = session.store, session.target.key
-    return {
-        "values": store.argument_space(target),
-        "apis": sorted(apis),
-        "tensors": store.tensor_space(target),
-    }
 
 
 class Shard(NamedTuple):
@@ -102,11 +95,11 @@ def seeds_on_record(store: Store, library: str) -> set[str]:
 def costs(store: Store, library: str) -> dict[str, float]:
     """Microseconds per test of each api, as the latest runs on any build of the library have measured them."""
     of_library = {target.key for target in store.targets() if target.library == library}
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for run in store.runs():
-        if run.target in of_library:
-            measured = run.summary.get("costs")
-            found.update(measured if isinstance(measured, dict) else {})
+        measured = run.summary.get("costs")
+        if run.target in of_library and isinstance(measured, dict):
+            found |= measured
     return {api: float(cost) for api, cost in found.items() if isinstance(cost, int | float) and 0 < cost < math.inf}
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.campaign.history import Lives, Standing, ordered, review_standings
-from fuzz_core.campaign.parallel import run_parallel
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import Bench, Case, case_of, is_replayed
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import FIXED, NewCheck
@@ -78,15 +77,16 @@ def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
         return report
     session.watch.phase(f"rechecking on {session.target.key}", len(cases))
     lives = Lives(session.store)
-    closing = _closing(session, lives, cases)
-    with ThreadPoolExecutor(session.workers, "recheck") as threads, _work(session, options, cases, closing) as work:
-        for case, found in run_parallel(session, threads, cases, work, options.deadline):
-            done = _settled(session, lives, closing, case.bug, found)
-            report.checked.append(done)
-            report.left -= 1
-            session.watch.advance(len(report.checked))
-            if done.turn:
-                session.watch.note(f"bug {done.bug.id}: {done.turn}: {done.bug.signature_text}")
+    with scratch() as folder, ThreadPoolExecutor(session.workers, "recheck") as threads:
+        work = _Work(session, options, cases, lives, folder)
+        with closing(work):
+            for case, found in run_parallel(session, threads, cases, work, options.deadline):
+                done = _settled(session, lives, case.bug, found, case.bug.id in work.closing)
+                report.checked.append(done)
+                report.left -= 1
+                session.watch.advance(len(report.checked))
+                if done.turn:
+                    session.watch.note(f"bug {done.bug.id}: {done.turn}: {done.bug.signature_text}")
     return report
 
 
@@ -105,52 +105,53 @@ class _Found(NamedTuple):
     origin: Check | None = None
 
 
-@dataclass
 class _Work:
-    """Checks cases, in any thread. `closing`: bugs that a clean target would close, if their own still shows them."""
+    """Checks cases, in any thread. closing: bugs that a clean target would close, if their own still shows them."""
 
-    bench: Bench
-    origins: dict[str, Bench]
-    closing: frozenset[int]
-    runs: int
+    def __init__(
+        self, session: Session, options: RecheckOptions, cases: Sequence[Case], lives: Lives, folder: Path
+    ) -> None:
+        target = session.target
+        self.options = options
+        self.processes = Processes()
+        self.closing = {
+            bug.id
+            for bug, _ in cases
+            if bug.status == OPEN
+            and bug.target != target.key
+            and lives.standing(bug.id, bug.target, [Mark(bug.target, SHOWN), Mark(target.key, CLEAN)]).status == FIXED
+        }
+        self.benches: dict[str, Bench] = {}
+        for key in sorted({target.key} | {case.bug.target for case in cases}):
+            there = replace(session, target=session.store.target(key))
+            if key == target.key or os.access(there.target.python, os.X_OK):
+                plan = _plan(there, folder / f"{key}.jsonl", cases)
+                limits = (self.processes, options.timeout, plan, session.stopped)
+                self.benches[key] = Bench(there.target, there.dialect, *limits)
+        self.main = self.benches[target.key]
+        seen = self.main.run("\n".join(session.dialect.imports) + "\n", "import")
+        if seen.kind != "ok":
+            raise UserError(
+                f"{target.library} does not import on {target.key}: {seen.name} {seen.text[-300:]}",
+                "a build that does not import says nothing of any bug: take another one with --target",
+            )
+
+    def close(self) -> None:
+        """Ends all that runs."""
+        for bench in self.benches.values():
+            bench.close()
+        self.processes.end()
 
     def __call__(self, case: Case) -> _Found:
-        seen = self.bench.sightings(case, self.runs)
-        origin = self.origins.get(case.bug.target)
+        runs = self.options.runs
+        seen = self.main.sightings(case, runs)
+        origin = self.benches.get(case.bug.target)
         if origin is not None and summed(seen).status == CHANGED:
-            same = origin.target.key == self.bench.target.key
-            seen = recognised(seen, seen[0] if same else origin.sightings(case, 1)[0])
+            seen = recognised(seen, seen[0] if origin is self.main else origin.sightings(case, 1)[0])
         check = summed(seen)
         if check.status != CLEAN or case.bug.id not in self.closing or origin is None:
             return _Found(check)
-        return _Found(check, summed(origin.sightings(case, self.runs)))
-
-
-@contextmanager
-def _work(session: Session, options: RecheckOptions, cases: Sequence[Case], closing: frozenset[int]) -> Iterator[_Work]:
-    """Ends all that runs when it is left."""
-    with scratch() as folder, ExitStack() as stack:
-        processes = Processes()
-        stack.callback(processes.end)
-
-        def bench(key: str) -> Bench:
-            there = replace(session, target=session.store.target(key))
-            plan = _plan(there, folder / f"{key}.jsonl", cases)
-            made = Bench(there.target, there.dialect, processes, options.timeout, plan, session.stopped)
-            stack.callback(made.close)
-            return made
-
-        main = bench(session.target.key)
-        seen = main.run("\n".join(main.dialect.imports) + "\n", "import")
-        if seen.kind != "ok":
-            raise UserError(
-                f"{main.target.library} does not import on {main.target.key}: {seen.name} {seen.text[-300:]}",
-                "a build that does not import says nothing of any bug: take another one with --target",
-            )
-        origins = sorted({case.bug.target for case in cases})
-        present = [key for key in origins if os.access(session.store.target(key).python, os.X_OK)]
-        there = {key: main if key == session.target.key else bench(key) for key in present}
-        yield _Work(main, there, closing, options.runs)
+        return _Found(check, summed(origin.sightings(case, runs)))
 
 
 def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
@@ -162,17 +163,6 @@ def _plan(session: Session, path: Path, cases: Sequence[Case]) -> Path | None:
         session = replace(session, target=session.store.target(replayed[0].bug.target))
     make_replay_plan(session, path)
     return path
-
-
-def _closing(session: Session, lives: Lives, cases: Sequence[Case]) -> frozenset[int]:
-    target = session.target.key
-    return frozenset(
-        bug.id
-        for bug, _ in cases
-        if bug.status == OPEN
-        and bug.target != target
-        and lives.standing(bug.id, bug.target, [Mark(bug.target, SHOWN), Mark(target, CLEAN)]).status == FIXED
-    )
 
 
 def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
@@ -206,18 +196,17 @@ def _named(session: Session, numbers: Sequence[int]) -> list[BugRow]:
     return bugs
 
 
-def _settled(session: Session, lives: Lives, closing: frozenset[int], bug: BugRow, found: _Found) -> Rechecked:
+def _settled(session: Session, lives: Lives, bug: BugRow, found: _Found, closes: bool) -> Rechecked:
     """Records the checks, that of the origin first: without it two clean builds close nothing."""
-    rows = [(bug.target, found.origin)] if found.origin is not None else []
-    rows.append((session.target.key, found.check))
+    checked = {bug.target: found.origin} if found.origin is not None else {}
+    checked[session.target.key] = found.check
     before = lives.standing(bug.id, bug.target)
-    session.store.add_checks(bug.id, [NewCheck(key, *check[:4]) for key, check in rows])
-    lives.marks[bug.id].extend(Mark(key, check.status) for key, check in rows)
+    session.store.add_checks(bug.id, [NewCheck(key, *check[:4]) for key, check in checked.items()])
+    lives.marks[bug.id].extend(Mark(key, check.status) for key, check in checked.items())
     after = lives.standing(bug.id, bug.target)
     if bug.status in (OPEN, FIXED):
         session.store.set_standing(bug.id, after.status)
-    would_close = found.check.status == CLEAN and bug.id in closing
-    turn = _turn(before, after) or ("unverified" if would_close else "")
+    turn = _turn(before, after) or ("unverified" if closes and found.check.status == CLEAN else "")
     return Rechecked(bug, found.check, turn, session.store.bug(bug.id).status)
 
 

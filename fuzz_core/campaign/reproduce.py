@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.campaign.session import MEMORY_BYTES
 from fuzz_core.execution.replay import Replayer
-from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import Zygote
-from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.errors import BuildError, CodecError
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, FindingRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.confirm import Confirmation, confirm, run_script
-from fuzz_core.triage.native import frames
-from fuzz_core.triage.process import DEFAULT_MEMORY, Processes
+from fuzz_core.triage.process import DEFAULT_MEMORY, Confirmation, Processes, confirm, frames, run_script
 from fuzz_core.triage.recheck import (
     CHANGED,
     CLEAN,
@@ -79,7 +75,7 @@ class Attempt(NamedTuple):
     def script(self, dialect: Dialect) -> str:
         """The standalone script. Raises as `triage.script.render` does."""
         verdict, outcome = self.finding.verdict, self.finding.outcome
-        kind, mode = verdict.kind, mode_of(verdict)
+        kind, mode = verdict.kind, verdict.mode
         expected = kind_of(kind).expected
         observed = f"{outcome.name}: {reason_of(outcome.text).strip()}".splitlines()[0]
         if mode not in (dialect.programs if self.test.program else dialect.ways):
@@ -105,7 +101,6 @@ class Bench:
     plan: Path | None = None
     stopped: Callable[[], bool] = lambda: False
     compiled: set[str] = field(default_factory=set)
-    zygote: Zygote | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def seconds(self, kind: str) -> float:
@@ -129,21 +124,18 @@ class Bench:
         """A death with the native frames where it happened, unless it says by itself what it died of."""
         if outcome.kind != "signal" or outcome.frames or speaks(outcome):
             return outcome
-        with scratch() as folder:
-            path = folder / "repro.py"
-            path.write_text(script, encoding="utf-8")
-            found = frames(self.target.python, str(path), GDB_SECONDS, self.dialect, processes=self.processes)
+        found = frames(self.target.python, script, GDB_SECONDS, self.dialect, self.processes)
         return outcome._replace(frames=found)
 
     @cached_property
     def replayer(self) -> Replayer:
         """Replays test cases, for one thread at a time; its zygote starts when it is asked for first."""
-        self.zygote = Zygote(self.target.python, self.target.library, "fuzz", self.plan, self.stopped)
-        return Replayer(self.zygote, self.timeout, MEMORY_BYTES)
+        zygote = Zygote(self.target.python, self.target.library, "fuzz", self.plan, self.stopped)
+        return Replayer(zygote, self.timeout, MEMORY_BYTES)
 
     def evidence(self, test: TestCase, finding: FindingRow, *, fresh: bool = False) -> Outcome | None:
         """The outcome in a replay that has the finding's own signature."""
-        ours, mode = finding.verdict, mode_of(finding.verdict)
+        ours, mode = finding.verdict, finding.verdict.mode
         wanted = signature(finding.api, ours, finding.outcome).text
         replayed = self.replayer.run(test, fresh=fresh, weigh=ours.kind == "leak", mode=mode)
         plain = CRASH.judge({PLAIN: replayed.outcome}, self.dialect), replayed.outcome
@@ -151,7 +143,7 @@ class Bench:
             same = (verdict.oracle, verdict.kind) == (ours.oracle, ours.kind)
             if mode == PROGRAM:
                 # Other ways into the library may end in the same words.
-                same = same and mode_of(verdict) == PROGRAM and outcome.frames == finding.outcome.frames
+                same = same and verdict.mode == PROGRAM and outcome.frames == finding.outcome.frames
             if same and signature(finding.api, verdict, outcome).text == wanted:
                 return outcome
         return None
@@ -162,32 +154,27 @@ class Bench:
 
     def close(self) -> None:
         """Ends the zygote, if there is one."""
-        if self.zygote is not None:
-            self.zygote.close()
+        if "replayer" in vars(self):
+            self.replayer.zygote.close()
 
 
-class Reproduction(Protocol):
-    """One way to tell whether a bug shows itself."""
-
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterable[Attempt]:
-        """What to try for a finding that was minimised to `small`, the simplest first."""
-
-    def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
-        """How often it shows itself in fresh processes, and the verdict on that."""
-
-    def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """What fresh processes say of a bug on record."""
-
-
-class _Scripted:
-    """A bug that a script shows."""
+class Reproduction:
+    """One way to tell whether a bug shows itself: here by a script."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.dialect = bench.dialect
 
+    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
+        """What to try for a finding that was minimised to `small`, the simplest first."""
+        yield Attempt(finding, small)
+
+    def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
+        """How often it shows itself in fresh processes, and the verdict on that."""
+        raise NotImplementedError
+
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """See `Reproduction`; a script that cannot run is not tried again."""
+        """What fresh processes say of a bug on record; a script that cannot run is not tried again."""
         runs *= CORRUPTION_FACTOR if corrupts_heap(case.bug.outcome) else 1
         seen: list[Sighting] = []
         while len(seen) < runs and not (seen and seen[-1].status == UNRUNNABLE):
@@ -198,7 +185,7 @@ class _Scripted:
         raise NotImplementedError
 
 
-class _Failure(_Scripted):
+class _Failure(Reproduction):
     """The script fails by itself: a death, a hang, or an exception that is a bug."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
@@ -209,7 +196,7 @@ class _Failure(_Scripted):
         tries = [(small, False), (small, True)] + ([(finding.test, True)] if small != finding.test else [])
         yield from (Attempt(_in(PLAIN, finding), *each) for each in tries)
         # The mode that the journal names, or else those that were executed for the test case.
-        own = mode_of(finding.verdict)
+        own = finding.verdict.mode
         modes = self.dialect.programs if finding.test.program else self.dialect.ways
         if finding.outcome.kind != "signal" and own not in modes:
             return
@@ -227,7 +214,7 @@ class _Failure(_Scripted):
         """
         script, found = attempt.script(self.dialect), attempt.finding.verdict
         first = self.bench.run(script, found.kind, memory_bytes=0)
-        verdict = CRASH.judge({mode_of(found): first}, self.dialect)
+        verdict = CRASH.judge({found.mode: first}, self.dialect)
         if verdict.clean or (verdict.kind == "hang" and found.kind != "hang"):
             return Confirmation(0, 1, first), found
         # What the allocator notices of a corrupted heap depends on where things happen to lie: more runs tell.
@@ -267,7 +254,7 @@ class _Words(_Failure):
         return self.bench.count(attempt.script(self.dialect), "exception", same, runs), finding.verdict
 
 
-class _Comparison(_Scripted):
+class _Comparison(Reproduction):
     """The script calls in two modes and asserts that they agree."""
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
@@ -277,6 +264,10 @@ class _Comparison(_Scripted):
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """How often the script ends with its assertion."""
+
+        def asserts(outcome: Outcome) -> bool:
+            return (outcome.kind, outcome.name) == ("exception", "AssertionError")
+
         seen = self.bench.count(attempt.script(self.dialect), "assertion", asserts, runs)
         return seen._replace(outcome=attempt.finding.outcome), attempt.finding.verdict
 
@@ -294,20 +285,11 @@ class _Comparison(_Scripted):
 class _Growth(_Comparison):
     """The script repeats the call and ends with an assertion on its own memory."""
 
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest test case."""
-        yield Attempt(finding, small)
+    attempts = Reproduction.attempts
 
 
-class _Replay:
+class _Replay(Reproduction):
     """What no script can show (the cost of a call) is replayed in fresh workers."""
-
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-
-    def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """The smallest test case."""
-        yield Attempt(finding, small)
 
     def confirm(self, attempt: Attempt, runs: int) -> tuple[Confirmation, Verdict]:
         """See `Reproduction`."""
@@ -318,7 +300,7 @@ class _Replay:
 
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
         """One at a time: every replay needs a zygote, and few bugs need one."""
-        bug, dialect = case.bug, self.bench.dialect
+        bug = case.bug
         wanted = signature(bug.api, case.verdict, bug.outcome).text
         with self.bench.lock:
             replayer = self.bench.replayer
@@ -326,7 +308,7 @@ class _Replay:
                 told = [replayer.run(bug.test, fresh=True) for _ in range(runs)]
             finally:
                 replayer.close()
-        return [by_verdicts(bug, each.verdicts, wanted, each.outcome, dialect) for each in told]
+        return [by_verdicts(bug, each.verdicts, wanted, each.outcome, self.dialect) for each in told]
 
 
 _STRATEGIES: dict[str, Callable[[Bench], Reproduction]] = {
@@ -350,20 +332,10 @@ def is_replayed(verdict: Verdict, dialect: Dialect) -> bool:
 
 def _way(verdict: Verdict, dialect: Dialect) -> str:
     """The way of the kind; a mode that a script cannot show is replayed."""
-    way, mode = kind_of(verdict.kind).reproduction, mode_of(verdict)
+    way, mode = kind_of(verdict.kind).reproduction, verdict.mode
     if way == "comparison" and mode not in {*dialect.ways, *dialect.programs}:
         return "replay"
     return "words" if way == "script" and mode == PROGRAM else way
-
-
-def asserts(outcome: Outcome) -> bool:
-    """Whether a script has ended with its assertion."""
-    return (outcome.kind, outcome.name) == ("exception", "AssertionError")
-
-
-def mode_of(verdict: Verdict) -> str:
-    """The mode that a verdict is about."""
-    return verdict.detail.partition(":")[0]
 
 
 def speaks(outcome: Outcome) -> bool:

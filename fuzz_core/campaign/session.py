@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
 MEMORY_BYTES = 4 << 30
+GRACE_SECONDS = 5.0
+# A run that is killed has told how far it came this many seconds before, at most.
+EVERY = 10.0
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Watch(Protocol):
@@ -78,3 +86,99 @@ def steady(clock: Callable[[], float]) -> Callable[[], float]:
         return now + lost
 
     return reading
+
+
+class Figures(Protocol):
+    """What any engine can say of its run. seconds: wall time spent fuzzing."""
+
+    seconds: float
+
+    @property
+    def tests(self) -> int:
+        """Test cases executed."""
+
+    def summary(self) -> dict[str, Any]:
+        """All of it as JSON data."""
+
+
+class Run:
+    """A run of a session, on record from its first second on."""
+
+    def __init__(self, session: Session, seed: int, options: Mapping[str, Any]) -> None:
+        self.session = session
+        self.number = session.store.start_run(session.target.key, seed, options)
+        self.told = 0.0
+
+    def tell(self, figures: Figures) -> None:
+        """Puts on record how far it has come, now and then."""
+        if figures.seconds >= self.told + EVERY:
+            self._tell(figures)
+
+    def end(self, figures: Figures) -> None:
+        """Puts on record how it ended."""
+        self._tell(figures)
+        status = "interrupted" if self.session.stopped() else "done"
+        self.session.store.finish_run(self.number, status, figures.summary())
+
+    def _tell(self, figures: Figures) -> None:
+        self.told = figures.seconds
+        self.session.store.checkpoint_run(self.number, figures.tests, figures.seconds)
+
+
+def run_parallel(
+    session: Session,
+    threads: ThreadPoolExecutor,
+    items: Iterable[T],
+    work: Callable[[T], R],
+    deadline: float | None = None,
+    reserve: Callable[[T], float] = lambda item: 0.0,
+) -> Iterator[tuple[T, R]]:
+    """Yields each item with its result as soon as the result is there.
+
+    No item waits in a queue of the threads, so that a deadline takes effect. Work that still runs shortly after the
+    deadline, or when the user stops, is not waited for: the caller ends it.
+
+    Args:
+        deadline: clock time after which no item begins.
+        reserve: about the seconds that an item takes: at the first that would outlast the deadline, no more begin.
+    """
+    beginning = takewhile(lambda item: not session.is_over(deadline, reserve(item)), items)
+    running: dict[Future[R], T] = {}
+    while True:
+        for item in islice(beginning, session.workers - len(running)):
+            running[threads.submit(work, item)] = item
+        if not running or session.is_over(deadline, -GRACE_SECONDS):
+            return
+        done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield running.pop(future), future.result()
+
+
+class Closed(Protocol):
+    """What holds processes until it is closed."""
+
+    def close(self) -> None:
+        """Ends them."""
+
+
+Held = TypeVar("Held", bound=Closed)
+
+
+class PerThread(Generic[Held]):
+    """One object for each thread, made when a thread asks for it first, and closed with all others."""
+
+    def __init__(self, make: Callable[[], Held]) -> None:
+        self.make = make
+        self.made: dict[int, Held] = {}
+
+    def get(self) -> Held:
+        """The object of this thread."""
+        number = threading.get_ident()
+        if number not in self.made:
+            self.made[number] = self.make()
+        return self.made[number]
+
+    def close(self) -> None:
+        """Closes all that were made."""
+        for each in list(self.made.values()):
+            each.close()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fuzz_core.campaign.carryover import Retraced, recheck, take_over
+from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
 from fuzz_core.campaign.planning import matching
 from fuzz_core.campaign.session import MEMORY_BYTES, Session
 from fuzz_core.collect.constraints.docstrings import from_docstring
@@ -55,31 +55,6 @@ class TraceOptions:
     since: str | None = None
 
 
-@dataclass
-class TraceReport:
-    """What a trace did: seeds by status, new invocations, problems of collection, and what recording cost."""
-
-    seeds: int = 0
-    unchanged: int = 0
-    left: int = 0
-    aside: int = 0
-    status: Counter[str] = field(default_factory=Counter)
-    new: int = 0
-    checked: int = 0
-    valid: int = 0
-    waiting: int = 0
-    problems: list[tuple[str, str]] = field(default_factory=list)
-    seconds: float = 0.0
-    tracing_seconds: float = 0.0
-    apis: int = 0
-    retraced: Retraced = field(default_factory=Retraced)
-
-    @property
-    def overhead(self) -> float:
-        """Share of the seeds' running time that went into recording, 0 to 1."""
-        return self.tracing_seconds / self.seconds if self.seconds else 0.0
-
-
 class SeedEnd(NamedTuple):
     """What a worker says at the end of a seed: its parts and those that failed, and what was not recorded, by api."""
 
@@ -99,11 +74,15 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
     session.watch.phase("listing apis")
     with Zygote(session.target.python, session.target.library, "trace", None, session.stopped) as zygote:
         request = _inventory(session, zygote, options, report)
-        seeds = _new_seeds(session, request, options, report)
-        if seeds:
+        session.watch.phase("collecting seeds")
+        seeds = list(collect(request, options.sources))
+        new = take_over(session, seeds, options.since, report.retraced)
+        asked = naming(new, request.apis, options.patterns) if options.patterns else new
+        report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
+        if asked:
             until = None if options.deadline is None else began + (options.deadline - began) * SEEDS_SHARE
-            _trace_seeds(session, zygote, seeds, options, report, until)
-    recheck(session, report, report.retraced, options.deadline)
+            _trace_seeds(session, zygote, asked, options.seconds, report, until)
+    recheck(session, report, options.deadline)
     learn_refusals(session)
     session.watch.phase("comparing definitions")
     refresh_similarity(session.store, session.target.key)
@@ -116,65 +95,49 @@ def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: 
     if result is None or not result.complete:
         reason = result.outcome.text if result is not None else ""
         raise NightfuzzError(f"the target cannot list its apis: {reason}\n{zygote.log()}")
-    apis = [decode(Api, message["api"]) for message in result.messages if "api" in message]
+
+    def told(name: str) -> list[Any]:
+        return [message[name] for message in result.messages if name in message]
+
+    apis = [decode(Api, api) for api in told("api")]
     session.store.save_apis(session.target.key, apis)
     report.apis = len(apis)
-    document(session, apis, [message["constraint"] for message in result.messages if "constraint" in message])
-    packages = dict(message["package"] for message in result.messages if "package" in message)
+    document(session, apis, told("constraint"))
+    packages = {} if options.own else dict(told("package"))
+    programs = [] if options.own else told("program")
     return Request(
         library=session.target.library,
         apis=apis,
-        packages={} if options.own else {str(name): Path(folder) for name, folder in packages.items()},
+        packages={str(name): Path(folder) for name, folder in packages.items()},
         docs_dirs=options.docs_dirs,
         tests_dirs=options.tests_dirs,
         models_dirs=options.models_dirs,
-        database=[(str(m["program"][0]), str(m["program"][1])) for m in result.messages if "program" in m]
-        if not options.own
-        else (),
+        database=[(str(name), str(code)) for name, code, *_ in programs],
         problems=report.problems,
     )
 
 
-def _new_seeds(session: Session, request: Request, options: TraceOptions, report: TraceReport) -> list[Seed]:
-    session.watch.phase("collecting seeds")
-    seeds = list(collect(request, options.sources))
-    new = take_over(session, seeds, options.since, report.retraced)
-    report.seeds, report.unchanged = len(seeds), len(seeds) - len(new)
-    asked = naming(new, request.apis, options.patterns) if options.patterns else new
-    report.aside = len(new) - len(asked)
-    return asked
-
-
 def _trace_seeds(
-    session: Session,
-    zygote: Zygote,
-    seeds: list[Seed],
-    options: TraceOptions,
-    report: TraceReport,
-    until: float | None,
+    session: Session, zygote: Zygote, seeds: list[Seed], seconds: float, report: TraceReport, until: float | None
 ) -> None:
+    """Each for so many seconds at most; none starts after `until`."""
     session.watch.phase("tracing seeds", len(seeds))
-    done = 0
-    jobs = _jobs(session, seeds, options, until)
+    report.left = len(seeds)
+    jobs = (
+        Job("seed", {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}, seconds, tag=seed)
+        for seed in takewhile(lambda _: until is None or session.clock() <= until, seeds)
+    )
     for result in run_jobs(zygote, jobs, session.workers, MEMORY_BYTES, session.stopped):
-        done += 1
         end = _end(result)
         record, new = _save(session, result, end)
+        report.left -= 1
         report.new += new
         report.status[record.status] += 1
         report.seconds += end.seconds
         report.tracing_seconds += end.tracing_seconds
-        failed = report.status["failed"] + report.status["crashed"] + report.status["timeout"]
+        failed = sum(report.status[status] for status in ("failed", "crashed", "timeout"))
+        done = len(seeds) - report.left
         session.watch.advance(done, seed=record.name, invocations=report.new, failed=failed)
-    report.left = len(seeds) - done
-
-
-def _jobs(session: Session, seeds: list[Seed], options: TraceOptions, until: float | None) -> Iterator[Job]:
-    for seed in seeds:
-        if until is not None and session.clock() > until:
-            return
-        request = {"seed": {"kind": seed.kind, "code": seed.code, "path": seed.path}}
-        yield Job("seed", request, options.seconds, tag=seed)
 
 
 def _end(result: Result) -> SeedEnd:
@@ -203,8 +166,8 @@ def _save(session: Session, result: Result, end: SeedEnd) -> tuple[SeedRecord, i
                 broken += 1
     status, kind, reason = _status(result, end)
     reason += f" ({broken} unreadable lines)" if broken else ""
-    told = (seed.digest, seed.source, seed.name, status, reason[:500], end.seconds, end.parts, end.failed, kind)
-    record = SeedRecord(*told)
+    head = (seed.digest, seed.source, seed.name, status, reason[:500])
+    record = SeedRecord(*head, end.seconds, end.parts, end.failed, kind)
     undescribed = {(api, why): count for api, why, count in end.undescribed}
     dropped = {(api, "more than a seed may bring"): count for api, count in end.dropped}
     return record, session.store.save_trace(session.target.key, record, brought, undescribed, dropped, parts)
@@ -244,16 +207,14 @@ def _plain(words: Collection[str]) -> set[str]:
 
 def document(session: Session, apis: Sequence[Api], declared: Iterable[Any]) -> None:
     """Replaces what is on record of the target; `declared` are constraints as a worker sends them."""
-    told = [constraint for api in apis for constraint in from_docstring(api)]
-    session.store.save_constraints(session.target.key, [*_readable(session, declared), *told])
-
-
-def _readable(session: Session, declared: Iterable[Any]) -> Iterator[Constraint]:
+    found: list[Constraint] = []
     for data in declared:
         try:
-            yield Constraint.from_json(data)
+            found.append(Constraint.from_json(data))
         except CodecError as error:
             session.watch.note(f"unreadable constraint from a worker dropped: {error}")
+    found += [constraint for api in apis for constraint in from_docstring(api)]
+    session.store.save_constraints(session.target.key, found)
 
 
 def learn_refusals(session: Session) -> None:

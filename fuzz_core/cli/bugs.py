@@ -86,7 +86,7 @@ def bug_json(each: Judged) -> dict[str, Any]:
 
     `first` is the number of its first row of all targets, `turns` say on which builds it was fixed and came back.
     """
-    row = {**each.row._asdict(), "test": encode_test(each.row.test), "outcome": each.row.outcome.to_json()}
+    row = {**each.row._asdict(), "test": encode_test(each.row.test)}
     turns = [event._asdict() for event in each.standing.past]
     places = {"cluster": [member.id for member in each.cluster.members], "first": each.first, "turns": turns}
     return {**row, **_severity_json(each.severity), **places}
@@ -111,14 +111,10 @@ def show(settings: Settings, console: Console, number: int, as_json: bool) -> in
         each = next(each for each in judged(store, store.bugs(target)) if each.row.id == number)
         checks = store.checks(each.first)
     if as_json:
-        console.print_json(json.dumps({**bug_json(each), "checks": [_check_json(check) for check in checks]}))
+        console.print_json(json.dumps({**bug_json(each), "checks": [check._asdict() for check in checks]}))
     else:
         console.print(printable(_in_full(each, checks)), markup=False, highlight=False, soft_wrap=True)
     return 0
-
-
-def _check_json(check: CheckRow) -> dict[str, Any]:
-    return {**check._asdict(), "outcome": check.outcome.to_json()}
 
 
 def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:

@@ -128,5 +128,4 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _plain(store: Store, change: Change) -> dict[str, Any]:
-    told = {**change._asdict(), "test": encode_test(change.test), "seeds": store.seeds_of(change.test.origin)}
-    return {**told, "before": change.before.to_json(), "after": change.after.to_json()}
+    return {**change._asdict(), "test": encode_test(change.test), "seeds": store.seeds_of(change.test.origin)}

@@ -53,7 +53,7 @@ def _check_json(each: Rechecked) -> dict[str, Any]:
     bug, check = each.bug, each.check
     was = {"bug": bug.id, "api": bug.api, "signature": bug.signature_text, "found_on": bug.target}
     did = {"check": check.status, "hits": check.hits, "runs": check.runs, "said": check.said}
-    return {**was, **did, "outcome": check.outcome.to_json(), "turn": each.turn, "status": each.status}
+    return {**was, **did, "outcome": check.outcome, "turn": each.turn, "status": each.status}
 
 
 def _print(console: Console, report: RecheckReport) -> None:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
@@ -20,9 +19,7 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
-from fuzz_core.triage.confirm import SCRIPT_NAME, run_script
-from fuzz_core.triage.process import checked_python
-from fuzz_core.triage.process import run as run_process
+from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
 from reports.case import Baseline, Case
 from reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 
@@ -72,10 +69,8 @@ def _case(store: Store, each: Judged, wanted: Wanted, runs: int) -> Case:
 
 def _output(target: TargetRecord, bug: BugRow) -> str:
     """All that the script writes in a fresh process, and its library asked for all; no places of this machine."""
-    files = {SCRIPT_NAME: bug.script}
-    dialect = dialect_of(target.library)
-    around = {**surroundings(dialect, target.python), **dialect.verbose}
-    done = run_process([checked_python(target.python), SCRIPT_NAME], files, SCRIPT_SECONDS, env=around)
+    files, dialect = {SCRIPT_NAME: bug.script}, dialect_of(target.library)
+    done = run_python(target.python, files, dialect, SCRIPT_SECONDS, env=dialect.verbose)
     end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"
     said = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
     return without_places(f"{said}\n{end}", target.python)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fuzz_core.campaign.examination import TriageReport
-from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport
 from fuzz_core.campaign.moco.share import hindrance
 from fuzz_core.campaign.session import Session

@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.examination import TriageOptions, TriageReport, examine
-from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
 from fuzz_core.campaign.moco.knowledge import knowledge_of
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
 from fuzz_core.campaign.moco.share import KNOWING_SHARE
-from fuzz_core.campaign.ranking import check_ranking
+from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
+from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import watch
@@ -59,7 +60,7 @@ def check_names(settings: Settings) -> None:
     for oracle in settings.oracles:
         oracle_of(oracle)
     check_off(settings.disable)
-    check_ranking(settings.schedule)
+    ranking_of(settings.schedule)
     load_registry(settings.known, today())
 
 

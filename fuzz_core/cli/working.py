@@ -10,12 +10,11 @@ from typing import Any
 
 from rich.console import Console
 
-from fuzz_core.campaign.carryover import Retraced
+from fuzz_core.campaign.carryover import Retraced, TraceReport
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examination import TriageReport
 from fuzz_core.campaign.planning import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import TraceReport
 from fuzz_core.cli.baseline import against_baseline
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED
 from fuzz_core.cli.config import Settings
@@ -90,15 +89,12 @@ def _retraced_lines(retraced: Retraced) -> list[str]:
     if not retraced.since:
         return []
     changes = ", ".join(f"{count} {kind}" for kind, count in sorted(retraced.changes.items())) or "none"
-    lines = [
+    return [
         f"carried over from {retraced.since}: {retraced.seeds} seeds with {retraced.invocations} invocations; "
         f"{retraced.dependants} dependants traced anew, {retraced.retired} invocations retired",
         f"of those, {retraced.rechecked} run again: {retraced.lost} no longer valid",
         f"apis that changed since: {changes}; `nightfuzz apis --changes` lists them",
     ]
-    if retraced.doubted:
-        lines.append(f"all invocations run again of: {', '.join(retraced.doubted)}")
-    return lines
 
 
 def fuzz_command(settings: Settings, console: Console, as_json: bool) -> int:

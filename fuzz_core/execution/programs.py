@@ -9,9 +9,9 @@ from math import isfinite
 from fuzz_core.adapters.dialect import LIBRARIES, Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.modelgen.gandalf.scripts import SAID
+from fuzz_core.oracles.compare import REFERENCE
 from fuzz_core.oracles.contract import Oracle, oracle_of
 from fuzz_core.oracles.crash import PROGRAM
-from fuzz_core.oracles.nonfinite import REFERENCE
 from fuzz_core.worker.programs_ran import OWN, Ran
 
 COMPILED, TRAINING, DOUBLED = "compiled", "training", REFERENCE

@@ -95,15 +95,41 @@ def decode(data: Any, depth: int = 0) -> Value:
         return NONE
     if isinstance(data, bool | int | float | str):
         return Prim(type(data).__name__, data)
-    if depth > MAX_DEPTH or not isinstance(data, list) or not data:
-        raise CodecError(f"not a value: {_excerpt(data)}")
-    reader = _DECODERS.get(data[0]) if isinstance(data[0], str) else None
     try:
-        if reader is not None:
-            return reader(data[1:], depth + 1)
+        found = _read(data, depth + 1) if depth <= MAX_DEPTH else None
     except (ValueError, TypeError, OverflowError) as error:
         raise CodecError(f"not a value ({error}): {_excerpt(data)}") from error
-    raise CodecError(f"not a value: {_excerpt(data)}")
+    if found is None:
+        raise CodecError(f"not a value: {_excerpt(data)}")
+    return found
+
+
+def _read(data: Any, depth: int) -> Value | None:
+    match data:
+        case ["I", str(api), list(args), list(kwargs), then]:
+            return Invocation(api, _values_in(args, depth), _pairs_in(kwargs, depth), _then_in(then, depth))
+        case ["T", str(dtype), list(shape), list(fill), container, strides, bool(requires_grad)] if (
+            dtype in DTYPES and container in _CONTAINERS and (strides is None or len(strides) == len(shape))
+        ):
+            steps = None if strides is None else _sizes(strides)
+            return Tensor(dtype, _sizes(shape), _fill_in(fill), container, steps, requires_grad)
+        case ["S", str(kind), list(items)] if kind in _SEQS:
+            return Seq(kind, _values_in(items, depth))
+        case ["M", list(pairs)]:
+            return Map(_pairs_in(pairs, depth))
+        case [":", start, stop, step]:
+            return Slice(*_values_in([start, stop, step], depth))
+        case ["R", str(kind), str(name)] if kind in _REFS:
+            return Ref(kind, name)
+        case ["f", str(number)]:
+            return Prim("float", float(number))
+        case ["c", str(real), str(imaginary)]:
+            return Prim("complex", complex(float(real), float(imaginary)))
+        case ["b", str(raw)]:
+            return Prim("bytes", b64decode(raw, validate=True))
+        case ["e"]:
+            return Prim("ellipsis", None)
+    return None
 
 
 def _excerpt(data: Any) -> str:
@@ -114,111 +140,43 @@ def _excerpt(data: Any) -> str:
         return type(data).__name__
 
 
-def _one_of(text: Any, allowed: tuple[str, ...]) -> str:
-    if text not in allowed:
-        raise ValueError(f"{str(text)[:40]!r} is none of {', '.join(allowed)}")
-    return str(text)
+def _values_in(data: list[Any], depth: int) -> tuple[Value, ...]:
+    return tuple([decode(value, depth) for value in data])
 
 
-def _text(data: Any) -> str:
-    if not isinstance(data, str):
-        raise TypeError(f"{str(data)[:40]!r} is no text")
-    return data
+def _pairs_in(data: list[Any], depth: int) -> tuple[tuple[str, Value], ...]:
+    return tuple([_pair_in(pair, depth) for pair in data])
 
 
-def _texts(data: list[Any], count: int) -> list[str]:
-    if len(data) != count:
-        raise ValueError(f"{len(data)} parts instead of {count}")
-    return [_text(part) for part in data]
+def _pair_in(data: Any, depth: int) -> tuple[str, Value]:
+    match data:
+        case [str(name), value]:
+            return name, decode(value, depth)
+    raise ValueError("no name with a value")
 
 
-def _listed(data: Any) -> list[Any]:
-    if not isinstance(data, list):
-        raise TypeError(f"{type(data).__name__} is no list")
-    return data
+def _then_in(data: Any, depth: int) -> Then | None:
+    match data:
+        case None:
+            return None
+        case [str(method), list(args), list(kwargs)]:
+            return Then(method, _values_in(args, depth), _pairs_in(kwargs, depth))
+    raise ValueError("nothing that is done with an instance")
 
 
 def _sizes(data: Any) -> tuple[int, ...]:
-    if not all(type(n) is int and n >= 0 for n in _listed(data)):
+    if type(data) is not list or not all(type(n) is int and n >= 0 for n in data):
         raise ValueError(f"bad sizes {str(data)[:60]}")
     return tuple(data)
 
 
-def _fill_in(data: Any) -> Fill:
-    kind, low, high, key, raw, special = _listed(data)
-    if type(key) is not int:
-        raise ValueError("bad stream key")
-    return Fill(
-        _one_of(kind, _FILLS),
-        float(_text(low)),
-        float(_text(high)),
-        key,
-        b64decode(_text(raw), validate=True),
-        None if special is None else float(_text(special)),
-    )
-
-
-def _tensor_in(data: list[Any], depth: int) -> Tensor:
-    dtype, shape, fill, container, strides, requires_grad = data
-    if dtype not in DTYPES or type(requires_grad) is not bool:
-        raise ValueError(f"bad tensor of {str(dtype)[:40]}")
-    sizes = _sizes(shape)
-    steps = None if strides is None else _sizes(strides)
-    if steps is not None and len(steps) != len(sizes):
-        raise ValueError("strides and shape differ in rank")
-    return Tensor(str(dtype), sizes, _fill_in(fill), _one_of(container, _CONTAINERS), steps, requires_grad)
-
-
-def _pairs_in(data: Any, depth: int) -> tuple[tuple[str, Value], ...]:
-    pairs = [_listed(pair) for pair in _listed(data)]
-    return tuple((_text(name), decode(value, depth)) for name, value in pairs)
-
-
-def _values_in(data: Any, depth: int) -> tuple[Value, ...]:
-    return tuple(decode(value, depth) for value in _listed(data))
-
-
-def _seq_in(data: list[Any], depth: int) -> Seq:
-    kind, items = data
-    return Seq(_one_of(kind, _SEQS), _values_in(items, depth))
-
-
-def _map_in(data: list[Any], depth: int) -> Map:
-    (pairs,) = data
-    return Map(_pairs_in(pairs, depth))
-
-
-def _ref_in(data: list[Any], depth: int) -> Ref:
-    kind, name = _texts(data, 2)
-    return Ref(_one_of(kind, _REFS), name)
-
-
-def _ellipsis_in(data: list[Any], depth: int) -> Prim:
-    _texts(data, 0)
-    return Prim("ellipsis", None)
-
-
-def _invocation_in(data: list[Any], depth: int) -> Invocation:
-    api, args, kwargs, then = data
-    after = None
-    if then is not None:
-        method, then_args, then_kwargs = _listed(then)
-        after = Then(_text(method), _values_in(then_args, depth), _pairs_in(then_kwargs, depth))
-    return Invocation(_text(api), _values_in(args, depth), _pairs_in(kwargs, depth), after)
-
-
-_DECODERS: dict[str, Callable[[list[Any], int], Value]] = {
-    "f": lambda d, _: Prim("float", float(*_texts(d, 1))),
-    "c": lambda d, _: Prim("complex", complex(*map(float, _texts(d, 2)))),
-    "b": lambda d, _: Prim("bytes", b64decode(_texts(d, 1)[0], validate=True)),
-    "e": _ellipsis_in,
-    "S": _seq_in,
-    "M": _map_in,
-    ":": lambda d, depth: Slice(*_values_in(d, depth)),
-    "R": _ref_in,
-    "T": _tensor_in,
-    "I": _invocation_in,
-}
+def _fill_in(data: list[Any]) -> Fill:
+    kind, low, high, key, raw, special = data
+    texts = str if special is None else type(special)
+    if kind not in _FILLS or type(key) is not int or not type(low) is type(high) is type(raw) is texts is str:
+        raise ValueError("bad elements of a tensor")
+    last = None if special is None else float(special)
+    return Fill(kind, float(low), float(high), key, b64decode(raw, validate=True), last)
 
 
 def encode_test(test: TestCase) -> list[Any]:

@@ -11,6 +11,7 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Value
 
 Bound: TypeAlias = bool | int | float | str
+Check: TypeAlias = Callable[[Sequence[Any], Value], bool | None]
 KINDS = ("dtypes", "choices", "minimum", "above", "maximum", "below", "length", "lengths", "rank", "least-rank")
 SOURCES = ("op definition", "schema", "annotation", "docstring", "error message")
 MAX_TEXT = 300
@@ -32,13 +33,9 @@ class Constraint(NamedTuple):
     text: str
     source: str
 
-    def to_json(self) -> list[Any]:
-        """The constraint as plain JSON data."""
-        return [self.api, self.argument, self.kind, list(self.bounds), self.text[:MAX_TEXT], self.source]
-
     @classmethod
     def from_json(cls, data: Any) -> Constraint:
-        """Reads `to_json`'s form back. Raises CodecError: the data may come from untrusted code."""
+        """Reads what JSON makes of a constraint, a list. Raises CodecError: the data may come from untrusted code."""
         match data:
             case [str(api), str(argument), str(kind), list(bounds), str(text), str(source)] if (
                 kind in KINDS and source in SOURCES and bounds and _fit(kind, bounds)
@@ -70,7 +67,7 @@ def _choice(bounds: Sequence[Any], value: Value) -> bool | None:
     return value.value.casefold() in {str(bound).casefold() for bound in bounds}
 
 
-def _number(allowed: Callable[[Any, Any], bool]) -> Callable[[Sequence[Any], Value], bool | None]:
+def _number(allowed: Callable[[Any, Any], bool]) -> Check:
     def check(bounds: Sequence[Any], value: Value) -> bool | None:
         """Of a number, or of each of a sequence of them; NaN is on neither side of a bound."""
         whole = type(bounds[0]) is int
@@ -90,33 +87,30 @@ def _numbers(value: Value) -> Iterator[int | float]:
             yield value.value
 
 
-def _length(bounds: Sequence[Any], value: Value) -> bool | None:
-    return len(value.items) >= bounds[0] if isinstance(value, Seq) else None
+def _count(kind: type, parts: str, allowed: Callable[[int, Sequence[Any]], bool]) -> Check:
+    """Of how many items a sequence has, or dimensions a tensor."""
+    return lambda bounds, value: allowed(len(getattr(value, parts)), bounds) if isinstance(value, kind) else None
 
 
-def _lengths(bounds: Sequence[Any], value: Value) -> bool | None:
-    return len(value.items) in bounds if isinstance(value, Seq) else None
+def _at_least(count: int, bounds: Sequence[Any]) -> bool:
+    return bool(count >= bounds[0])
 
 
-def _rank(bounds: Sequence[Any], value: Value) -> bool | None:
-    return len(value.shape) in bounds if isinstance(value, Tensor) else None
+def _one_of(count: int, bounds: Sequence[Any]) -> bool:
+    return count in bounds
 
 
-def _least_rank(bounds: Sequence[Any], value: Value) -> bool | None:
-    return len(value.shape) >= bounds[0] if isinstance(value, Tensor) else None
-
-
-_CHECKS: dict[str, Callable[[Sequence[Any], Value], bool | None]] = {
+_CHECKS: dict[str, Check] = {
     "dtypes": _dtype,
     "choices": _choice,
     "minimum": _number(lambda number, bound: number >= bound),
     "above": _number(lambda number, bound: number > bound),
     "maximum": _number(lambda number, bound: number <= bound),
     "below": _number(lambda number, bound: number < bound),
-    "length": _length,
-    "lengths": _lengths,
-    "rank": _rank,
-    "least-rank": _least_rank,
+    "length": _count(Seq, "items", _at_least),
+    "lengths": _count(Seq, "items", _one_of),
+    "rank": _count(Tensor, "shape", _one_of),
+    "least-rank": _count(Tensor, "shape", _at_least),
 }
 
 

@@ -1,11 +1,19 @@
-"""What one execution did, and what an oracle thinks of it."""
+"""What one execution did, what its message says of the reason, and what an oracle thinks of it."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from fuzz_core.ir.errors import CodecError
 
+_MARK = "compiler: "
+_MAX_LINE = 300
+_ESCAPE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+_ERROR = re.compile(r"^(?P<file>[^\s:]+):\d+(?::\d+)?: (?:fatal )?error: (?P<said>.+)$", re.MULTILINE)
+# What a library writes before the reason of a failure, and its log before what it logs.
+_REASON = re.compile(r"Failed reason:|\[Reason\]:|^Reason:", re.MULTILINE)
+_LOG_HEAD = re.compile(r"\[[a-z] \d{4} [\d:.]{8,20} \d+(?::[A-Z]\d+)? [\w.]+:\d+\] ?")
 KINDS = ("ok", "exception", "signal", "timeout", "oom", "exit", "skipped")
 
 
@@ -24,13 +32,9 @@ class Outcome(NamedTuple):
     frames: tuple[str, ...] = ()
     seconds: float = 0.0
 
-    def to_json(self) -> list[Any]:
-        """The outcome as plain JSON data."""
-        return [self.kind, self.name, self.text, list(self.frames), self.seconds]
-
     @classmethod
     def from_json(cls, data: Any) -> Outcome:
-        """Reads `to_json`'s form back. Raises CodecError: the data comes from untrusted code."""
+        """Reads back what JSON makes of an outcome: a list. Raises CodecError: the data comes from untrusted code."""
         match data:
             case [str(kind), str(name), str(text), list(frames), (int() | float()) as seconds] if kind in KINDS:
                 return cls(kind, name, text, tuple(map(str, frames)), float(seconds))
@@ -38,7 +42,7 @@ class Outcome(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """An oracle's judgement. kind: clean, or one of `oracles.kinds`."""
+    """An oracle's judgement. kind: clean, or one of `oracles.kinds`; detail: `MODE: what was seen`."""
 
     oracle: str
     kind: str
@@ -48,3 +52,28 @@ class Verdict(NamedTuple):
     def clean(self) -> bool:
         """True where there is nothing to report."""
         return self.kind == "clean"
+
+    @property
+    def mode(self) -> str:
+        """The mode that it is about."""
+        return self.detail.partition(":")[0]
+
+
+def with_complaint(text: str, output: str) -> str:
+    """A message with the first error of the last compilation in the output put before it; as it is without any."""
+    errors = list(_ERROR.finditer(_ESCAPE.sub("", output)))
+    if not errors:
+        return text
+    first = next(each for each in errors if each.group("file") == errors[-1].group("file"))
+    return f"{_MARK}{first.group('said')[:_MAX_LINE]}\n{text}"
+
+
+def complaint_in(text: str) -> str:
+    """The error that was put before a message; empty where there is none."""
+    line, _, _ = text.partition("\n")
+    return line if line.startswith(_MARK) else ""
+
+
+def reason_of(text: str) -> str:
+    """What a compiler complains of; else what follows the words that announce a reason, or all, without log heads."""
+    return complaint_in(text) or _LOG_HEAD.sub("", _ESCAPE.sub("", _REASON.split(text)[-1]))

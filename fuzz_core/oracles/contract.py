@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from fuzz_core.adapters.dialect import Dialect, load_plugin
@@ -15,7 +15,7 @@ Outcomes = Mapping[str, Outcome]
 class Example(NamedTuple):
     """Outcomes and the kind of verdict they must get, for the generic tests of every oracle."""
 
-    outcomes: dict[str, Outcome]
+    outcomes: Outcomes
     verdict: str
 
 
@@ -35,13 +35,40 @@ class Oracle(Protocol):
         """Outcomes with the verdict they must get."""
 
 
+class EachMode:
+    """The judgement of an oracle that looks at one outcome at a time: the first with a kind decides."""
+
+    name: str
+    share = 1.0
+
+    def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
+        """The detail is the mode, and what is said of its outcome."""
+        for mode, outcome in outcomes.items():
+            if kind := self.kind(mode, outcome, dialect):
+                return Verdict(self.name, kind, f"{mode}: {self.said(outcome)}")
+        return Verdict(self.name, "clean")
+
+    def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
+        """The kind of verdict, empty of none: the oracle's name where a mode returned with a text and no excuse."""
+        return self.name if outcome.kind == "ok" and outcome.text and not outcome.name else ""
+
+    def said(self, outcome: Outcome) -> str:
+        """What is said of an outcome that has a kind."""
+        return outcome.text
+
+
+def each(mode: str, rows: Iterable[tuple[Outcome, str]]) -> list[Example]:
+    """Examples of one mode."""
+    return [Example({mode: outcome}, verdict) for outcome, verdict in rows]
+
+
 ORACLES: dict[str, str] = {
     "crash": "fuzz_core.oracles.crash:Crash",
-    "differential": "fuzz_core.oracles.differential:Differential",
-    "nonfinite": "fuzz_core.oracles.nonfinite:Nonfinite",
-    "performance": "fuzz_core.oracles.performance:Performance",
-    "bounds": "fuzz_core.oracles.bounds:Bounds",
-    "leak": "fuzz_core.oracles.leak:Leak",
+    "differential": "fuzz_core.oracles.compare:Differential",
+    "nonfinite": "fuzz_core.oracles.compare:Nonfinite",
+    "performance": "fuzz_core.oracles.cost:Performance",
+    "bounds": "fuzz_core.oracles.compare:Bounds",
+    "leak": "fuzz_core.oracles.cost:Leak",
     "versions": "fuzz_core.oracles.versions:Versions",
 }
 

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
-from fuzz_core.oracles.contract import Example, Outcomes
+from fuzz_core.oracles.contract import EachMode, Example, each
 
+# What the allocator and the compiler's own checks say of memory, which was corrupted long before.
+CORRUPTION = {
+    "heap corruption": re.compile(
+        r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
+        r"|heap corruption|invalid (?:fastbin entry|next size|chunk size|old size)"
+    ),
+    "stack corruption": re.compile(r"smashing detected"),
+}
 # What a process died of, by its last words and by where memory was missed; the first that fits.
-_WORDS = (
-    ("sanitizer report", re.compile(r"(?:Address|Memory|Thread|UndefinedBehavior|HWAddress)Sanitizer|runtime error: ")),
-    (
-        "heap corruption",
-        re.compile(
-            r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
-            r"|heap corruption|invalid (?:fastbin entry|next size|chunk size|old size)"
-        ),
-    ),
-    ("stack corruption", re.compile(r"stack smashing detected")),
-    (
-        "failed check",
-        re.compile(r"Check failed|CHECK failed|Assertion .* failed|LLVM ERROR|Fatal Python error: Aborted"),
-    ),
-    ("uncaught exception", re.compile(r"terminate called|what\(\): ")),
-)
-_PLACES = (
-    ("null pointer", re.compile(r"\(fault in the null page\)")),
-    ("stack overflow", re.compile(r"\(fault at the end of the stack\)")),
-    ("wild pointer", re.compile(r"\(fault at a wild address\)")),
-)
+_WORDS = {
+    "sanitizer report": re.compile(r"(?:Address|Memory|Thread|UndefinedBehavior|HWAddress)Sanitizer|runtime error: "),
+    **CORRUPTION,
+    "failed check": re.compile(r"Check failed|CHECK failed|Assertion .* failed|LLVM ERROR|Fatal Python error: Aborted"),
+    "uncaught exception": re.compile(r"terminate called|what\(\): "),
+}
+_PLACES = {
+    "(fault in the null page)": "null pointer",
+    "(fault at the end of the stack)": "stack overflow",
+    "(fault at a wild address)": "wild pointer",
+}
 _SIGNALS = {
     "SIGSEGV": "segmentation fault",
     "SIGBUS": "bus error",
@@ -48,7 +47,7 @@ PROGRAM = "program"
 _EVALUATED = re.compile(r"(?:^|\()<(?!frozen)")
 
 
-class Crash:
+class Crash(EachMode):
     """The process died by a signal, hung, lost its device, or an exception says itself that it is an internal error.
 
     What it died of is in the detail and not in the kind: one corruption of memory dies of SIGSEGV, SIGBUS or SIGABRT
@@ -56,46 +55,43 @@ class Crash:
     """
 
     name = "crash"
-    share = 1.0
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The first mode alone; a death in another mode is seen all the same."""
         return modes[:1]
 
-    def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
-        """The first outcome that is one decides; see PROGRAM for the exceptions of that mode."""
-        for mode, outcome in outcomes.items():
-            kind = _kind(outcome, dialect)
-            if not kind and mode == PROGRAM and outcome.kind == "exception":
-                kind = "internal-error"
-            if kind:
-                return Verdict(self.name, kind, f"{mode}: {cause(outcome)}")
-        return Verdict(self.name, "clean")
+    def kind(self, mode: str, outcome: Outcome, dialect: Dialect) -> str:
+        """See PROGRAM for the exceptions of that mode."""
+        unexplained = "internal-error" if mode == PROGRAM and outcome.kind == "exception" else ""
+        return _kind(outcome, dialect) or unexplained
+
+    def said(self, outcome: Outcome) -> str:
+        """What it died of."""
+        return cause(outcome)
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
         """One per kind of outcome."""
-        return (
-            Example({"cpu": Outcome("ok")}, "clean"),
-            Example({"cpu": Outcome("exception", "ValueError", "expected a positive size")}, "clean"),
-            Example({"cpu": Outcome("exception", "SystemError", "returned NULL without setting")}, "internal-error"),
-            Example({"cpu": Outcome("exception", RECURSION, "maximum recursion depth exceeded")}, "internal-error"),
-            Example(
-                {"cpu": Outcome("exception", "NameError", "name 'a' is not defined", ("<string>:<module>",))}, "clean"
-            ),
-            Example({"cpu": Outcome("exception", "TypeError", "unsupported operand")}, "clean"),
-            Example({PROGRAM: Outcome("exception", "TypeError", "unsupported operand")}, "internal-error"),
-            Example({PROGRAM: Outcome("oom", "MemoryError")}, "clean"),
-            Example({"cpu": Outcome("signal", "SIGSEGV")}, "crash"),
-            Example({"cpu": Outcome("signal", "SIGSEGV", "", ("(fault at the end of the stack)",))}, "crash"),
-            Example({"cpu": Outcome("signal", "SIGBUS")}, "crash"),
-            Example({"cpu": Outcome("signal", "SIGFPE")}, "crash"),
-            Example({"cpu": Outcome("signal", "SIGABRT", "Check failed: rank == 2")}, "crash"),
-            Example({"cpu": Outcome("signal", "SIGABRT", "malloc(): corrupted top size")}, "crash"),
-            Example({"cpu": Outcome("signal", "SIGKILL")}, "clean"),
-            Example({"cpu": Outcome("timeout", "5 s")}, "hang"),
-            Example({"cpu": Outcome("oom", "MemoryError")}, "clean"),
-            Example({"cpu": Outcome("exit", "1")}, "clean"),
+        mistaken, oom = Outcome("exception", "TypeError", "unsupported operand"), Outcome("oom", "MemoryError")
+        given = Outcome("exception", "NameError", "name 'a' is not defined", ("<string>:<module>",))
+        plain = (
+            (Outcome("ok"), "clean"),
+            (Outcome("exception", "ValueError", "expected a positive size"), "clean"),
+            (Outcome("exception", "SystemError", "returned NULL without setting"), "internal-error"),
+            (Outcome("exception", RECURSION, "maximum recursion depth exceeded"), "internal-error"),
+            (given, "clean"),
+            (mistaken, "clean"),
+            (Outcome("signal", "SIGSEGV"), "crash"),
+            (Outcome("signal", "SIGSEGV", "", ("(fault at the end of the stack)",)), "crash"),
+            (Outcome("signal", "SIGBUS"), "crash"),
+            (Outcome("signal", "SIGFPE"), "crash"),
+            (Outcome("signal", "SIGABRT", "Check failed: rank == 2"), "crash"),
+            (Outcome("signal", "SIGABRT", "malloc(): corrupted top size"), "crash"),
+            (Outcome("signal", "SIGKILL"), "clean"),
+            (Outcome("timeout", "5 s"), "hang"),
+            (oom, "clean"),
+            (Outcome("exit", "1"), "clean"),
         )
+        return [*each("cpu", plain), *each(PROGRAM, [(mistaken, "internal-error"), (oom, "clean")])]
 
 
 def _kind(outcome: Outcome, dialect: Dialect) -> str:
@@ -128,10 +124,6 @@ def cause(outcome: Outcome) -> str:
 
 
 def _term(outcome: Outcome) -> str:
-    for term, pattern in _WORDS:
-        if pattern.search(outcome.text):
-            return term
-    for term, pattern in _PLACES:
-        if any(pattern.search(frame) for frame in outcome.frames):
-            return term
-    return _SIGNALS.get(outcome.name, "death by a signal")
+    said = (term for term, words in _WORDS.items() if words.search(outcome.text))
+    missed = (term for place, term in _PLACES.items() if place in outcome.frames)
+    return next(itertools.chain(said, missed), _SIGNALS.get(outcome.name, "death by a signal"))

@@ -32,14 +32,14 @@ class Kind:
     """A kind of verdict of one oracle, and all that depends on it.
 
     expected: what should have happened, as scripts say. title: what a maintainer calls it; empty where the outcome says
-    it better. grade: one of `GRADES`. validity: why the input is valid where such a verdict is passed on it; empty
-    where the verdict says nothing of that. search: the word that trackers are searched for, and a pattern of those that
-    reporters use. fault: what identifies it; a comparison or the whole detail of the verdict, the kind alone, or the
-    outcome. reproduction: what shows it again; a script that fails, a script that compares two modes, a script whose
-    memory grows, or workers alone. about: what the call came to, what it cost, or what is documented. expense: of an
-    examination, in that of an exception: a death may need a debugger, and a hang takes five times the limit, each time.
-    fails: whether the call gives no result. numeric: whether it is about numbers, to which the libraries' rules for
-    comparing apply.
+    it better. validity: why the input is valid where such a verdict is passed on it; empty where the verdict says
+    nothing of that. grade: one of `GRADES`. search: the word that trackers are searched for, and a pattern of those
+    that reporters use. fault: what identifies it: a comparison or the whole detail of the verdict, the kind alone, or
+    the outcome. reproduction: what shows it again; a script that fails, a script that compares two modes, a script
+    whose memory grows, or workers alone. about: what the call came to, what it cost, or what is documented. expense: of
+    an examination, in that of an exception: a death may need a debugger, and a hang takes five times the limit, each
+    time. fails: whether the call gives no result. numeric: whether it is about numbers, to which the libraries' rules
+    for comparing apply.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Kind:
     rule: Rule
     expected: str = ""
     title: str = ""
-    grade: str = "wrong-result"
     validity: str = ""
+    grade: str = "wrong-result"
     search: tuple[str, str] = ("", "")
-    fault: Literal["comparison", "detail", "kind", "outcome"] = "outcome"
+    fault: Literal["comparison", "detail", "kind", "outcome"] = "comparison"
     reproduction: Literal["script", "comparison", "growth", "replay"] = "comparison"
     about: Literal["result", "cost", "documentation"] = "result"
     expense: int = 1
@@ -61,181 +61,168 @@ class Kind:
 FRESH = "Its script was minimised and shows it in fresh processes."
 _MODES = f"The same call was executed in several ways that mean the same. {FRESH}"
 _BUILDS = "The same call was executed on the target and on the baseline, in processes of their own, several times."
+_DEATH = f"A signal or a failed check ends the process where a result or an exception was expected. {FRESH}"
+_CHECK = f"An internal check of the library failed instead of one that says what is wrong with the arguments. {FRESH}"
 _KINDS = (
     Kind(
-        name="crash",
-        oracle="crash",
-        reproduction="script",
-        rule=Rule(
-            "ProcessDies",
-            "A call ends the process.",
-            f"A signal or a failed check ends the process where a result or an exception was expected. {FRESH}",
-            "error",
-        ),
-        expected="a result or a Python exception",
+        "crash",
+        "crash",
+        Rule("ProcessDies", "A call ends the process.", _DEATH, "error"),
+        "a result or a Python exception",
         grade="abort",
         search=("crash", r"crash|seg(?:mentation )?fault|abort|core dump|SIG[A-Z]{3}|Check failed"),
+        fault="outcome",
+        reproduction="script",
         expense=3,
         fails=True,
     ),
     Kind(
-        name="hang",
-        oracle="crash",
-        reproduction="script",
-        rule=Rule(
+        "hang",
+        "crash",
+        Rule(
             "CallHangs",
             "A call does not return.",
             f"It does not return in five times the usual limit either. {FRESH}",
             "warning",
         ),
-        expected="a result or a Python exception within seconds",
-        title="does not return",
+        "a result or a Python exception within seconds",
+        "does not return",
         grade="hang",
         search=("hang", r"hang|deadlock|stuck|never returns|infinite loop"),
+        fault="outcome",
+        reproduction="script",
         about="cost",
         expense=10,
     ),
     Kind(
-        name="internal-error",
-        oracle="crash",
-        reproduction="script",
-        rule=Rule(
-            "InternalError",
-            "A call fails with an exception that says that it is a bug.",
-            f"An internal check of the library failed instead of one that says what is wrong with the arguments."
-            f" {FRESH}",
-            "warning",
-        ),
-        expected="a result, or an exception that says what is wrong with the arguments",
+        "internal-error",
+        "crash",
+        Rule("InternalError", "A call fails with an exception that says that it is a bug.", _CHECK, "warning"),
+        "a result, or an exception that says what is wrong with the arguments",
         grade="internal-error",
         search=("INTERNAL ASSERT FAILED", r"internal (?:assert|error)|Check failed|abort"),
+        fault="outcome",
+        reproduction="script",
         fails=True,
     ),
     Kind(
-        name="wrong-result",
-        oracle="differential",
-        rule=Rule("WrongResult", "Two modes give different results.", _MODES, "error"),
-        expected="the same result in every mode",
-        title="wrong result",
-        validity="the plain call accepts it: the modes disagree about the result",
+        "wrong-result",
+        "differential",
+        Rule("WrongResult", "Two modes give different results.", _MODES, "error"),
+        "the same result in every mode",
+        "wrong result",
+        "the plain call accepts it: the modes disagree about the result",
         search=("incorrect", r"wrong|incorrect|mismatch|inconsisten|differ"),
-        fault="comparison",
         numeric=True,
     ),
     Kind(
-        name="wrong-metadata",
-        oracle="differential",
-        rule=Rule("WrongMetadata", "Two modes give results of different shape, dtype or strides.", _MODES, "error"),
-        expected="the shape, dtype and strides of the real result",
-        title="wrong shape, dtype or strides",
-        validity="the plain call accepts it: shape, dtype or strides disagree",
-        fault="comparison",
+        "wrong-metadata",
+        "differential",
+        Rule("WrongMetadata", "Two modes give results of different shape, dtype or strides.", _MODES, "error"),
+        "the shape, dtype and strides of the real result",
+        "wrong shape, dtype or strides",
+        "the plain call accepts it: shape, dtype or strides disagree",
         about="documentation",
     ),
     Kind(
-        name="wrong-gradient",
-        oracle="differential",
-        rule=Rule(
+        "wrong-gradient",
+        "differential",
+        Rule(
             "WrongGradient",
             "A gradient is not that of the function that is computed.",
             f"It was compared with differences in double precision. {FRESH}",
             "error",
         ),
-        expected="the derivatives of the function that is computed",
-        title="wrong gradient",
-        validity="the plain call accepts it: the gradients disagree",
+        "the derivatives of the function that is computed",
+        "wrong gradient",
+        "the plain call accepts it: the gradients disagree",
         search=("gradient", r"gradient|backward"),
-        fault="comparison",
         numeric=True,
     ),
     Kind(
-        name="inconsistent",
-        oracle="differential",
-        rule=Rule("InconsistentModes", "One mode accepts a call that another one refuses.", _MODES, "error"),
-        expected="both modes accept the call, or both refuse it",
-        fault="comparison",
+        "inconsistent",
+        "differential",
+        Rule("InconsistentModes", "One mode accepts a call that another one refuses.", _MODES, "error"),
+        "both modes accept the call, or both refuse it",
     ),
     Kind(
-        name="nonfinite",
-        oracle="nonfinite",
-        rule=Rule(
+        "nonfinite",
+        "nonfinite",
+        Rule(
             "NotFinite",
             "NaN or infinity out of finite input.",
             f"The same call in double precision has a number there. {FRESH}",
             "error",
         ),
-        expected="finite numbers, as in double precision",
-        title="NaN or infinity out of finite input",
-        validity="the plain call accepts it: the result is not finite",
+        "finite numbers, as in double precision",
+        "NaN or infinity out of finite input",
+        "the plain call accepts it: the result is not finite",
         search=("nan", r"\bnan\b|\binf"),
-        fault="comparison",
         numeric=True,
     ),
     Kind(
-        name="slow",
-        oracle="performance",
-        reproduction="replay",
-        rule=Rule(
+        "slow",
+        "performance",
+        Rule(
             "Slow",
             "A call takes many times as long as one that means the same.",
             f"Modes were timed beside each other. {FRESH}",
             "note",
         ),
-        expected="less precision costs no more time",
-        title="slower at lower precision",
+        "less precision costs no more time",
+        "slower at lower precision",
+        "every precision accepts it",
         grade="performance",
-        validity="every precision accepts it",
         fault="detail",
+        reproduction="replay",
         about="cost",
     ),
     Kind(
-        name="bounds",
-        oracle="bounds",
-        reproduction="replay",
-        rule=Rule(
+        "bounds",
+        "bounds",
+        Rule(
             "UndocumentedValue",
             "A value that the documentation rules out is taken without a word.",
             f"Either the check or the documentation is wrong. {FRESH}",
             "note",
         ),
-        expected="an exception that says what the documentation says",
+        "an exception that says what the documentation says",
         grade="documentation",
+        fault="outcome",
+        reproduction="replay",
         about="documentation",
     ),
     Kind(
-        name="leak",
-        oracle="leak",
-        reproduction="growth",
-        rule=Rule(
+        "leak",
+        "leak",
+        Rule(
             "Leak",
             "Every repetition of a call leaves memory behind.",
             f"The memory was measured over many repetitions. {FRESH}",
             "note",
         ),
-        expected="memory that does not grow with every call",
-        title="memory leak",
+        "memory that does not grow with every call",
+        "memory leak",
+        "the call returns every time",
         grade="performance",
-        validity="the call returns every time",
         fault="kind",
+        reproduction="growth",
         about="cost",
     ),
     Kind(
-        name="regression",
-        oracle="versions",
-        rule=Rule("Regression", "A call that worked on the baseline is broken on the target.", _BUILDS, "error"),
-        fault="comparison",
+        "regression",
+        "versions",
+        Rule("Regression", "A call that worked on the baseline is broken on the target.", _BUILDS, "error"),
     ),
     Kind(
-        name="changed",
-        oracle="versions",
-        rule=Rule("Changed", "A call does something else than on the baseline.", _BUILDS, "warning"),
-        fault="comparison",
+        "changed",
+        "versions",
+        Rule("Changed", "A call does something else than on the baseline.", _BUILDS, "warning"),
     ),
     Kind(
-        name="fixed",
-        oracle="versions",
-        rule=Rule("Fixed", "A call that was broken on the baseline works on the target.", _BUILDS, "note"),
-        fault="comparison",
+        "fixed",
+        "versions",
+        Rule("Fixed", "A call that was broken on the baseline works on the target.", _BUILDS, "note"),
     ),
 )
 # What an oracle from outside of the project says.

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
-from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.catalogue import Api, deprecated
 from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.notices import deprecated
 from fuzz_core.store.base import Base, stored, text
 from fuzz_core.store.records import Coverage, TargetRecord
 
@@ -68,7 +67,7 @@ class ApiTables(Base):
         return self._records(Api, _APIS, target)
 
     def deprecated(self, target: str) -> dict[str, frozenset[str]]:
-        """By api, what its docstring says to be deprecated (see `ir.notices`); not those saved before that was kept."""
+        """By api, what its docstring says to be deprecated, see `ir.catalogue`; not of those saved earlier."""
         rows = self._rows("SELECT name, doc FROM apis WHERE target = ? AND doc LIKE '%:%'", target)
         return {row["name"]: frozenset(row["doc"].partition(":")[2].split()) for row in rows}
 

@@ -123,8 +123,6 @@ def stored(value: Any) -> Any:
             return text(value)
         case TestCase():
             return to_json(codec.encode_test(value))
-        case Outcome():
-            return to_json(value.to_json())
         case Mapping():
             return to_json(dict(value))
         case tuple() | list():

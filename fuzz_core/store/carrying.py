@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from fuzz_core.store.base import text, to_json
@@ -12,7 +11,6 @@ from fuzz_core.store.traces import SAVE_VALIDITY, TraceTables
 
 # Names of apis stand in a body as JSON strings: those of the call, of calls among its arguments, and references.
 _QUOTED = re.compile(r'"([^"\\]+)"')
-Choose = Callable[[Mapping[str, Sequence[int]]], Iterable[int]]
 
 _SEEDS = """
 INSERT OR IGNORE INTO seeds
@@ -36,10 +34,6 @@ INSERT OR IGNORE INTO {table}
 SELECT :target, seed, api, {column}, count FROM {table}
 WHERE target = :since AND seed IN (SELECT key FROM json_each(:seeds))
     AND api NOT IN (SELECT value FROM json_each(:gone))
-"""
-_VALID = """
-SELECT id, api FROM calls JOIN temp.taken USING (id)
-WHERE target = :target AND calls.valid = 1 AND calls.expected = 'ok' AND NOT gone ORDER BY place
 """
 _MENTIONING = """
 SELECT DISTINCT seed FROM calls JOIN provenance ON invocation = id
@@ -105,13 +99,11 @@ class CarryTables(TraceTables):
         seeds: Mapping[str, str],
         gone: Collection[str],
         changed: Collection[str],
-        choose: Choose,
     ) -> Carried:
         """Copies what these seeds (name by digest) brought to an earlier target, all of it or nothing.
 
         gone: apis that the target does not have: what mentions one stays behind. changed: apis with another signature:
-        what mentions one counts as not re-run yet. choose: of the valid invocations carried over, as ids by api, those
-        that count as not re-run yet too.
+        what mentions one counts as not re-run yet.
         """
         named = {digest: text(name) for digest, name in seeds.items()}
         names = {"target": target, "since": since, "seeds": to_json(named), "gone": to_json(sorted(gone))}
@@ -126,10 +118,6 @@ class CarryTables(TraceTables):
             copied, taken = (execute(sql, names).rowcount for sql in (_SEEDS, SAVE_VALIDITY.format(values=_VALIDITY)))
             for table, column in (("undescribed", "type"), ("dropped", "reason")):
                 execute(_COUNTS.format(table=table, column=column), names)
-            valid = defaultdict(list)
-            for number, api in execute(_VALID, names):
-                valid[api].append(number)
-            self._doubt(target, choose(valid))
             execute("UPDATE targets SET info = json_set(info, '$.since', :since) WHERE key = :target", names)
         return Carried(copied, taken, retired, anew)
 
@@ -149,12 +137,9 @@ class CarryTables(TraceTables):
 
     def doubt(self, target: str, invocations: Iterable[int]) -> None:
         """These count as not re-run yet."""
-        with self._transaction():
-            self._doubt(target, invocations)
-
-    def _doubt(self, target: str, invocations: Iterable[int]) -> None:
         sql = "UPDATE validity SET valid = NULL, reason = '', outcome_kind = '' WHERE invocation = ? AND target = ?"
-        self._db.conn.executemany(sql, ((number, target) for number in invocations))
+        with self._transaction():
+            self._db.conn.executemany(sql, ((number, target) for number in invocations))
 
 
 def _truth(stored: int | None) -> bool | None:

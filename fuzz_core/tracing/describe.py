@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from fuzz_core.adapters.arrays import describe_array
-from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Map, Prim, Ref, Seq, Slice, Value, prim

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.ir.values import Invocation, Then
 from fuzz_core.tracing.describe import shown_and_passed
 from fuzz_core.tracing.recorder import Recorder
@@ -28,7 +29,7 @@ class Hooks:
         failed = []
         for entry in listed:
             if entry.api.kind == "function":
-                functions[id(entry.found)] = self._function(entry.api.name, entry.found)
+                functions[id(entry.found)] = self._hook(entry.found, entry.api.name)
             elif not self._install_on_class(entry):
                 failed.append(entry.api.name)
         _replace(functions, self.adapter.prefixes)
@@ -38,12 +39,12 @@ class Hooks:
     def _install_on_class(self, entry: Listed) -> bool:
         try:
             if entry.api.kind == "method":
-                setattr(entry.owner, entry.api.name.rsplit(".", 1)[1], self._function(entry.api.name, entry.found))
+                setattr(entry.owner, entry.api.name.rsplit(".", 1)[1], self._hook(entry.found, entry.api.name))
                 return True
             cls = entry.found
-            cls.__init__ = self._constructor(entry.api.name, cls)
+            cls.__init__ = self._hook(_own_or_next(cls, "__init__"), entry.api.name, cls)
             for name in filter(functools.partial(_is_method, cls), self.adapter.then_methods(cls)):
-                setattr(cls, name, self._method(cls, name))
+                setattr(cls, name, self._hook(_own_or_next(cls, name), cls=cls, method=name))
         except (TypeError, AttributeError):
             return False
         return True
@@ -55,46 +56,25 @@ class Hooks:
             if invocation is not None:
                 recorder.keep(invocation, ok=True)
 
-    def _function(self, api: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _hook(self, original: Callable[..., Any], api: str = "", cls: Any = None, method: str = "") -> Any:
+        """A traced function, constructor or method of exactly a class: an instance is described by how it was made."""
+
         def traced(*args: Any, **kwargs: Any) -> Any:
-            recorder = self.recorder
-            if recorder is None or not recorder.wants(api):
-                return function(*args, **kwargs)
-            shown, args, kwargs = _spared(args, kwargs)
-            return _watched(recorder, recorder.describe(api, *shown), function, args, kwargs)
-
-        return _like(traced, function)
-
-    def _constructor(self, api: str, cls: Any) -> Callable[..., None]:
-        original = _own_or_next(cls, "__init__")
-
-        def traced(instance: Any, *args: Any, **kwargs: Any) -> None:
-            recorder = self.recorder
-            if recorder is None or type(instance) is not cls or not recorder.wants(api):
-                original(instance, *args, **kwargs)
-                return
-            shown, args, kwargs = _spared(args, kwargs)
-            invocation = recorder.describe(api, *shown)
-            _watched(recorder, invocation, original, (instance, *args), kwargs)
-            if invocation is not None:
-                recorder.describer.remember(instance, invocation)
-
-        return _like(traced, original)
-
-    def _method(self, cls: Any, name: str) -> Callable[..., Any]:
-        original = _own_or_next(cls, name)
-
-        def traced(instance: Any, *args: Any, **kwargs: Any) -> Any:
-            recorder = self.recorder
-            if recorder is None or type(instance) is not cls or recorder.busy:
-                return original(instance, *args, **kwargs)
-            made = recorder.describer.construction(instance)
+            recorder, owner = self.recorder, args[: cls is not None]
+            if recorder is None or (cls is not None and tuple(map(type, owner)) != (cls,)):
+                return original(*args, **kwargs)
+            describer = recorder.describer
+            made = describer.construction(owner[0]) if method else Invocation(api)
             if made is None or not recorder.wants(made.api):
-                return original(instance, *args, **kwargs)
-            shown, args, kwargs = _spared(args, kwargs)
+                return original(*args, **kwargs)
+            shown, passed, named = _spared(args[len(owner) :], kwargs)
             call = recorder.describe(made.api, *shown)
-            invocation = None if call is None else made._replace(then=Then(name, call.args, call.kwargs))
-            return _watched(recorder, invocation, original, (instance, *args), kwargs)
+            if method and call is not None:
+                call = made._replace(then=Then(method, call.args, call.kwargs))
+            result = _watched(recorder, call, original, (*owner, *passed), named)
+            if owner and not method and call is not None:
+                describer.remember(owner[0], call)
+            return result
 
         return _like(traced, original)
 

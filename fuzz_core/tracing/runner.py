@@ -20,7 +20,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.recorder import Recorder

@@ -12,8 +12,7 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import Path, exchanged, positions
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.oracles.kinds import GRADES, kind_of
-from fuzz_core.triage.cluster import clusters
-from fuzz_core.triage.location import Bug, spoke
+from fuzz_core.triage.cluster import Bug, clusters, spoke
 from fuzz_core.triage.signature import corrupts_heap
 from fuzz_core.triage.stack import NULL_PAGE, OVERFLOW
 

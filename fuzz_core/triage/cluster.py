@@ -1,15 +1,24 @@
-"""Bugs that look like one cause: the same check, the same native frames, the same kernel, or aliases of one api."""
+"""Bugs that look like one cause: the same check, the same native frames, the same kernel, or aliases of one api.
+
+The place where a bug falls over is read from its outcome: check, frames, words and the names of what was called.
+"""
 
 from __future__ import annotations
 
+import builtins
+import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from rapidfuzz.distance import Indel, LCSseq
 
+from fuzz_core.ir.outcome import Outcome, complaint_in
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.cost import cost
-from fuzz_core.triage.location import Bug, Check, Place, place_of
+from fuzz_core.triage.signature import corrupts_heap, normalised
+from fuzz_core.triage.stack import FAULTS
 
 TOP = 3
 IN_COMMON = 2
@@ -20,8 +29,217 @@ RELATED = 2 / 3
 GENERIC_FROM = 3
 # A bug joins those of which it resembles this share: no chain grows out of single likenesses.
 QUORUM = 0.5
+_MEMORY = "memory"
+_DOCUMENTED = "bounds"
+_REFUSED = "inconsistent"
+# In characters; longer documentation that is equal is one text.
+LONG = 40
+_LOCATION = re.compile(
+    r"(?P<file>[\w+-]++(?:\.[\w+-]++)*?\.(?:cc|cpp|cxx|c|h|hpp|cu|cuh|inc|mlir))\"?\s?[:(]\s?(?P<line>\d+)"
+)
+_WARNED = re.compile(r"\(Triggered internally at [^)\n]*\)")
+_CHECK = re.compile(r"Check failed: |Assertion .* failed|LLVM ERROR: |INTERNAL ASSERT FAILED|what\(\): ")
+# What every check of a library says, and the marks that stand for what varies.
+_BOILERPLATE = re.compile(
+    r"INTERNAL ASSERT FAILED at|,? ?please report a bug to [\w ]+\.?|Check failed:|what\(\):"
+    r"|terminate called.*?(?=what|$)|\[Op:\w+\]|name:.*$|<\w+>|\(\s*vs\.\s*\)"
+)
+# These words are the language's own: they say what went wrong, in whatever place.
+_RUNTIME = re.compile(r"\bstd::|\b_M_\w+|basic_string|\bmap::at\b|\bsto(?:i|l|ul|ll|f|d)\b|\bbad_\w+|unknown exception")
+_KERNEL = re.compile(r"\[Op:(?!__inference_)(\w+)\]|__wrapped__(\w+?)_device_")
+# Functions that run, dispatch, bind, destroy or give the alarm for any kernel.
+_MACHINERY = re.compile(
+    r"::~\w+$|^const\b|^std::|TensorIterator|^c10::|^at::(?:_ops|redispatch|internal|wrapper_\w+|\w*Dispatch\w*)(?:::|$)"
+    r"|^torch::(?:autograd|jit|ADInplaceOrView|TraceType)::|^_?THP\w+|DispatchStub|pybind11|ThreadPool|Eigen::\w*Device"
+    r"|\b(?:abort|raise|malloc|free|calloc|realloc|mem(?:cpy|move|set)|_FUN|__invoke|_start|clone\d?|start_thread)$"
+    r"|Executor\w*::|FunctionLibraryRuntime|KernelAndDevice|^TFE_|^(?:tensorflow::)?(?:Create\w*Kernel|New\w*Executor)$"
+)
+_DIMENSIONS = re.compile(r"\d+[dD](?=_|[A-Z]|$)|(?:_v|(?<=[a-z])V)\d$")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+class Bug(Protocol):
+    """A class of findings with one signature, shown by its simplest test case."""
+
+    @property
+    def id(self) -> int:
+        """Its number in the store."""
+
+    @property
+    def target(self) -> str:
+        """The key of the installed build that shows it."""
+
+    @property
+    def signature_text(self) -> str:
+        """`API: FAULT`, without what varies from run to run."""
+
+    @property
+    def oracle(self) -> str:
+        """Who judged it."""
+
+    @property
+    def api(self) -> str:
+        """The canonical public name of what was called."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of verdict: crash, internal-error, hang, wrong-result, …"""
+
+    @property
+    def test(self) -> TestCase:
+        """The simplest test case that shows it."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What that test case did in a fresh process."""
+
+    @property
+    def script(self) -> str:
+        """Its standalone script."""
+
+    @property
+    def minimised(self) -> bool:
+        """Whether the test case is simpler than the one that was found."""
+
 
 B = TypeVar("B", bound=Bug)
+
+
+class Check(NamedTuple):
+    """A condition that did not hold: file and line where they are told, and what the library said."""
+
+    file: str
+    line: str
+    words: str
+
+
+class Place(NamedTuple):
+    """What can be compared of two bugs.
+
+    nature: what was wrong (memory, another signal, an exception, a hang, …): bugs of different ones are different.
+    names: under which the called function and its kernel are known. frames: informative by themselves, innermost first.
+    words: the library's; empty where only the language spoke. vague: the death came long after the fault.
+    difference: what two modes disagree about, or what documentation says; empty of crashes. quoted: the documentation's
+    own words where they are so many that they stand in several places only because they were copied.
+    """
+
+    target: str
+    library: str
+    family: str
+    names: frozenset[str]
+    nature: str
+    check: Check | None = None
+    frames: tuple[str, ...] = ()
+    words: str = ""
+    vague: bool = False
+    difference: str = ""
+    quoted: str = ""
+
+
+def place_of(bug: Bug) -> Place:
+    """The place of a bug, out of its outcome; the outcome of anything but a crash only repeats our own words."""
+    name, outcome = plain_name(bug.api), bug.outcome
+    told = bug.target, bug.api.partition(".")[0], name
+    if not kind_of(bug.kind).fails:
+        nature, difference = _disagreement(bug)
+        return Place(*told, frozenset((name,)), nature, difference=difference, quoted=_quoted(bug))
+    names = frozenset((name, *_qualified(bug.api), *_kernels(outcome.text)))
+    vague = corrupts_heap(outcome)
+    place = Place(*told, names, _nature(outcome), frames=_frames(outcome.frames), vague=vague)
+    if vague or not spoke(outcome):
+        return place
+    if complaint := complaint_in(outcome.text):
+        # What stands behind it is the place that runs all compilers.
+        return place._replace(words=_stripped(complaint))
+    return place._replace(check=_check(outcome), words=_words(outcome))
+
+
+def spoke(outcome: Outcome) -> bool:
+    """Whether it has last words. Other deaths have none: what stands in their output is warnings."""
+    return outcome.kind == "exception" or outcome.name == "SIGABRT"
+
+
+def plain_name(api: str) -> str:
+    """The name that aliases share: `torch.nn.Conv2d`, `torch.conv2d` and `Tensor.conv2d_` are all `conv`."""
+    return _plain(api.rpartition(".")[2])
+
+
+def _plain(name: str) -> str:
+    short = _DIMENSIONS.sub("", name)
+    return "".join(_WORD.findall(short)).lower() or name.lower()
+
+
+def _qualified(api: str) -> list[str]:
+    """The name with its module's: raw operators carry in their names what modules are for (`SparseReduceSum`)."""
+    parts = api.split(".")
+    return [_plain("_".join(parts[-2:]))] if len(parts) > 2 else []
+
+
+def _kernels(text: str) -> list[str]:
+    return [_plain(found[0] or found[1]) for found in _KERNEL.findall(text[:4000])]
+
+
+def _disagreement(bug: Bug) -> tuple[str, str]:
+    """Kind and mode, and how they disagree (`API: KIND: MODE: HOW`); or the argument, and what is documented.
+
+    Which mode refuses a call in equal words makes no difference: modes share the code that checks.
+    """
+    if bug.kind == _DOCUMENTED:
+        nature = f"{bug.kind} {bug.outcome.text.partition(' = ')[0]}"
+        return nature, normalised(bug.outcome.text)
+    fault = bug.signature_text.removeprefix(f"{bug.api}: ").removeprefix(f"{bug.kind}: ")
+    mode, _, how = fault.partition(": ")
+    if not how:
+        return bug.kind, ""
+    nature = f"{bug.kind} {mode}"
+    return nature, f"{bug.kind if bug.kind == _REFUSED else nature}: {how}"
+
+
+def _quoted(bug: Bug) -> str:
+    """The words of `ARGUMENT = VALUE, documented: WORDS (SOURCE)` where they are many."""
+    words = " ".join(bug.outcome.text.partition(", documented: ")[2].split())
+    return words if bug.kind == _DOCUMENTED and len(words) > LONG else ""
+
+
+def _nature(outcome: Outcome) -> str:
+    if corrupts_heap(outcome) or outcome.name in ("SIGSEGV", "SIGBUS"):
+        return _MEMORY
+    return outcome.name if outcome.kind == "signal" else outcome.kind
+
+
+def _frames(frames: tuple[str, ...]) -> tuple[str, ...]:
+    found = [_frame(frame) for frame in frames if frame not in FAULTS and not _MACHINERY.search(frame)]
+    return tuple(dict.fromkeys(found))
+
+
+def _frame(frame: str) -> str:
+    """The last two parts of its name in words, without dimensions, digits and single letters, which dtypes have."""
+    if ".py:" in frame:
+        return frame
+    parts = [_WORD.findall(_DIMENSIONS.sub("", part)) for part in frame.split("::")[-2:]]
+    return "::".join("_".join(w.lower() for w in words if len(w) > 1 and not w.isdigit()) for words in parts)
+
+
+def _check(outcome: Outcome) -> Check | None:
+    text = _WARNED.sub("", outcome.text)
+    where = _LOCATION.search(text)
+    if not where and not _CHECK.search(text):
+        return None
+    words = _stripped(text)
+    if _RUNTIME.search(words) and not where:
+        return None
+    return Check(where["file"] if where else "", where["line"] if where else "", words)
+
+
+def _words(outcome: Outcome) -> str:
+    """What the library said of itself; messages of the interpreter's own exceptions are the interpreter's."""
+    built_in = hasattr(builtins, outcome.name) and outcome.name != "RuntimeError"
+    words = _stripped(outcome.text)
+    return "" if built_in or _RUNTIME.search(words) else words
+
+
+def _stripped(text: str) -> str:
+    return " ".join(_BOILERPLATE.sub(" ", normalised(text)).split())
 
 
 class Cluster(NamedTuple, Generic[B]):

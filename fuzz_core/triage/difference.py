@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.adapters.compare import Comparer, Pair, Parts, units
+from fuzz_core.adapters.compare import Comparer, Parts, units
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, DType
 from fuzz_core.ir.errors import BuildError
@@ -22,6 +22,8 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|/[\w./+-]+")
 class _Described(Comparer):
     """Compares the descriptions of results: where they are made alike and do not agree, the first place is told."""
 
+    another = "another {what}\n{expected} before, now {actual}"
+
     def parts(self, value: Value) -> Parts | None:
         """Sequences and dictionaries, whose order counts."""
         match value:
@@ -32,12 +34,8 @@ class _Described(Comparer):
         return None
 
     def said(self, what: str, expected: Any, actual: Any) -> str:
-        """In the first line what, in the second how."""
-        return f"another {what}\n{expected} before, now {actual}"
-
-    def apart(self, pair: Pair) -> str:
         """See `Comparer`; keys may be many."""
-        return "other keys\n" if pair.apart == "keys" else super().apart(pair)
+        return "other keys\n" if what == "keys" else super().said(what, expected, actual)
 
     def kinds(self, first: Value, second: Value) -> tuple[str, str]:
         """See `Comparer`."""
@@ -92,10 +90,8 @@ def difference(before: Value, after: Value) -> str:
     Floating-point numbers agree within the default tolerances of their dtype; texts may differ in versions, addresses
     and paths.
     """
-    texts = (
-        _DESCRIBED.apart(pair) if pair.apart else _DESCRIBED.close(pair.first, pair.second)
-        for pair in _DESCRIBED.pairs(before, after)
-    )
+    pairs = _DESCRIBED.pairs(before, after)
+    texts = (pair.apart or _DESCRIBED.close(pair.first, pair.second) for pair in pairs)
     return next(filter(None, texts), "")
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import date
 from fnmatch import fnmatchcase
 from importlib import resources
@@ -25,7 +26,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    field_validator,
     model_validator,
 )
 from rapidfuzz import process as nearest
@@ -34,6 +34,7 @@ from fuzz_core.ir.errors import UserError
 
 DEFAULT_FILE = "nightfuzz-known.toml"
 SHIPPED = "known.toml"
+_RANGE = "range of versions: write '>=2.9,<2.14', say"
 _GUIDE = "see docs/known-findings.md for the form of an entry"
 
 
@@ -59,6 +60,19 @@ def _is_link(value: str) -> str:
     return value
 
 
+def _is(parse: Callable[[str], object], refusal: type[Exception], what: str) -> AfterValidator:
+    """Text that `parse` takes; it refuses other text with `refusal`."""
+
+    def check(value: str) -> str:
+        try:
+            parse(value)
+        except refusal as error:
+            raise ValueError(f"{value!r} is no {what.format(error)}") from error
+        return value
+
+    return AfterValidator(check)
+
+
 Text = Annotated[str, Field(min_length=1)]
 Link = Annotated[str, AfterValidator(_is_link)]
 Globs = Annotated[tuple[Text, ...], BeforeValidator(_several)]
@@ -76,35 +90,17 @@ class Known(BaseModel):
 
     name: Text
     signature: Text | None = None
-    pattern: Text | None = None
+    pattern: Annotated[Text, _is(re.compile, re.error, "regular expression: {}")] | None = None
     api: Globs = ()
     oracle: Text | None = None
     kind: Text | None = None
     mode: Text | None = None
     library: Text | None = None
-    versions: Text | None = None
+    versions: Annotated[Text, _is(SpecifierSet, InvalidSpecifier, _RANGE)] | None = None
     reason: str = ""
     issue: Link | None = None
     documentation: Link | None = None
     expires: date | None = None
-
-    @field_validator("pattern")
-    @classmethod
-    def _is_expression(cls, value: str | None) -> str | None:
-        try:
-            re.compile(value or "")
-        except re.error as error:
-            raise ValueError(f"{value!r} is no regular expression: {error}") from error
-        return value
-
-    @field_validator("versions")
-    @classmethod
-    def _is_range(cls, value: str | None) -> str | None:
-        try:
-            SpecifierSet(value or "")
-        except InvalidSpecifier as error:
-            raise ValueError(f"{value!r} is no range of versions: write '>=2.9,<2.14', say") from error
-        return value
 
     @model_validator(mode="after")
     def _says_enough(self) -> Self:
@@ -191,7 +187,9 @@ def read_entries(content: bytes, origin: str) -> list[Known]:
         what = f"unknown key {strange[0]!r}" if strange else "`known` is no list of tables"
         raise UserError(f"{origin}: {what}", f"each entry begins with [[known]]; {_GUIDE}")
     entries = [entry_of(row, f"{origin}, entry {place}") for place, row in enumerate(rows, 1)]
-    _refuse_twins(entries, origin)
+    for name, count in Counter(entry.name for entry in entries).items():
+        if count > 1:
+            raise UserError(f"{origin}: two entries are named {name!r}", "give one of them another name")
     return entries
 
 
@@ -210,14 +208,6 @@ def entry_of(row: dict[str, Any], where: str) -> Known:
         keys = ".".join(map(str, first["loc"]))
         said = first["msg"].removeprefix("Value error, ")
         raise UserError(f"{at}: {keys + ': ' if keys else ''}{said}", _GUIDE) from error
-
-
-def _refuse_twins(entries: list[Known], origin: str) -> None:
-    names: set[str] = set()
-    for entry in entries:
-        if entry.name in names:
-            raise UserError(f"{origin}: two entries are named {entry.name!r}", "give one of them another name")
-        names.add(entry.name)
 
 
 def add_entry(file: Path, entry: Known) -> None:

@@ -1,35 +1,17 @@
-"""Native frames of a crash: from a handler inside the dying process, else from gdb where there is one."""
+"""Native frames of a crash, out of what a handler inside the dying process, gdb or the library itself has written."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 
 from fuzz_core.adapters.dialect import Dialect
-from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.triage import stack
-from fuzz_core.triage.process import Processes, checked_python, run
 
 MAX_FRAMES = 12
 MAX_NAME = 160
-_DEPTH = 64
-_HANDLER = Path(stack.__file__)
 _LINE = re.compile(r"#\d+\s+(?:0x[0-9a-f]+ in )?(.+?)(?: from (\S+))?$", re.MULTILINE)
-_COMMANDS = (
-    "set confirm off",
-    "set pagination off",
-    "set width 0",
-    "set debuginfod enabled off",
-    "set print thread-events off",
-    "set print frame-arguments none",
-    "handle SIGUSR1 SIGUSR2 SIGPIPE SIGCHLD nostop noprint",
-    "run",
-    f"backtrace {_DEPTH}",
-    "kill",
-)
 _PRINTED = re.compile(r"^\s+@\s+0x[0-9a-f]+\s+(\S.*?)\s*$", re.MULTILINE)
 _SUFFIX = re.compile(r"\[(?:abi|clone)[^\]]*\]|\.(?:part|constprop|isra|cold|lto_priv|_omp_fn)\b\S*")
 _OPERATOR = re.compile(r"operator\s?(?:<=>|<<=?|>>=?|<=|>=|->\*?|<|>)")
@@ -38,34 +20,6 @@ _ALARM = re.compile(
     r"LogMessage|log_internal|torchCheckFail|torchInternalAssertFail|c10::(?:Error|detail)::|::terminate|backtrace"
     r"|wrap_kernel_functor|make_boxed_from|BoxedKernel|c10::Dispatcher|^std::"
 )
-
-
-def frames(
-    python: str,
-    script: str,
-    timeout: float,
-    dialect: Dialect,
-    env: Mapping[str, str] | None = None,
-    processes: Processes | None = None,
-) -> tuple[str, ...]:
-    """Functions of the library on the stack of the crashing thread, innermost first; () without a crash.
-
-    gdb reads symbols for half a minute, so it is asked only where the handler cannot follow the stack.
-    """
-    name = Path(script).name
-    files = {name: Path(script).read_text(encoding="utf-8"), _HANDLER.name: _HANDLER.read_text(encoding="utf-8")}
-    env = {**surroundings(dialect, python), **(env or {})}
-    finished = run([checked_python(python), _HANDLER.name, name], files, timeout / 2, 0, env, processes)
-    told = heard(finished.stdout)
-    if told is not None:
-        return _inside(told, dialect)
-    gdb = shutil.which("gdb")
-    if gdb is None:
-        return ()
-    orders = [part for command in _COMMANDS for part in ("-ex", command)]
-    command = [gdb, "-nx", "-batch", *orders, "--args", python, name]
-    debugged = run(command, {name: files[name]}, timeout - finished.seconds, 0, env, processes)
-    return parse(debugged.stdout, dialect)
 
 
 def heard(output: str) -> list[tuple[str, str]] | None:
@@ -86,10 +40,11 @@ def parse(output: str, dialect: Dialect) -> tuple[str, ...]:
     """The cleaned names of in-library functions in gdb's backtrace."""
     _, _, trace = output.rpartition(" received signal ")
     found = (_LINE.match(line) for line in trace.splitlines())
-    return _inside(((match.group(1), match.group(2) or "") for match in found if match), dialect)
+    return inside(((match.group(1), match.group(2) or "") for match in found if match), dialect)
 
 
-def _inside(told: Iterable[tuple[str, str]], dialect: Dialect) -> tuple[str, ...]:
+def inside(told: Iterable[tuple[str, str]], dialect: Dialect) -> tuple[str, ...]:
+    """The cleaned names of in-library functions, and where memory was missed; `told` as of `heard`."""
     pairs = list(told)
     inside = (function for function, module in pairs if dialect.native_modules.search(module))
     names = [name for function in inside if not _ALARM.search(function) and (name := clean(function)) not in ("", "??")]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.triage.cluster import Bug
 from fuzz_core.triage.reduce import parsed
 from fuzz_core.triage.signature import normalised, signature
 
@@ -27,34 +28,6 @@ _UNFIT = re.compile(
 )
 # Libraries leave a name behind for a while whose only work is to say that it is gone.
 _WITHDRAWN = re.compile(r"\b(?:has been|have been|is now|was|been) removed\b|\bno longer (?:available|exists)\b")
-
-
-class Recorded(Protocol):
-    """What a check asks of a bug on record."""
-
-    @property
-    def api(self) -> str:
-        """The canonical public name of what was called."""
-
-    @property
-    def oracle(self) -> str:
-        """Who judged it."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of its verdict."""
-
-    @property
-    def signature_text(self) -> str:
-        """Its signature, as it was written when it was found."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What its script did when it was found."""
-
-    @property
-    def script(self) -> str:
-        """Its standalone script."""
 
 
 class Sighting(NamedTuple):
@@ -114,7 +87,7 @@ def _worst(sightings: Sequence[Sighting]) -> str:
     return next(status for status in (CHANGED, UNRUNNABLE, CLEAN) if any(seen.status == status for seen in sightings))
 
 
-def by_failure(bug: Recorded, outcome: Outcome, dialect: Dialect) -> Sighting:
+def by_failure(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
     """A script that fails by itself: the oracle of crashes tells whether, the signature whether it is the same bug.
 
     An exception that says what the bug's own said is the bug, whatever that oracle thinks of it without knowing more.
@@ -130,7 +103,7 @@ def by_failure(bug: Recorded, outcome: Outcome, dialect: Dialect) -> Sighting:
     return Sighting(SHOWN if text in _own(bug) else CHANGED, outcome, text)
 
 
-def by_assertion(bug: Recorded, outcome: Outcome, dialect: Dialect) -> Sighting:
+def by_assertion(bug: Bug, outcome: Outcome, dialect: Dialect) -> Sighting:
     """A script that asserts what should hold: the assertion is the bug, any other failure is another one."""
     if (outcome.kind, outcome.name) == ("exception", "AssertionError"):
         return Sighting(SHOWN, outcome, bug.signature_text)
@@ -153,7 +126,7 @@ def beside_plain(seen: Sighting, plain: Outcome, script: str) -> Sighting:
 
 
 def by_verdicts(
-    bug: Recorded, found: Iterable[tuple[Verdict, Outcome]], wanted: str, first: Outcome, dialect: Dialect
+    bug: Bug, found: Iterable[tuple[Verdict, Outcome]], wanted: str, first: Outcome, dialect: Dialect
 ) -> Sighting:
     """A test case that no script can show, replayed: its verdicts tell. `first` is what the plain call did."""
     judged = [(verdict, outcome, signature(bug.api, verdict, outcome).text) for verdict, outcome in found]
@@ -169,7 +142,7 @@ def by_verdicts(
     return seen if seen.status != SHOWN else seen._replace(status=CHANGED)
 
 
-def _own(bug: Recorded) -> tuple[str, str]:
+def _own(bug: Bug) -> tuple[str, str]:
     """The bug's signature as it is on record, and as it would be written today."""
     return bug.signature_text, signature(bug.api, Verdict(bug.oracle, bug.kind), bug.outcome).text
 

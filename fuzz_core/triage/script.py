@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import Dialect, Way
@@ -56,13 +56,24 @@ def render(
     """
     if test.program:
         return with_comments(test.program, expected, observed)
-    statements = Writer(dialect).statements(test.invocation)
-    if dialect.lazy:
-        statements[-1] = f"print({statements[-1]})"
-    lines = [*imports(dialect, statements), ""]
-    lines += [dialect.seed(test.seed)] if seeded else []
-    lines += _repeated(statements) if repeated else statements
-    return "\n".join([*lines, *_comments(expected, observed)]) + "\n"
+    lines = Writer(dialect).statements(test.invocation, printed=dialect.lazy)
+    lines = _repeated(lines) if repeated else lines
+    return _written(dialect, [dialect.seed(test.seed)] * seeded + lines, _comments(expected, observed))
+
+
+def render_printing(test: TestCase, dialect: Dialect) -> str:
+    """A standalone script that makes the call and prints the result.
+
+    Raises CodecError for a name that is none, and BuildError for a dtype that the library does not have.
+    """
+    return _written(dialect, Writer(dialect).statements(test.invocation, printed=True))
+
+
+def _written(dialect: Dialect, lines: list[str], comments: Sequence[str] = (), more: Sequence[str] = ()) -> str:
+    """A script that imports the library, numpy where the lines name it, and `more`."""
+    numpy = "import numpy as np"
+    needed = numpy not in dialect.imports and any(_NUMPY.search(line) for line in lines)
+    return "\n".join([*dialect.imports, *[numpy] * needed, *more, "", *lines, *comments]) + "\n"
 
 
 def with_comments(script: str, expected: str, observed: str) -> str:
@@ -99,13 +110,6 @@ def checked_name(name: str) -> str:
     return name
 
 
-def imports(dialect: Dialect, lines: Iterable[str]) -> list[str]:
-    """What a script with these lines imports: the library, and numpy where they name it."""
-    numpy = "import numpy as np"
-    needed = numpy not in dialect.imports and any(_NUMPY.search(line) for line in lines)
-    return [*dialect.imports, *([numpy] if needed else [])]
-
-
 class Writer:
     """Writes one test case; `lines` collects the statements that must come before the call."""
 
@@ -115,16 +119,16 @@ class Writer:
         self.lines: list[str] = []
         self.taken = {*self.roots, "np", "m"}
 
-    def statements(self, invocation: Invocation) -> list[str]:
-        """The lines that make the call."""
+    def statements(self, invocation: Invocation, printed: bool = False) -> list[str]:
+        """The lines that make the call, and print its result."""
         receiver, arguments = self._parts(invocation)
         then = invocation.then
-        if then is None:
-            self.lines.append(self._call(receiver, arguments))
-            return self.lines
-        self.lines.append(self._call(f"m = {receiver}", arguments))
-        self.lines.append(self._call(f"m{_method(then)}", self._arguments(then.args, then.kwargs)))
-        return self.lines
+        if then is not None:
+            made = self._call(f"m = {receiver}", arguments)
+            self.lines.append(made)
+            receiver, arguments = f"m{_method(then)}", self._arguments(then.args, then.kwargs)
+        last = self._call(receiver, arguments)
+        return [*self.lines, f"print({last})" if printed else last]
 
     def _parts(self, invocation: Invocation) -> tuple[str, list[Argument]]:
         """What is called, and with which arguments."""
@@ -146,7 +150,7 @@ class Writer:
 
     def _call(self, receiver: str, arguments: list[Argument]) -> str:
         """The call in one line, its longest arguments moved to statements of their own until it fits."""
-        while len(line := f"{receiver}({', '.join(map(str, arguments))})") > COLUMNS:
+        while len(line := _call(receiver, arguments)) > COLUMNS:
             # What was moved is a name now; moving it again would never end.
             movable = [pair for pair in enumerate(arguments) if pair[1].source not in self.taken]
             index, longest = max(movable, key=lambda pair: len(pair[1].source), default=(0, None))
@@ -205,11 +209,12 @@ class Writer:
 
     def _nested(self, value: Invocation) -> str:
         receiver, arguments = self._parts(value)
-        made = f"{receiver}({', '.join(map(str, arguments))})"
-        if value.then is None:
-            return made
-        then = self._arguments(value.then.args, value.then.kwargs)
-        return f"{made}{_method(value.then)}({', '.join(map(str, then))})"
+        made, then = _call(receiver, arguments), value.then
+        return made if then is None else _call(f"{made}{_method(then)}", self._arguments(then.args, then.kwargs))
+
+
+def _call(receiver: str, arguments: Iterable[Argument]) -> str:
+    return f"{receiver}({', '.join(map(str, arguments))})"
 
 
 def _method(then: Then) -> str:
@@ -227,16 +232,6 @@ def _operand(source: str) -> str:
     tree = ast.parse(source, mode="eval").body
     simple = isinstance(tree, ast.Call | ast.Attribute | ast.Name | ast.Subscript)
     return source if simple else f"({source})"
-
-
-def render_printing(test: TestCase, dialect: Dialect) -> str:
-    """A standalone script that makes the call and prints the result.
-
-    Raises CodecError for a name that is none, and BuildError for a dtype that the library does not have.
-    """
-    *before, last = Writer(dialect).statements(test.invocation)
-    lines = [*before, f"print({last})"]
-    return "\n".join([*imports(dialect, lines), "", *lines]) + "\n"
 
 
 RAISED = """def raised(call):
@@ -285,8 +280,7 @@ def render_comparison(
     lines += _check(
         way.check if check is None or (check == CALL and "\n" in way.check) else check, actual, f"f({', '.join(names)})"
     )
-    lines += _comments(expected, observed)
-    return "\n".join([*imports(dialect, lines), *way.imports, "", *lines]) + "\n"
+    return _written(dialect, [*lines, *_comments(expected, observed)], more=way.imports)
 
 
 def _function(name: str, parameters: list[str], body: list[str]) -> list[str]:

@@ -7,19 +7,14 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from fuzz_core.ir.complaints import reason_of
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, reason_of
+from fuzz_core.oracles.crash import CORRUPTION
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.stack import FAULTS
 
 TOP_FRAMES = 3
 MAX_TEXT = 200
-
-_HEAP = re.compile(
-    r"(?:malloc|free|realloc|calloc|munmap_chunk)\w*\(\): |double free|corrupted (?:size|double|unsorted|top)"
-    r"|heap corruption|smashing detected|invalid (?:fastbin entry|next size|chunk size|old size)"
-)
 # Whether the calling thread or one of its pool meets the fault first is chance; beyond these, stacks differ by that.
 _PARALLEL = re.compile(r"::(?:invoke_parallel|parallel|parallel_for|parallelFor|ParallelFor|parallel_nd)$")
 # One wrong dtype shows as many, by those of the arguments.
@@ -115,7 +110,7 @@ def _top(frames: Sequence[str]) -> list[str]:
 
 def corrupts_heap(outcome: Outcome) -> bool:
     """Whether the allocator's last words say that the heap was corrupted."""
-    return outcome.kind == "signal" and bool(_HEAP.search(outcome.text))
+    return outcome.kind == "signal" and any(words.search(outcome.text) for words in CORRUPTION.values())
 
 
 def normalised(message: str) -> str:

@@ -11,8 +11,9 @@ from json import dumps, loads
 from os import _exit, write
 from typing import Any, NamedTuple
 
-from fuzz_core.adapters.base import Adapter, Listed
+from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.plan import Plan

@@ -11,7 +11,7 @@ from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
-from fuzz_core.worker.memory import GARBAGE, garbage
+from fuzz_core.worker.observers import GARBAGE, garbage
 
 REFERENCE = "cpu-fp64"
 NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
@@ -51,22 +51,6 @@ class Comparison(Evidence, Protocol):
 
     def agree(self, case: TestCase) -> bool | None:
         """Whether both sides return the same for another test case; None where a side does not return."""
-
-
-class BuildComparison(Comparison, Protocol):
-    """What the checks know of a difference between two builds, see `campaign.pair`."""
-
-    @property
-    def is_faster_again(self) -> bool:
-        """Whether a call that was slow is quick enough when it is repeated."""
-
-    @property
-    def errors(self) -> tuple[float, float]:
-        """How far the results of the target and of the baseline are from the reference."""
-
-    @property
-    def nudged_error(self) -> float:
-        """How far the reference moves when the input is nudged."""
 
 
 class Executor(Protocol):
@@ -154,7 +138,12 @@ class Difference:
     @property
     def is_numerical(self) -> bool:
         """Whether the mode itself is the difference quotients."""
-        return self.has_quotients and self.mode == NUMERICAL
+        return self.mode == NUMERICAL
+
+    @property
+    def differentiated(self) -> str:
+        """The mode that difference quotients are compared with: the first derivative."""
+        return self.executor.mode(NUMERICAL).spec.against
 
     @cached_property
     def quotient(self) -> tuple[Any] | None:
@@ -163,8 +152,8 @@ class Difference:
 
     @cached_property
     def derivative(self) -> tuple[Any] | None:
-        """The first derivative of the mode that difference quotients are compared with."""
-        return self.run(self.case, self.executor.mode(NUMERICAL).spec.against)
+        """The first derivative."""
+        return self.run(self.case, self.differentiated)
 
 
 class Refusal:

@@ -25,10 +25,8 @@ from fuzz_core.worker.evidence import (
     FINITE,
     GRADIENT,
     MODES,
-    NUMERICAL,
     REFUSAL,
     VALUES,
-    BuildComparison,
     Comparison,
     Difference,
     Evidence,
@@ -84,10 +82,6 @@ def _is_limitation(refusal: Refusal) -> bool:
     return any(_LIMITATION.search(text) for text in texts)
 
 
-def _exceeds_floats(refusal: Refusal) -> bool:
-    return any(LARGEST_NUMBER < abs(number) < inf for number in numbers_of(refusal.case.invocation))
-
-
 def _computes_nothing(refusal: Refusal) -> bool:
     """Whether arguments are not looked at, since no element or number is computed."""
     executor, case = refusal.executor, refusal.case
@@ -131,18 +125,6 @@ def _has_generator(found: Evidence) -> bool:
     )
 
 
-def _is_random(found: Evidence) -> bool:
-    return found.is_random
-
-
-def _shares_memory(found: Evidence) -> bool:
-    return any(overlaps(tensor) for tensor in tensors_of(found.case.invocation))
-
-
-def _is_faster_again(builds: BuildComparison) -> bool:
-    return builds.is_faster_again
-
-
 def _has_no_quotient(found: Difference) -> bool:
     if not found.has_quotients:
         return False
@@ -154,7 +136,7 @@ def _moves_derivative(found: Difference) -> bool:
     if not found.has_quotients:
         return False
     first = found.derivative
-    moved = found.run(nudged(found.case), found.executor.mode(NUMERICAL).spec.against)
+    moved = found.run(nudged(found.case), found.differentiated)
     return first is None or (moved is not None and bool(found.adapter.differences(first[0], moved[0], GRADIENT)))
 
 
@@ -165,25 +147,18 @@ def _steps_too_little(found: Difference) -> bool:
     return any(size >= FINEST_EXPONENT for size in _sizes(found.case)) and not any(found.derivative[0])
 
 
-def _agrees_aside(found: Difference) -> bool:
-    """Whether the difference is one of this very point."""
-    return found.is_numerical and found.agree(aside(found.case)) is not False
-
-
 def _is_right_by_quotients(found: Difference) -> bool:
     if found.is_numerical or not found.has_quotients or found.quotient is None:
         return False
-    if found.way.against != found.executor.mode(NUMERICAL).spec.against:
-        return False
-    return not found.adapter.differences(found.quotient[0], found.result, GRADIENT)
+    is_first = found.way.against == found.differentiated
+    return is_first and not found.adapter.differences(found.quotient[0], found.result, GRADIENT)
 
 
 def _differs_in_first_derivative(found: Difference) -> bool:
     if found.is_numerical or not found.has_quotients or found.quotient is None or found.derivative is None:
         return False
-    if found.way.against == found.executor.mode(NUMERICAL).spec.against:
-        return False
-    return bool(found.adapter.differences(found.quotient[0], found.derivative[0], GRADIENT))
+    is_first = found.way.against == found.differentiated
+    return not is_first and bool(found.adapter.differences(found.quotient[0], found.derivative[0], GRADIENT))
 
 
 def _is_badly_scaled(found: Difference) -> bool:
@@ -212,16 +187,8 @@ def _loses_nan(found: Difference) -> bool:
     return has_nan(found.case) or bool(found.adapter.differences(found.reference, found.result, FINITE))
 
 
-def _wraps(found: Comparison) -> bool:
-    return overflows(found.case)
-
-
 def _rounds_beyond_integers(found: Comparison) -> bool:
     return any(not high < LARGEST_WHOLE for _, high, _ in scales(found.case)) and found.is_whole
-
-
-def _has_large_integers(found: Comparison) -> bool:
-    return found.is_whole and largest_whole(found.case) >= LARGEST_WHOLE
 
 
 def _has_complex_infinity(found: Comparison) -> bool:
@@ -230,14 +197,6 @@ def _has_complex_infinity(found: Comparison) -> bool:
 
 def _has_zero_and_infinity(found: Comparison) -> bool:
     return any(high == inf for _, high, _ in scales(found.case)) and 0 in numbers_of(found.case.invocation)
-
-
-def _is_denormal(found: Comparison) -> bool:
-    return any(0 < low < tiny for low, _, tiny in scales(found.case))
-
-
-def _has_no_reference(found: Difference) -> bool:
-    return found.has_reference and found.precise is None
 
 
 def _is_as_precise(found: Difference) -> bool:
@@ -264,20 +223,12 @@ def _moves_far(found: Difference) -> bool:
     return any(error * AMPLIFIED >= found.errors[0] for error in moved)
 
 
-def _moves_far_between_builds(builds: BuildComparison) -> bool:
-    return builds.nudged_error * AMPLIFIED >= max(builds.errors)
-
-
-def _orders_nan(builds: BuildComparison) -> bool:
-    return builds.is_whole and has_nan(builds.case)
-
-
 def _breaks_ties(found: Difference) -> bool:
     """Whether the sides agree without ties: nobody promises which one of equals is meant."""
     return has_ties(found.case) and found.is_whole and found.agree(without_ties(found.case)) is True
 
 
-def _breaks_ties_between_builds(builds: BuildComparison) -> bool:
+def _breaks_ties_between_builds(builds: Comparison) -> bool:
     return builds.is_whole and builds.agree(aside(tempered(without_ties(builds.case)))) is True
 
 
@@ -316,40 +267,52 @@ def _unrounded(case: TestCase) -> TestCase:
 EXCUSES = (
     Excuse("not implemented", (REFUSAL,), _is_limitation),
     Excuse("random by a generator of its own", (*VALUES, GRADIENT, FINITE), _has_generator),
-    Excuse("random", (*MODES, *BUILDS), _is_random),
-    Excuse("elements share memory", ("metadata", "strides", *VALUES, GRADIENT, FINITE, REFUSAL), _shares_memory),
-    Excuse("undefined conversion", (REFUSAL,), _exceeds_floats),
-    Excuse("random", (REFUSAL,), _is_random),
+    Excuse("random", (*MODES, *BUILDS), lambda found: found.is_random),
+    Excuse(
+        "elements share memory",
+        ("metadata", "strides", *VALUES, GRADIENT, FINITE, REFUSAL),
+        lambda found: any(map(overlaps, tensors_of(found.case.invocation))),
+    ),
+    Excuse(
+        "undefined conversion",
+        (REFUSAL,),
+        lambda found: any(LARGEST_NUMBER < abs(number) < inf for number in numbers_of(found.case.invocation)),
+    ),
+    Excuse("random", (REFUSAL,), lambda found: found.is_random),
     Excuse("nothing is computed", (REFUSAL,), _computes_nothing),
     Excuse("made without elements", (REFUSAL,), _need_not_refuse),
-    Excuse("by chance", (BUILD_SPEED,), _is_faster_again),
+    Excuse("by chance", (BUILD_SPEED,), lambda found: found.is_faster_again),
     Excuse("not smooth here", (GRADIENT,), _has_no_quotient),
     Excuse("ill-conditioned", (GRADIENT,), _moves_derivative),
     Excuse("steps too small to see", (GRADIENT,), _steps_too_little),
-    Excuse("not smooth here", (GRADIENT,), _agrees_aside),
+    Excuse(
+        "not smooth here", (GRADIENT,), lambda found: found.is_numerical and found.agree(aside(found.case)) is not False
+    ),
     Excuse("right by difference quotients", (GRADIENT,), _is_right_by_quotients),
     Excuse("first derivatives differ already", (GRADIENT,), _differs_in_first_derivative),
     Excuse("badly scaled", (FINITE,), _is_badly_scaled),
     Excuse("overflow", (FINITE,), _power_overflows),
     Excuse("ill-conditioned", (FINITE,), _is_finite_when_nudged),
     Excuse("NaN is not kept", VALUES, _loses_nan),
-    Excuse("undefined conversion", (*VALUES, BUILD_VALUES), _wraps),
+    Excuse("undefined conversion", (*VALUES, BUILD_VALUES), lambda found: overflows(found.case)),
     Excuse("undefined conversion", (BUILD_VALUES,), _rounds_beyond_integers),
-    Excuse("overflow", (BUILD_VALUES,), _has_large_integers),
+    Excuse("overflow", (BUILD_VALUES,), lambda found: found.is_whole and largest_whole(found.case) >= LARGEST_WHOLE),
     Excuse("infinite complex numbers", VALUES, _has_complex_infinity),
     Excuse("zero times infinity", VALUES, _has_zero_and_infinity),
-    Excuse("denormal", (*VALUES, BUILD_VALUES), _is_denormal),
+    Excuse(
+        "denormal", (*VALUES, BUILD_VALUES), lambda found: any(0 < low < tiny for low, _, tiny in scales(found.case))
+    ),
     Excuse("undefined conversion", VALUES, _rounds_beyond_integers),
-    Excuse("no reference", VALUES, _has_no_reference),
+    Excuse("no reference", VALUES, lambda found: found.has_reference and found.precise is None),
     Excuse("no further from the reference than the plain result", VALUES, _is_as_precise),
     Excuse("overflow", VALUES, _squares_overflow),
     Excuse("ill-conditioned", VALUES, _moves_far),
-    Excuse("NaN has no order", (BUILD_VALUES,), _orders_nan),
+    Excuse("NaN has no order", (BUILD_VALUES,), lambda found: found.is_whole and has_nan(found.case)),
     Excuse("indices of equals", VALUES, _breaks_ties),
     Excuse("indices of equals", (BUILD_VALUES,), _breaks_ties_between_builds),
     Excuse("made whole at the end", VALUES, _is_rounded_last),
     Excuse("underflow", VALUES, _underflows),
-    Excuse("ill-conditioned", (BUILD_VALUES,), _moves_far_between_builds),
+    Excuse("ill-conditioned", (BUILD_VALUES,), lambda found: found.nudged_error * AMPLIFIED >= max(found.errors)),
 )
 
 

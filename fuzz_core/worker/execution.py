@@ -14,20 +14,18 @@ from fuzz_core.adapters import documented
 from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.adapters.modes import Mode, mode_of
-from fuzz_core.ir.complaints import complaint_in, with_complaint
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.errors import BuildError
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import children, rewritten, texts_of, with_children, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Value
+from fuzz_core.oracles.compare import ACCEPTS, REFUSES
 from fuzz_core.oracles.contract import Oracle, oracle_of
-from fuzz_core.oracles.differential import ACCEPTS, REFUSES
-from fuzz_core.oracles.performance import PRECISIONS, timed
+from fuzz_core.oracles.cost import PRECISIONS, timed
 from fuzz_core.worker.excuses import explain_difference, explain_refusal
 from fuzz_core.worker.limits import own_output
-from fuzz_core.worker.memory import LEAST_BYTES, left_behind, resident
-from fuzz_core.worker.novelty import outline
+from fuzz_core.worker.observers import LEAST_BYTES, left_behind, outline, resident
 
 MAX_MESSAGE = 2000
 MAX_REMEMBERED = 4096
@@ -196,15 +194,16 @@ class Execution:
             return Outcome("ok", seconds=self.clock() - began), result
         except BuildError as error:
             return Outcome("skipped", "BuildError", str(error)), None
-        except MemoryError as error:
-            return Outcome("oom", "MemoryError", str(error)[:MAX_MESSAGE]), None
-        except SystemExit as error:
-            return Outcome("exit", str(error.code)[:100]), None
         except BaseException as error:  # noqa: BLE001 - what a library raises, even KeyboardInterrupt, is an outcome
-            return self._exception(error, self.clock() - began), None
+            return self.failure(error, self.clock() - began), None
 
-    def _exception(self, error: BaseException, seconds: float) -> Outcome:
+    def failure(self, error: BaseException, seconds: float) -> Outcome:
+        """What an exception comes to."""
         name, text = type(error).__name__, _message(error)
+        if isinstance(error, MemoryError):
+            return Outcome("oom", "MemoryError", text, seconds=seconds)
+        if isinstance(error, SystemExit):
+            return Outcome("exit", str(error.code)[:100], seconds=seconds)
         if self.dialect.miscompiled.search(text):
             text = with_complaint(text, own_output())
         if self.dialect.out_of_memory.search(f"{name}: {text}"):

@@ -18,8 +18,7 @@ from fuzz_core.ir.tree import children
 from fuzz_core.ir.values import Invocation, Tensor, TestCase, Value
 from fuzz_core.worker.channel import Channel, World
 from fuzz_core.worker.execution import Execution
-from fuzz_core.worker.memory import Growth
-from fuzz_core.worker.novelty import Corpus, Novelty, Repeats
+from fuzz_core.worker.observers import Corpus, Growth, Novelty, Repeats
 
 # Tests of kinds that are compiled, between two that are not; and so many of the latter in a lease at most.
 WARM_TESTS = 8

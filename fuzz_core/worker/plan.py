@@ -21,7 +21,7 @@ from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.mutation.algorithm import Algorithm1
 from fuzz_core.mutation.space import ArgumentSpace
-from fuzz_core.worker.novelty import Grown
+from fuzz_core.worker.observers import Grown
 
 # One mutant of so many is one of a member of the corpus.
 GROWN_PERIOD = 3
@@ -43,7 +43,7 @@ class Header(NamedTuple):
     disabled: list[str]
     params: dict[str, list[str]]
     space: dict[str, Any]
-    documented: Sequence[list[Any]] = ()
+    documented: Sequence[Any] = ()
 
 
 def write_plan(

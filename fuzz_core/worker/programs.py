@@ -11,10 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from fuzz_core.adapters.models import Models
-from fuzz_core.ir.outcome import Outcome
 from fuzz_core.worker.channel import Channel, World
-from fuzz_core.worker.execution import MAX_MESSAGE, Execution
-from fuzz_core.worker.memory import resident
+from fuzz_core.worker.execution import Execution
+from fuzz_core.worker.observers import resident
 from fuzz_core.worker.programs_data import Data, shown
 from fuzz_core.worker.programs_ran import Asked, Ran
 from fuzz_core.worker.programs_run import Run
@@ -60,7 +59,7 @@ class Programs(Execution):
         self.journal.begin(request["lease"], 0)
         ran = self.ran(Asked(**request["program"]))
         self.journal.end()
-        self.channel.send({"replayed": request["lease"], "ran": ran.to_json()})
+        self.channel.send({"replayed": request["lease"], "ran": ran._asdict()})
 
     def ran(self, asked: Asked) -> Ran:
         """What a program comes to."""
@@ -83,14 +82,6 @@ class Programs(Execution):
         if held and (resident() > held + GARBAGE_BYTES or self.numbers % COLLECTED_EVERY == 0):
             gc.collect()
         return resident()
-
-    def failure(self, error: BaseException, seconds: float) -> Outcome:
-        """What an exception comes to."""
-        if isinstance(error, MemoryError):
-            return Outcome("oom", "MemoryError", str(error)[:MAX_MESSAGE], seconds=seconds)
-        if isinstance(error, SystemExit):
-            return Outcome("exit", str(error.code)[:100], seconds=seconds)
-        return self._exception(error, seconds)
 
     def remembered(self, asked: Asked) -> Data | None:
         """The data of a program, where another one had the same."""

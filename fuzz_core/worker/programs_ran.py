@@ -112,13 +112,9 @@ class Ran(NamedTuple):
         """Whether an error fell out of an expression of the library, which nobody has thought of."""
         return self.outcome.kind == "exception" and self.how == "expression"
 
-    def to_json(self) -> dict[str, Any]:
-        """Itself as plain JSON data."""
-        return self._asdict()
-
     @classmethod
     def from_json(cls, data: Any) -> Ran:
-        """Reads `to_json`'s form back. Raises CodecError: the data comes from untrusted code."""
+        """Reads back an object of its fields. Raises CodecError: the data comes from untrusted code."""
         ran = decode(cls, data)
         kind, name, text, frames, seconds = ran.outcome
         if len(frames) > MOST_FRAMES:

@@ -46,7 +46,7 @@ from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import adopt, end_children, wait_for
 from fuzz_core.worker.loop import Worker
-from fuzz_core.worker.memory import GARBAGE, garbage, resident
+from fuzz_core.worker.observers import GARBAGE, garbage, resident
 from fuzz_core.worker.plan import Plan
 from fuzz_core.worker.programs import MOST_GROWN_BYTES, Programs
 from fuzz_core.worker.programs_raised import PROGRAM
@@ -125,7 +125,7 @@ def inventory(world: World, channel: Channel, _: dict[str, Any]) -> None:
     for entry in world.listed:
         channel.send({"api": entry.api})
     for constraint in definitions(world.adapter.library, world.listed):
-        channel.send({"constraint": constraint.to_json()})
+        channel.send({"constraint": constraint})
     if world.hooks is not None:
         for prefix in world.adapter.prefixes:
             if file := getattr(sys.modules.get(prefix), "__file__", None):

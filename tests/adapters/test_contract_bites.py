@@ -11,10 +11,10 @@ import pytest
 from adaptercontract.__main__ import CHANGING, CHECKS, problems
 from adaptercontract.world import World
 
-from fuzz_core.adapters.base import Listed
 from fuzz_core.adapters.dialect import ModeSpec, Way
 from fuzz_core.adapters.documented import DEFINITIONS
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.listing import Listed
+from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import encode
 from fuzz_core.ir.constraints import Constraint
@@ -25,7 +25,7 @@ ONES = np.ones(3, np.float32)
 VALUES = Tensor("float32", (2,), Fill("values", data=np.array([-0.0, 1.5], np.float32).tobytes()))
 
 
-class Wrong(Changed):
+class Wrong(Mode):
     """A mode with another result."""
 
     def run(self, test: TestCase) -> Any:

@@ -16,7 +16,7 @@ from fuzz_core.adapters.jittor.dialect import identity
 from fuzz_core.adapters.surroundings import surroundings
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, Then, prim
-from fuzz_core.triage.confirm import run_script
+from fuzz_core.triage.process import run_script
 from fuzz_core.triage.script import render_comparison
 
 PROGRAM = """
@@ -25,8 +25,8 @@ from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.modes import mode_of
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase, Then, prim
-from fuzz_core.oracles.differential import Differential
-from fuzz_core.oracles.nonfinite import Nonfinite
+from fuzz_core.oracles.compare import Differential
+from fuzz_core.oracles.compare import Nonfinite
 from fuzz_core.worker.execution import Execution
 
 adapter = adapter_of("jittor")

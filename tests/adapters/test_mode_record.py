@@ -9,23 +9,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 LIBRARY = """
-from fuzz_core.adapters.defaults import DefaultAdapter, DefaultDialect
+from fuzz_core.adapters import base, dialect
 from fuzz_core.adapters.dialect import ModeSpec, Way
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.modes import Mode
 
 MODES = {
     "halved": ModeSpec("nightfuzz_numpy:Halved", Way("assert {actual} == {expected}", actual="f({x}) / 2"),
                        share=0.5, kind="wrong-metadata"),
 }
 
-class Halved(Changed):
+class Halved(Mode):
     def run(self, test):
         return super().run(test) / 2
 
-class Adapter(DefaultAdapter):
+class Adapter(base.Adapter):
     library, ways = "numpy", MODES
 
-class Dialect(DefaultDialect):
+class Dialect(dialect.Dialect):
     library, modes = "numpy", MODES
 """
 PROGRAM = """

@@ -16,10 +16,8 @@ RECORD = """    "tinylib": Library(
 """
 PACKAGE = {
     "__init__": '"""Tinylib."""\n',
-    "adapter": "from fuzz_core.adapters.defaults import DefaultAdapter\n\n\n"
-    'class Adapter(DefaultAdapter):\n    library = "tinylib"\n',
-    "dialect": "from fuzz_core.adapters.defaults import DefaultDialect\n\n\n"
-    'class Dialect(DefaultDialect):\n    library = "tinylib"\n',
+    "adapter": 'from fuzz_core.adapters import base\n\n\nclass Adapter(base.Adapter):\n    library = "tinylib"\n',
+    "dialect": 'from fuzz_core.adapters import dialect\n\n\nclass Dialect(dialect.Dialect):\n    library = "tinylib"\n',
 }
 LIBRARY = """
 def half(x):

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 import fuzz_core
-from fuzz_core.adapters.defaults import DefaultAdapter
-from fuzz_core.adapters.derivatives import direction, quotient, step_direction
+from fuzz_core.adapters import base
 from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.widened import Doubled, nudged
+from fuzz_core.adapters.doubles import Doubled, direction, nudged, quotient, step_direction
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Fill, Ref, Tensor
 
 
-class Numbers(DefaultAdapter):
+class Numbers(base.Adapter):
     library = "numbers"
 
 
@@ -82,7 +81,7 @@ def test_a_coarse_step_shows_the_steps_of_what_is_flat() -> None:
 def test_quotients_stand_in_one_place() -> None:
     root = Path(fuzz_core.__file__).parent
     rounding = [path.name for path in root.rglob("*.py") if re.search(r"EPSILON\b.* / STEP\b", path.read_text())]
-    assert rounding == ["derivatives.py"]
+    assert rounding == ["doubles.py"]
 
 
 def test_square_matrices_move_symmetrically() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.changes import KINDS, ApiChange, Changes, compare, compare_seeds, doubtful, sample
+from fuzz_core.campaign.changes import KINDS, ApiChange, Changes, compare, compare_seeds
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store.records import SeedRecord
 
@@ -75,17 +73,3 @@ def test_seeds_by_source() -> None:
     docs, models = compare_seeds(before, after)
     assert docs == ("docs", 1, 1, 1, 1)
     assert models == ("models", 1, 0, 0, 0)
-
-
-@given(st.dictionaries(NAMES, st.lists(st.integers(), unique=True, min_size=1, max_size=200)), st.integers())
-def test_the_sample_holds_some_of_every_api_and_depends_on_the_seed_alone(ids: dict[str, list[int]], seed: int) -> None:
-    chosen = sample(ids, seed)
-    assert chosen == sample(dict(reversed(ids.items())), seed)
-    for numbers in ids.values():
-        assert len(set(numbers) & set(chosen)) >= min(3, len(numbers))
-    assert len(chosen) == sum(min(len(n), max(3, round(len(n) / 20))) for n in ids.values())
-
-
-def test_an_api_is_doubtful_from_a_quarter_on() -> None:
-    rechecked = Counter({"a": 4, "b": 5, "c": 1, "d": 3})
-    assert doubtful(rechecked, Counter({"a": 1, "b": 1, "c": 1})) == ["a", "c"]

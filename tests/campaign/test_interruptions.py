@@ -27,7 +27,7 @@ from itertools import count
 from pathlib import Path
 
 from fuzz_core.campaign.examination import TriageOptions, examine
-from fuzz_core.campaign.figures import FuzzOptions
+from fuzz_core.campaign.fuzzing import FuzzOptions
 from fuzz_core.campaign.fuzzing import fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.opening import open_store

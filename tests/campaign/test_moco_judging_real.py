@@ -198,7 +198,7 @@ def test_a_planted_fault_is_found_and_confirmed_by_a_script(
     is_shown = mode == COMPILED or (library, mode) == ("torch", TRAINING)
     test = program(library, forward, "" if is_shown else LIBRARYS)
     ((verdict, outcome),) = workshop.deeper(test, mode)
-    assert (verdict.kind, verdict.detail.partition(":")[0]) == (kind, mode)
+    assert (verdict.kind, verdict.mode) == (kind, mode)
     store = session.store
     store.add_finding(session.target.key, store.start_run(session.target.key, 1, {}), test, verdict, outcome, "here")
     examine(session, TriageOptions(runs=1, bug_seconds=5.0))

@@ -9,9 +9,8 @@ from fuzz_core.campaign.examination import Examiner, TriageOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase
-from fuzz_core.oracles.differential import Differential
+from fuzz_core.oracles.compare import Differential
 from fuzz_core.store.records import FindingRow
-from fuzz_core.triage.process import Processes
 
 # An argument without elements kills `row_sum`; the mode alone makes it one.
 EMPTY = ModeSpec(
@@ -24,7 +23,7 @@ CALL = Invocation("fakelib.row_sum", (Tensor("float32", (2, 3), Fill("constant",
 def examiner(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Examiner:
     """One that is asked for scripts alone: nothing is replayed."""
     monkeypatch.setattr(type(fakelib_session.dialect), "modes", {"strided": EMPTY})
-    return Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0), Processes(), None)
+    return Examiner(fakelib_session, TriageOptions(bug_seconds=1.0, runs=2, timeout=20.0))
 
 
 def finding(seed: int, outcome: Outcome) -> FindingRow:

@@ -14,8 +14,8 @@ from fakelib_plans import call
 
 from fuzz_core.campaign import fuzzing
 from fuzz_core.campaign.examination import Examiner, TriageOptions, examine
-from fuzz_core.campaign.figures import FuzzOptions, FuzzReport
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.scheduler import COUNTED_TESTS
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace

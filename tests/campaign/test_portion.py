@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.figures import FuzzOptions
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.planning import Shard, costs, divided, parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.ranking import MOST_SHARE, RANKINGS, Bandit, check_ranking, ranking_of
+from fuzz_core.campaign.scheduler import MOST_SHARE, RANKINGS, Bandit, ranking_of
 from fuzz_core.ir.errors import UserError
 
 APIS = [f"api{n}" for n in range(30)]
@@ -16,7 +16,7 @@ APIS = [f"api{n}" for n in range(30)]
 
 @given(st.sampled_from(sorted(RANKINGS)), st.data())
 def test_an_api_is_out_until_it_is_given_back(name: str, data: st.DataObject) -> None:
-    ranking = ranking_of(name, APIS[:4])
+    ranking = ranking_of(name)(APIS[:4])
     out: list[str] = []
     for _ in range(data.draw(st.integers(1, 60))):
         if out and data.draw(st.booleans()):
@@ -32,7 +32,7 @@ def test_an_api_is_out_until_it_is_given_back(name: str, data: st.DataObject) ->
 
 @pytest.mark.parametrize("name", sorted(RANKINGS))
 def test_every_api_has_a_turn_before_any_has_two(name: str) -> None:
-    ranking = ranking_of(name, APIS)
+    ranking = ranking_of(name)(APIS)
     turns = []
     for _ in APIS:
         api = ranking.take()
@@ -87,4 +87,4 @@ def test_what_the_bandit_keeps_does_not_grow_with_the_turns() -> None:
 
 def test_an_unknown_schedule_is_a_user_error() -> None:
     with pytest.raises(UserError, match="greedy"):
-        check_ranking("greedy")
+        ranking_of("greedy")

@@ -1,20 +1,20 @@
-"""A second build takes over what has not changed: only changed seeds are traced, and a sample is run again."""
+"""A second build takes over what has not changed: changed seeds are traced, calls of other signatures run again."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fuzz_core.campaign.carryover import stirred
+from fuzz_core.campaign.carryover import TraceReport, stirred
 from fuzz_core.campaign.changes import changes_between
-from fuzz_core.campaign.figures import FuzzOptions
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.campaign.tracing import TraceOptions, TraceReport, trace
+from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import Interrupted, UserError
 
 DOCSTRINGS = {
@@ -24,6 +24,7 @@ DOCSTRINGS = {
     "scale(np.ones(3), 2.5)": "scale(np.ones(3), 3.5)",
     "reserve(16)": "reserve(17)",
 }
+RENAMED = {"def scale(x: Any, by: float)": "def scale(x: Any, factor: float)", "if by < 0": "if factor < 0"}
 CHANGED = {"fakelib.row_sum", "fakelib.resize", "fakelib.outer", "fakelib.scale", "fakelib.reserve"}
 
 
@@ -74,8 +75,8 @@ def test_of_a_second_build_with_five_changed_docstrings_five_seeds_are_traced(bu
     assert report.retraced.since == "fakelib-1"
     assert report.retraced.seeds == whole.seeds - 5 == report.unchanged
     assert report.retraced.changes == {"docstring": 5}
-    assert (report.retraced.lost, report.retraced.doubted) == (0, [])
-    assert report.retraced.rechecked > 0
+    # One of the changed seeds still brings a call that its old text brought.
+    assert (report.retraced.rechecked, report.retraced.lost) == (1, 0)
     assert {change.api for change in changes_between(second.store, "fakelib-1", "fakelib-2").apis} == CHANGED
     third = builds.make(3, DOCSTRINGS)
     third.store.save_target(third.target._replace(library="another"))
@@ -149,28 +150,25 @@ def row_sum('''
 def test_with_another_signature_all_is_run_again(builds: Builds) -> None:
     docs = page(builds, *(f"fakelib.scale(np.ones({n}), 1.5)" for n in range(4, 16)))
     traced(builds.make(1, {}), docs_dirs=docs)
-    edits = {"def scale(x: Any, by: float)": "def scale(x: Any, factor: float)"}
-    second = builds.make(2, {**edits, "if by < 0": "if factor < 0", "x * by": "x * factor"})
+    second = builds.make(2, {**RENAMED, "x * by": "x * factor"})
     report = traced(second, docs_dirs=docs)
     assert report.retraced.changes == {"signature": 1}
     scaled = [row.id for row in second.store.invocations("fakelib-2", "fakelib.scale")]
-    others = len({row[0] for row in space(second)}) - 1
-    assert report.retraced.rechecked >= len(scaled) + others
+    assert report.retraced.rechecked == len(scaled) > 12
     assert report.retraced.lost == 0
     assert "factor" in second.store.argument_space("fakelib-2")
     assert "fakelib.scale" not in second.store.argument_space("fakelib-2").get("by", {}).get("float", {})
 
 
-def test_where_the_sample_is_no_longer_valid_all_of_the_api_is_run_again(builds: Builds) -> None:
+def test_what_another_signature_refuses_is_no_longer_valid(builds: Builds) -> None:
     docs = page(builds, *(f"fakelib.scale(np.ones({n}), 1.5)" for n in range(4, 84)))
     traced(builds.make(1, {}), docs_dirs=docs)
-    second = builds.make(2, {"    return x * by": "    raise ValueError('not any more')"})
+    second = builds.make(2, {**RENAMED, "    return x * by": "    raise ValueError('not any more')"})
     report = traced(second, docs_dirs=docs)
     rows = list(second.store.invocations("fakelib-2", "fakelib.scale"))
-    assert report.retraced.doubted == ["fakelib.scale"]
     assert report.retraced.lost == len(rows) > 80
     assert {(row.valid, row.reason) for row in rows} == {(False, "exception ValueError: not any more")}
-    assert report.retraced.changes == {}
+    assert report.retraced.changes == {"signature": 1}
     assert stirred(second.store, "fakelib-2") == {"fakelib.scale"}
 
 
@@ -212,9 +210,9 @@ def test_one_failure_that_does_not_repeat_is_none(builds: Builds, tmp_path: Path
     once = f"""    try:
         os.mkdir({str(tmp_path / "ran")!r})
     except FileExistsError:
-        return x * by
+        return x * factor
     raise MemoryError("this time")"""
-    second = builds.make(2, {"    return x * by": once})
+    second = builds.make(2, {**RENAMED, "    return x * by": once})
     report = traced(second, docs_dirs=docs)
     assert (tmp_path / "ran").exists()
     assert report.retraced.lost == 0
@@ -238,8 +236,10 @@ def test_interrupted_anywhere_the_next_trace_goes_on(builds: Builds, phase: str)
     traced(builds.make(1, {}))
     second = builds.make(2, DOCSTRINGS)
     watch = StopsAt(phase)
-    with pytest.raises(Interrupted):
+    # Before anything is traced anew, nothing is left that could be cut short.
+    with pytest.raises(Interrupted) if phase == "re-running" else nullcontext():
         traced(replace(second, watch=watch, stopped=lambda: watch.over))
+    assert watch.over
     assert second.store.since("fakelib-2") == "fakelib-1"
     assert traced(second).status.total() == (0 if phase == "re-running" else 5)
     third = builds.make(3, DOCSTRINGS)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import fuzz_core
-from fuzz_core.campaign.figures import EVERY, FuzzOptions, Run
-from fuzz_core.campaign.fuzzing import fuzz
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.session import EVERY, Run, Session
 
 
 class Counted:
@@ -58,4 +57,4 @@ def test_runs_are_put_on_record_in_one_place() -> None:
     root = Path(fuzz_core.__file__).parent
     words = re.compile(r"\.(start_run|checkpoint_run|finish_run)\(")
     found = {str(file.relative_to(root)) for file in root.rglob("*.py") if words.search(file.read_text())}
-    assert found == {"campaign/figures.py"}
+    assert found == {"campaign/session.py"}

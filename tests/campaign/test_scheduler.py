@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.campaign.fuzzing import LEAST_SHARE, FuzzOptions, fuzz
-from fuzz_core.campaign.ranking import RANKINGS
 from fuzz_core.campaign.scheduler import (
     MAX_SLICE,
     MIN_SLICE,
+    RANKINGS,
     ExaminationBacklog,
     Scheduler,
     Timeouts,

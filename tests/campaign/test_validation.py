@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
-from fuzz_core.campaign.carryover import FIRST, _portions, _Validation, validate
+from fuzz_core.campaign.carryover import FIRST, TraceReport, _portions, _Validation, validate
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.execution.pool import Lease
@@ -15,21 +15,16 @@ from fuzz_core.ir.outcome import Outcome
 DOCS = TraceOptions(sources=["docs"])
 
 
-@dataclass
-class Figures:
-    checked: int = 0
-    valid: int = 0
-    waiting: int = 0
-
-
 def test_what_the_deadline_leaves_waits_and_is_run_the_next_time(fakelib_session: Session) -> None:
     store, key = fakelib_session.store, fakelib_session.target.key
     trace(fakelib_session, DOCS)
     numbers = {row.id for row in store.bodies(key)}
     store.doubt(key, numbers)
-    late, in_time = Figures(), Figures()
+    late, in_time = TraceReport(), TraceReport()
     validate(fakelib_session, late, deadline=fakelib_session.clock() - 1.0)
-    assert late == Figures(0, 0, len(numbers)) and {row.id for row in store.bodies(key, unchecked=True)} == numbers
+    assert (
+        late == TraceReport(waiting=len(numbers)) and {row.id for row in store.bodies(key, unchecked=True)} == numbers
+    )
     validate(fakelib_session, in_time)
     assert in_time.valid and not in_time.waiting and not store.bodies(key, unchecked=True)
 
@@ -48,7 +43,7 @@ def test_how_an_invocation_ended_goes_on_record_beside_the_words(fakelib_session
     work = _Validation(fakelib_session, [one, other._replace(api=one.api)])
     lease = Lease(1, one.api, 0, 2, log=True)
     work.death(lease, 0, Outcome("signal", "SIGSEGV", "at 0xdead"))
-    work.message(lease, {"ran": 1, "outcome": Outcome("exception", "ValueError", "no").to_json()})
+    work.message(lease, {"ran": 1, "outcome": ["exception", "ValueError", "no", [], 0.0]})
     work.save()
     rows = store._rows("SELECT outcome_kind, reason FROM calls WHERE id IN (?, ?) ORDER BY place", one.id, other.id)
     assert [tuple(row.values()) for row in rows] == [

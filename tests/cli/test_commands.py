@@ -157,6 +157,8 @@ def test_a_script_whose_call_returns_reproduces_by_its_assertion(
         grows = Outcome("ok", text="every call leaves 1064 bytes")
         new = NewBug(bug.signature_text, bug.api, "leak", "leak", bug.test, f"assert {holds}\n", grows, 5, 5)
         store.improve_bug(1, new)
+        with store._transaction():
+            store._db.execute("UPDATE findings SET verdict = ? WHERE bug = 1", ('["leak", "leak", "cpu: it grows"]',))
     done = cli("repro", 1, "--run", "--state", state)
     assert (done.code, told in done.out) == (code, True)
 

@@ -11,7 +11,7 @@ import pytest
 from commands import Cli
 
 from fuzz_core.campaign.examination import TriageReport
-from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli import timebox

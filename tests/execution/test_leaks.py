@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.worker.memory import LEAST_BYTES, ROUND, Growth, left_behind
+from fuzz_core.worker.observers import LEAST_BYTES, ROUND, Growth, left_behind
 
 
 class Heap:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.worker.novelty import MAX_CLASS, REPEATS_REPORTED, Novelty, Repeats, outcome_class, outline
+from fuzz_core.worker.observers import MAX_CLASS, REPEATS_REPORTED, Novelty, Repeats, outcome_class, outline
 
 OK = Outcome("ok")
 

@@ -21,7 +21,7 @@ FELL = Ran(
 
 def judged(ran: Ran, double: Ran | None = None) -> list[tuple[str, str]]:
     found = verdicts_on(ran, dialect_of("torch"), double)
-    assert {verdict.detail.partition(":")[0] for verdict, _ in found} <= {*shown(ran, double)}
+    assert {verdict.mode for verdict, _ in found} <= {*shown(ran, double)}
     return [(verdict.oracle, verdict.kind) for verdict, _ in found]
 
 

@@ -8,7 +8,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.campaign.figures import FuzzReport
+from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.ir.values import Fill, Invocation, Seq, Tensor, TestCase, Then, prim
 from fuzz_core.worker.loop import COLD_TESTS, MAX_POSTPONED, WARM_TESTS, Compiling, kind
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.campaign.examination import TriageOptions, examine
-from fuzz_core.campaign.figures import FuzzOptions
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.store.opening import open_store

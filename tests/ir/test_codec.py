@@ -145,7 +145,7 @@ def test_a_test_case_needs_an_invocation() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_outcomes_are_read_back_and_others_refused(kind: str) -> None:
     outcome = Outcome(kind, "RuntimeError", "text", ("frame",), 0.5)
-    data = json.loads(json.dumps(outcome.to_json()))
+    data = json.loads(json.dumps(outcome))
     assert Outcome.from_json(data) == outcome
     for changed in ([*data, 1], data[:-1], ["fine", *data[1:]], [*data[:4], "0.5"], [*data[:3], "frame", 0.5]):
         with pytest.raises(CodecError):

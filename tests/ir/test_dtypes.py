@@ -27,7 +27,7 @@ OTHERS = {
     "adapters/tensorflow/tensors.py": "tolerances of tf.test",
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints/docstrings.py": "other names in docstrings",
-    "oracles/performance.py": "precisions that are timed",
+    "oracles/cost.py": "precisions that are timed",
     "triage/cost.py": "which dtypes are simplest",
     "triage/simplify.py": "the default dtype of each kind",
 }

@@ -125,7 +125,7 @@ class DescribeAnswers:
 
     def test_are_read_as_they_were_told(self) -> None:
         verdict, seen = Verdict("crash", "crash", "d"), Outcome("signal", "SIGSEGV", "t", ("f",), 1.0)
-        line = self.told(outcome=OK, verdicts=[[list(verdict), seen.to_json()]], spoilt=True)
+        line = self.told(outcome=OK, verdicts=[[list(verdict), seen]], spoilt=True)
         read = answer(line, 3, lambda message: decode(Replayed, message))
         assert read == Replayed(Outcome("ok"), ((verdict, seen),), True)
         assert answer(line, 4, lambda message: decode(Replayed, message)) is None

@@ -40,12 +40,11 @@ def modules() -> Iterator[Path]:
 def texts(path: Path) -> Iterator[str]:
     """The string literals of a module, without oracles' examples and builders' refusals to make a call."""
     tree = ast.parse(path.read_text())
-    quoted = {
-        id(node)
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("BuildError", "Example")
-        for node in ast.walk(call)
-    }
+    refusals = (
+        each for each in ast.walk(tree) if isinstance(each, ast.Call) and ast.unparse(each.func) == "BuildError"
+    )
+    examples = (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "examples")
+    quoted = {id(node) for each in (*refusals, *examples) for node in ast.walk(each)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in quoted:
             yield node.value

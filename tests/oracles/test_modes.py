@@ -13,8 +13,8 @@ from strategies import kept
 from fuzz_core.adapters.dialect import DEVICE
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Ref, Tensor, TestCase, prim
-from fuzz_core.oracles.differential import Differential
-from fuzz_core.oracles.performance import PRECISIONS
+from fuzz_core.oracles.compare import Differential
+from fuzz_core.oracles.cost import PRECISIONS
 from fuzz_core.worker.execution import Execution, with_precision
 
 MODES = ("cpu", "cuda", "cuda-nocudnn")

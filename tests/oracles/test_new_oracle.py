@@ -45,12 +45,12 @@ def narrow(x):
     raise ValueError("must be 3, got 3")
 """
 ADAPTER = """
-from fuzz_core.adapters.defaults import DefaultAdapter, DefaultDialect
+from fuzz_core.adapters import base, dialect
 
-class Adapter(DefaultAdapter):
+class Adapter(base.Adapter):
     library = "tinylib"
 
-class Dialect(DefaultDialect):
+class Dialect(dialect.Dialect):
     library = "tinylib"
 """
 PROGRAM = """

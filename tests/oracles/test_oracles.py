@@ -11,7 +11,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import KINDS, Outcome
 from fuzz_core.ir.values import Fill, Invocation, Map, Seq, Tensor, TestCase, Then, prim
 from fuzz_core.oracles.contract import ORACLES, oracle_of
-from fuzz_core.oracles.performance import (
+from fuzz_core.oracles.cost import (
     LEAST_SAMPLES,
     NOISE_SECONDS,
     PRECISIONS,

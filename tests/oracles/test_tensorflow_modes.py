@@ -21,8 +21,8 @@ import sys
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.values import Fill, Invocation, Prim, Ref, Seq, Tensor, TestCase, Then, prim
-from fuzz_core.oracles.differential import Differential
-from fuzz_core.oracles.nonfinite import Nonfinite
+from fuzz_core.oracles.compare import Differential
+from fuzz_core.oracles.compare import Nonfinite
 from fuzz_core.worker.execution import Execution
 
 adapter = adapter_of("tensorflow")

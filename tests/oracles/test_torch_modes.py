@@ -18,7 +18,7 @@ from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.values import Fill, Invocation, Prim, Seq, Tensor, TestCase, Then, prim
 from fuzz_core.oracles.crash import Crash
-from fuzz_core.oracles.differential import Differential
+from fuzz_core.oracles.compare import Differential
 from fuzz_core.worker.execution import Execution
 
 

@@ -18,8 +18,8 @@ from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.compare import Differential
 from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.oracles.differential import Differential
 from fuzz_core.worker.execution import Execution
 
 

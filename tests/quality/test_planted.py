@@ -8,8 +8,7 @@ from nightfuzz_qualitylib.dialect import DEVICES, MODES
 from planted import PLANTED, SOUND, Fault
 
 from fuzz_core.campaign.examination import TriageOptions, examine
-from fuzz_core.campaign.figures import FuzzOptions
-from fuzz_core.campaign.fuzzing import fuzz
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session
 from fuzz_core.oracles.contract import ORACLES, oracle_of
 from fuzz_core.store.records import BugRow
@@ -50,7 +49,7 @@ def hunt(session: Session, faults: list[Fault]) -> None:
 def shown(bug: BugRow, session: Session) -> tuple[str, str, str, str]:
     """What a bug is, in the terms of the table."""
     [*_, finding] = session.store.findings(session.target.key, bug=bug.id)
-    mode = "cuda" if bug.oracle == "performance" else finding.verdict.detail.partition(":")[0].rstrip("*")
+    mode = "cuda" if bug.oracle == "performance" else finding.verdict.mode.rstrip("*")
     return bug.api.removeprefix("qualitylib."), bug.oracle, bug.kind, mode
 
 

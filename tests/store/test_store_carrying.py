@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sqlite3
 
 import pytest
 from examples import examples
@@ -18,10 +18,6 @@ from fuzz_core.store import Store
 
 NEW = "torch-2.14.0+cpu-cp311"
 LATER = TARGET._replace(key=NEW, version="2.14.0", made_at="2026-02-02")
-
-
-def nothing(ids: Mapping[str, Sequence[int]]) -> list[int]:
-    return []
 
 
 def rows(store: Store, key: str) -> list[tuple[str, str, bool | None, str]]:
@@ -41,7 +37,7 @@ def both(store: Store) -> Store:
 
 class DescribeCarry:
     def test_a_seed_comes_with_all_that_it_brought(self, both: Store) -> None:
-        done = both.carry(NEW, KEY, {"d1": "another name"}, (), (), nothing)
+        done = both.carry(NEW, KEY, {"d1": "another name"}, (), ())
         assert done == (1, 3, 0, 0)
         assert both.seeds(NEW) == [SEED._replace(name="another name")]
         assert rows(both, NEW) == rows(both, KEY)[:3]
@@ -56,15 +52,15 @@ class DescribeCarry:
         assert both.since(NEW) == KEY
 
     def test_carrying_again_changes_nothing(self, both: Store) -> None:
-        both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), (), nothing)
+        both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), ())
         before = rows(both, NEW), both.coverage(NEW), both.seeds(NEW)
-        assert both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), (), nothing).invocations == 0
+        assert both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), ()).invocations == 0
         assert (rows(both, NEW), both.coverage(NEW), both.seeds(NEW)) == before
 
     def test_what_mentions_an_api_that_is_gone_stays_behind_wherever_it_does(self, both: Store) -> None:
         nested = Invocation("torch.stack", (add(7, api="torch.sub"),))
         both.save_trace(KEY, SEED._replace(digest="d3"), [(nested, "ok"), (add(9), "ok")], {}, {})
-        done = both.carry(NEW, KEY, {"d1": "a", "d3": "c"}, {"torch.sub"}, (), nothing)
+        done = both.carry(NEW, KEY, {"d1": "a", "d3": "c"}, {"torch.sub"}, ())
         assert done.retired == 2
         assert {row.api for row in both.invocations(NEW)} == {"torch.add"}
         assert {c.api for c in both.coverage(NEW)} == {"torch.add"}
@@ -72,7 +68,7 @@ class DescribeCarry:
                        for apis in kinds.values() for api in apis)  # fmt: skip
 
     def test_what_mentions_a_changed_api_counts_as_not_run(self, both: Store) -> None:
-        both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), {"torch.add"}, nothing)
+        both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), {"torch.add"})
         assert [(row.api, row.valid, row.reason) for row in both.invocations(NEW)] == [
             ("torch.add", None, ""),
             ("torch.add", None, ""),
@@ -84,7 +80,7 @@ class DescribeCarry:
         died = SEED._replace(digest="d4", status="crashed", reason="fell over", outcome_kind="signal")
         both.save_trace(KEY, died, [(add(20, api="torch.sub"), "ok")], {}, {})
         ran(both, KEY, *((nth, "signal", "fell over") for nth in (1, 3, 5)))
-        both.carry(NEW, KEY, {"d1": "a", "d2": "b", "d4": "d"}, (), {"torch.add"}, nothing)
+        both.carry(NEW, KEY, {"d1": "a", "d2": "b", "d4": "d"}, (), {"torch.add"})
         assert {seed.digest: seed.outcome_kind for seed in both.seeds(NEW)} == {"d1": "", "d2": "", "d4": "signal"}
         kinds = both._rows("SELECT api, outcome_kind FROM calls WHERE target = ? ORDER BY place", NEW)
         assert [(row["api"], row["outcome_kind"]) for row in kinds] == [
@@ -95,15 +91,10 @@ class DescribeCarry:
             ("torch.sub", "signal"),
         ]
 
-    def test_of_the_valid_ones_a_choice_counts_as_not_run(self, both: Store) -> None:
-        seen: dict[str, Sequence[int]] = {}
-
-        def choose(ids: Mapping[str, Sequence[int]]) -> list[int]:
-            seen.update(ids)
-            return list(ids["torch.mul"])
-
-        both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), (), choose)
-        assert {api: len(ids) for api, ids in seen.items()} == {"torch.add": 1, "torch.mul": 1}
+    def test_what_is_doubted_counts_as_not_run(self, both: Store) -> None:
+        both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), ())
+        (product,) = both.invocations(NEW, "torch.mul")
+        both.doubt(NEW, [product.id])
         assert [row.api for row in both.invocations(NEW, unchecked=True)] == ["torch.mul"]
         twins = both.twins(NEW, KEY)
         assert [(t.api, t.valid, t.before) for t in twins if t.valid != t.before] == [("torch.mul", None, True)]
@@ -111,11 +102,9 @@ class DescribeCarry:
         assert len(list(both.invocations(NEW, unchecked=True))) == 3
 
     def test_it_is_all_or_nothing(self, both: Store) -> None:
-        def broken(ids: Mapping[str, Sequence[int]]) -> list[int]:
-            raise RuntimeError("the power is gone")
-
-        with pytest.raises(RuntimeError):
-            both.carry(NEW, KEY, {"d1": "a"}, (), (), broken)
+        both._db.execute("CREATE TEMP TRIGGER last BEFORE UPDATE ON targets BEGIN SELECT RAISE(ABORT, 'no power'); END")
+        with pytest.raises(sqlite3.IntegrityError):
+            both.carry(NEW, KEY, {"d1": "a"}, (), ())
         assert (rows(both, NEW), both.traced(NEW), both.since(NEW), both.argument_space(NEW)) == ([], set(), "", {})
 
     @given(
@@ -133,7 +122,7 @@ class DescribeCarry:
         store.save_trace(old, SEED._replace(digest="other"), found[cut:], {}, {})
         store.save_trace(old, SEED, found[:cut], {}, {})
         store.save_trace(anew, SEED, found[:cut], {}, {})
-        store.carry(new, old, {SEED.digest: SEED.name}, (), (), nothing)
+        store.carry(new, old, {SEED.digest: SEED.name}, (), ())
         expected = {codec.digest(invocation) for invocation, _ in found[:cut]}
         assert {row.digest for row in store.invocations(new)} == expected
         assert store.seeds(new) == store.seeds(anew)

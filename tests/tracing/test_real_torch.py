@@ -16,7 +16,7 @@ from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation, dumps
 from fuzz_core.ir.values import Invocation, Tensor
-from fuzz_core.oracles.performance import tensors_of
+from fuzz_core.oracles.cost import tensors_of
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import SeedRecord, TargetRecord
 

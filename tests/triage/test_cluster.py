@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase, prim
-from fuzz_core.triage.cluster import clusters
-from fuzz_core.triage.location import plain_name
+from fuzz_core.triage.cluster import clusters, plain_name
 
 ASSERT = 'false INTERNAL ASSERT FAILED at "/build/{file}":{line}, please report a bug to PyTorch. {said}'
 MACHINERY = (
@@ -33,6 +32,8 @@ class Row(NamedTuple):
     signature_text: str = ""
     minimised: bool = True
     arguments: int = 1
+    oracle: str = "crash"
+    script: str = ""
 
     @property
     def test(self) -> TestCase:

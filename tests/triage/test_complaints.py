@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_core.ir.complaints import complaint_in, with_complaint
-from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.triage.signature import signature
 from reports.text import happened
 

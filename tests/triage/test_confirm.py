@@ -13,8 +13,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Fill, Invocation, Tensor, TestCase, prim
 from fuzz_core.triage import process
-from fuzz_core.triage.confirm import KEPT_TEXT, classify, confirm, run_script
-from fuzz_core.triage.process import KEPT_OUTPUT, Finished, run
+from fuzz_core.triage.process import KEPT_OUTPUT, KEPT_TEXT, Finished, classify, confirm, run, run_script
 from fuzz_core.triage.script import render
 
 TORCH, JITTOR = dialect_of("torch"), dialect_of("jittor")

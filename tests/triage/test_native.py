@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.triage import native, stack
-from fuzz_core.triage.confirm import run_script
-from fuzz_core.triage.native import MAX_FRAMES, MAX_NAME, clean, frames, heard, parse, stack_trace
+from fuzz_core.triage.native import MAX_FRAMES, MAX_NAME, clean, heard, parse, stack_trace
+from fuzz_core.triage.process import frames, run_script
 
 TORCH, JITTOR = dialect_of("torch"), dialect_of("jittor")
 TRACE = """
@@ -123,27 +123,25 @@ ABORTED = "import os\nos.abort()\n"
 NATIVE = sys.platform == "linux" and platform.machine() == "x86_64"
 
 
-def found(script: str, folder: Path, modules: str = r"python|_ctypes|libffi|libc\.so") -> tuple[str, ...]:
-    path = folder / "repro.py"
-    path.write_text(script)
+def found(script: str, modules: str = r"python|_ctypes|libffi|libc\.so") -> tuple[str, ...]:
     dialect = dialect_of("torch")
     dialect.native_modules = re.compile(modules)
-    return frames(sys.executable, str(path), 120.0, dialect)
+    return frames(sys.executable, script, 120.0, dialect)
 
 
 @pytest.mark.skipif(not NATIVE, reason="the handler is for Linux on x86-64")
 class DescribeFramesWithoutADebugger:
     @pytest.fixture(autouse=True)
     def no_gdb(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(native.shutil, "which", lambda _: None)
+        monkeypatch.setattr(shutil, "which", lambda _: None)
 
     @pytest.mark.parametrize("script", [CRASH, IN_A_THREAD])
-    def test_begin_with_the_fault_and_tell_its_callers(self, script: str, tmp_path: Path) -> None:
-        names = found(script, tmp_path, "_ctypes|libffi|libc")
+    def test_begin_with_the_fault_and_tell_its_callers(self, script: str) -> None:
+        names = found(script, "_ctypes|libffi|libc")
         assert any("ffi_call" in name or "call_function_pointer" in name or "PyCFuncPtr" in name for name in names[:6])
 
-    def test_survive_an_exhausted_stack(self, tmp_path: Path) -> None:
-        names = found(EXHAUSTED, tmp_path)
+    def test_survive_an_exhausted_stack(self) -> None:
+        names = found(EXHAUSTED)
         assert (len(names), names[-1]) == (MAX_FRAMES, stack.OVERFLOW)
 
     @pytest.mark.parametrize(
@@ -156,49 +154,48 @@ class DescribeFramesWithoutADebugger:
             ("import os\nos.kill(os.getpid(), 11)\n", ()),
         ],
     )
-    def test_end_with_where_memory_was_missed(self, script: str, fault: tuple[str, ...], tmp_path: Path) -> None:
-        assert tuple(name for name in found(script, tmp_path) if name in stack.FAULTS) == fault
+    def test_end_with_where_memory_was_missed(self, script: str, fault: tuple[str, ...]) -> None:
+        assert tuple(name for name in found(script) if name in stack.FAULTS) == fault
 
-    def test_tell_of_abort(self, tmp_path: Path) -> None:
-        assert any("os_abort" in name or "fatal" in name or "abort" in name for name in found(ABORTED, tmp_path))
+    def test_tell_of_abort(self) -> None:
+        assert any("os_abort" in name or "fatal" in name or "abort" in name for name in found(ABORTED))
 
-    def test_tell_of_a_death_inside_the_allocator(self, tmp_path: Path) -> None:
-        assert "ffi_call" in found(CORRUPTED, tmp_path, "libc|libffi")
+    def test_tell_of_a_death_inside_the_allocator(self) -> None:
+        assert "ffi_call" in found(CORRUPTED, "libc|libffi")
 
     def test_are_there_where_a_module_has_taken_the_signals(self, tmp_path: Path) -> None:
         (tmp_path / "taker").mkdir()
         (tmp_path / "taker" / "__init__.py").write_text("import signal\nsignal.signal(11, signal.SIG_IGN)\n")
         taking = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport taker\n{CRASH}"
-        assert stack.NULL_PAGE in found(taking, tmp_path)
+        assert stack.NULL_PAGE in found(taking)
 
     @pytest.mark.parametrize("ending", ["", "1 / 0", "raise SystemExit(3)", "import os; os._exit(4)"])
-    def test_are_none_where_the_script_lives(self, ending: str, tmp_path: Path) -> None:
-        assert found(f'print(\'[["f", "libc.so"]]\')\n{ending}\n', tmp_path) == ()
+    def test_are_none_where_the_script_lives(self, ending: str) -> None:
+        assert found(f'print(\'[["f", "libc.so"]]\')\n{ending}\n') == ()
 
-    def test_are_none_where_nothing_handles_the_signal(self, tmp_path: Path) -> None:
-        assert found("import os\nos.kill(os.getpid(), 9)\n", tmp_path) == ()
+    def test_are_none_where_nothing_handles_the_signal(self) -> None:
+        assert found("import os\nos.kill(os.getpid(), 9)\n") == ()
 
 
 @pytest.mark.real
 @pytest.mark.skipif(not NATIVE, reason="the handler is for Linux on x86-64")
 def test_a_library_that_takes_the_signals_at_import_is_followed_all_the_same(
-    jittor_python: Path, tmp_path: Path
+    jittor_python: Path,
 ) -> None:
     script = "import jittor\nx = jittor.array([1.0, 2.0])\nprint(x[jittor.array([2**30])])\n"
     outcome = run_script(str(jittor_python), script, JITTOR)
     assert (outcome.kind, outcome.name, outcome.text) == ("signal", "SIGSEGV", "")
-    (tmp_path / "repro.py").write_text(script)
-    names = frames(str(jittor_python), str(tmp_path / "repro.py"), 120.0, JITTOR)
+    names = frames(str(jittor_python), script, 120.0, JITTOR)
     assert (names[0], names[-1]) == ("jittor::GetitemOp::jit_run", stack.WILD)
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 class DescribeFramesOfADebugger:
-    def test_are_among_those_of_the_handler(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_are_among_those_of_the_handler(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """gdb names the source file instead of the module where it has one."""
-        handled = found(CRASH, tmp_path, "_ctypes|libffi")
+        handled = found(CRASH, "_ctypes|libffi")
         monkeypatch.setattr(native, "heard", lambda _: None)
-        debugged = found(CRASH, tmp_path, "_ctypes|libffi")
+        debugged = found(CRASH, "_ctypes|libffi")
         assert debugged
         assert set(debugged) <= set(handled)
 

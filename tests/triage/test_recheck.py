@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.triage.recheck import (
     CHANGED,
     CLEAN,
@@ -33,6 +34,7 @@ from fuzz_core.triage.recheck import (
 from fuzz_core.triage.signature import signature
 
 TORCH = dialect_of("torch")
+TEST = TestCase(Invocation("torch.linalg.lstsq"), 1)
 OK = Outcome("ok")
 ASSERT = Outcome("exception", "RuntimeError", "x INTERNAL ASSERT FAILED at f.cpp:7")
 SCRIPT = "import torch\n\nx = torch.ones(2)\ntorch.linalg.lstsq(x.mT, torch.fft.rfft(x))\n"
@@ -45,6 +47,10 @@ class Bug:
     kind: str = "internal-error"
     script: str = SCRIPT
     api: str = "torch.linalg.lstsq"
+    id: int = 1
+    target: str = "torch-1"
+    test: TestCase = TEST
+    minimised: bool = True
     signature_text: str = field(init=False)
 
     def __post_init__(self) -> None:

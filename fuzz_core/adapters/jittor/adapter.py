@@ -7,14 +7,14 @@ import functools
 import importlib
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from fuzz_core.adapters.arrays import NUMPY_DTYPES
-from fuzz_core.adapters.base import Describe, Examples, Listed
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.base import Adapter, Describe, Examples
 from fuzz_core.adapters.jittor.compiling import hasten, settle
 from fuzz_core.adapters.jittor.dialect import MODES
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.ir.errors import Undescribable
 from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value, prim
@@ -34,7 +34,7 @@ def _end_compilers() -> None:
         tools.pool_size = 0
 
 
-class JittorAdapter(DefaultAdapter):
+class JittorAdapter(Adapter):
     """Jittor on the CPU and, where it was made with CUDA, on a device.
 
     It compiles an operator when that is first executed, and executes when a result is looked at: `finish` does so, and
@@ -71,8 +71,9 @@ class JittorAdapter(DefaultAdapter):
 
     def listed(self) -> list[Listed]:
         """Every public api of the modules that compute."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.jittor.listing").listed()
-        return found
+        from fuzz_core.adapters.jittor import listing
+
+        return listing.listed()
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Vars, dtypes and shapes."""
@@ -119,9 +120,7 @@ class JittorAdapter(DefaultAdapter):
             return ("__call__",)
         if issubclass(cls, root.optim.Optimizer):
             return ("step",)
-        own = [base for base in cls.__mro__ if base.__module__.startswith("jittor")]
-        names = {name for base in own for name, found in vars(base).items() if isinstance(found, FunctionType)}
-        return tuple(sorted(name for name in names if name == "__call__" or not name.startswith("_")))
+        return self.functions(cls)
 
     def prepare(self) -> None:
         """Compiles beside other processes."""
@@ -152,8 +151,9 @@ class JittorAdapter(DefaultAdapter):
 
     def models(self) -> Models:
         """See `jittor.models`."""
-        made: Models = importlib.import_module("fuzz_core.adapters.jittor.models").JittorModels()
-        return made
+        from fuzz_core.adapters.jittor import models
+
+        return models.JittorModels()
 
     def examples(self) -> Examples:
         """A function and a module, of a matrix."""

@@ -6,8 +6,18 @@ import re
 from collections.abc import Mapping
 
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.defaults import INTERNAL, OUT_OF_MEMORY, DefaultDialect
-from fuzz_core.adapters.dialect import BARE, REFERENCE, ModeSpec, Way, derivative, doubles, last_use
+from fuzz_core.adapters.dialect import (
+    BARE,
+    INTERNAL,
+    OUT_OF_MEMORY,
+    REFERENCE,
+    Dialect,
+    ModeSpec,
+    Way,
+    derivative,
+    doubles,
+    last_use,
+)
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import BuildError
@@ -91,7 +101,7 @@ _ASSERTED = r"[Cc]ould you please report this issue"
 _COMPILING = r"Error happend during compilation|Compile fused operator"
 
 
-class JittorDialect(DefaultDialect):
+class JittorDialect(Dialect):
     """How Jittor is written and how it complains."""
 
     library = "jittor"
@@ -146,28 +156,12 @@ class JittorDialect(DefaultDialect):
 
 
 def _var(tensor: Tensor) -> str:
-    made = _filled(tensor)
+    shape, dtype = spelling.sizes(tensor.shape), "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
+    made = spelling.filled(tensor, spelling.common(tensor), "jittor", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}")
     if tensor.size and spelling.inlined(tensor):
-        made.append(f"jittor.array({_inline(tensor)}{'' if tensor.dtype in _INFERRED else f', {tensor.dtype!r}'})")
+        told = spelling.nested(elements(tensor), tensor.shape, tensor.dtype)
+        made.append(f"jittor.array({told}{'' if tensor.dtype in _INFERRED else dtype})")
     return min(made, key=len) if made else _draw(tensor)
-
-
-def _inline(tensor: Tensor) -> str:
-    return spelling.nested(elements(tensor), tensor.shape, tensor.dtype)
-
-
-def _filled(tensor: Tensor) -> list[str]:
-    dtype = "" if tensor.dtype == "float32" else f", {tensor.dtype!r}"
-    shape = spelling.sizes(tensor.shape)
-    value = spelling.common(tensor)
-    if tensor.size == 0:
-        return [f"jittor.empty({shape}{dtype})"]
-    if value is None:
-        return []
-    named = {"0.0": "zeros", "0": "zeros", "False": "zeros", "1.0": "ones", "1": "ones", "True": "ones"}
-    if value in named:
-        return [f"jittor.{named[value]}({shape}{dtype})"]
-    return [f"jittor.full({shape}, {value}{dtype})"]
 
 
 def _draw(tensor: Tensor) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import jittor
 
-from fuzz_core.adapters.base import Listed
-from fuzz_core.adapters.listing import Named, folded, is_api, methods, public
+from fuzz_core.adapters.listing import Listed, folded, is_api, members, methods, within
 
 NO_COMPUTATION = (
     "jittor.compile_extern",
@@ -35,24 +33,13 @@ _OPERATORS = "jittor_core.ops"
 
 def listed() -> list[Listed]:
     """Functions and classes of every public module, one entry per object, then the methods of Var."""
-    free = folded((name, found, owner) for name, found, owner in _members() if _computes(found))
+    free = folded(members(within("jittor", jittor, _is_reached), _computes))
     own = [entry for entry in free + methods(jittor.Var, "jittor.Var") if entry.api.name.split(".")[-1] not in _SOURCE]
     return sorted(own, key=lambda entry: entry.api.name)
 
 
-def _members() -> Iterator[Named]:
-    for prefix, module in _modules("jittor", jittor):
-        for name in public(module):
-            yield f"{prefix}.{name}", getattr(module, name, None), module
-
-
-def _modules(prefix: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
-    """A module and those within it that are reached by its attributes."""
-    yield prefix, module
-    for name in public(module):
-        child = getattr(module, name, None)
-        if isinstance(child, ModuleType) and child.__name__ == f"{module.__name__}.{name}" and _kept(child.__name__):
-            yield from _modules(f"{prefix}.{name}", child)
+def _is_reached(path: str, module: ModuleType) -> bool:
+    return module.__name__ == path and _kept(path)
 
 
 def _kept(home: str) -> bool:

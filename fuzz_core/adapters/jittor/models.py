@@ -13,26 +13,13 @@ import numpy as np
 from fuzz_core.adapters.models import Models
 
 
-class Passing(jittor.Module):  # type: ignore[misc] # no stubs
-    """See `Models.passing`."""
-
-    def __init__(self, note: Callable[[Any], object]) -> None:
-        super().__init__()
-        self.note = note
-
-    def execute(self, value: Any) -> Any:
-        """The value."""
-        self.note(value)
-        return value
-
-
 class JittorModels(Models):
     """It compiles everything: operators together where it may, or each by itself.
 
     `untrained` cannot be told: where there is no gradient, `jittor.grad` gives zeros, as where it is zero.
     """
 
-    layer = jittor.Module
+    layer, computes = jittor.Module, "execute"
 
     def streams(self) -> Callable[[], None] | None:
         """Its generator is not to be read: numbers may have been drawn from it since it was seeded."""
@@ -52,10 +39,6 @@ class JittorModels(Models):
         if isinstance(result, list | tuple):
             return all(map(self.promised, result))
         return not isinstance(result, jittor.Var) or bool(np.isfinite(result.numpy()).all())
-
-    def passing(self, note: Callable[[Any], object]) -> Any:
-        """A module."""
-        return Passing(note)
 
     @contextmanager
     def losses(self, note: Callable[[float], object]) -> Iterator[None]:

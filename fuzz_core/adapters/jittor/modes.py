@@ -10,12 +10,12 @@ from typing import Any
 import jittor
 import numpy as np
 
-from fuzz_core.adapters import derivatives, widened
-from fuzz_core.adapters.defaults import DefaultAdapter
-from fuzz_core.adapters.derivatives import Points, Scalar
+from fuzz_core.adapters import doubles
+from fuzz_core.adapters.base import Adapter
 from fuzz_core.adapters.dialect import ModeSpec
+from fuzz_core.adapters.doubles import Points, Scalar
 from fuzz_core.adapters.jittor.dialect import identity
-from fuzz_core.adapters.modes import Builder, Changed, Clock
+from fuzz_core.adapters.modes import Builder, Clock, Mode
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase
@@ -24,7 +24,7 @@ from fuzz_core.ir.values import Tensor, TestCase
 _GRADIENT = re.compile(r"\bgradients?\b", re.IGNORECASE)
 
 
-class Fused(Changed):
+class Fused(Mode):
     """A result must not depend on what an operator is compiled together with.
 
     Arguments are yet to be computed, by operators that Jittor compiles into the one that takes them.
@@ -34,14 +34,13 @@ class Fused(Changed):
     """
 
     seed = 0
-    adapter: DefaultAdapter
 
-    def __init__(self, adapter: DefaultAdapter, spec: ModeSpec, clock: Clock) -> None:
+    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
         super().__init__(adapter, spec, clock)
         self.plain = Builder(adapter, self.device, clock)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: every Var as the identity that the test case's seed chooses, of the Var itself.
+        """See `Mode`: every Var as the identity that the test case's seed chooses, of the Var itself.
 
         Raises BuildError where an element is not finite.
         """
@@ -54,7 +53,7 @@ class Fused(Changed):
         return live
 
     def applies(self, test: TestCase) -> bool:
-        """See `Changed`; and where every number is finite."""
+        """See `Mode`; and where every number is finite."""
         return super().applies(test) and all(isfinite(abs(n)) for n in numbers_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
@@ -72,19 +71,19 @@ class Fused(Changed):
         return all(leaf is None or leaf.dtype.kind not in "fc" or np.isfinite(leaf).all() for leaf in leaves)
 
 
-class Doubled(widened.Doubled):
+class Doubled(doubles.Doubled):
     """Modules with the parameters that they have in the plain call, as doubles."""
 
     def instance(self, live: Any) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         return live.float64() if isinstance(live, jittor.Module) else live
 
 
-class Precise(Doubled, widened.Precise):
-    """See `widened.Precise`."""
+class Precise(Doubled, doubles.Precise):
+    """See `doubles.Precise`."""
 
 
-class Gradient(Doubled, derivatives.Gradient):
+class Gradient(Doubled, doubles.Gradient):
     """The common part."""
 
     largest = 1e6
@@ -93,17 +92,11 @@ class Gradient(Doubled, derivatives.Gradient):
         """Where there is a floating-point Var, a function or a module that is called, and no word of its gradient."""
         then = test.invocation.then
         called = then is None or then.method == "__call__"
-        return called and super().applies(test) and not self._documented(test.invocation.api)
-
-    def _documented(self, api: str) -> bool:
-        try:
-            text = getattr(self.builder.resolve(api), "__doc__", None) or ""
-        except BuildError:
-            return False
-        return _GRADIENT.search(text) is not None
+        text = getattr(self.builder.found(test.invocation.api), "__doc__", None) or ""
+        return called and super().applies(test) and not _GRADIENT.search(text)
 
     def is_double(self, leaf: Any) -> bool:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return isinstance(leaf, jittor.Var) and leaf.dtype == "float64"
 
     def parts(self, result: Any) -> Sequence[Any]:
@@ -111,11 +104,11 @@ class Gradient(Doubled, derivatives.Gradient):
         return [leaf for leaf in super().parts(result) if not isinstance(leaf, jittor.Var) or leaf.numel()]
 
     def live(self, array: Any) -> Any:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return jittor.array(array, "float64")
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `derivatives.Gradient`. Nought everywhere is what Jittor gives where there is none: it tells nothing."""
+        """See `doubles.Gradient`. Nought everywhere is what Jittor gives where there is none: it tells nothing."""
         slopes = [slope.numpy() for slope in jittor.grad(scalar(*points), list(points))]
         return [(self.along(slope.shape) * slope).sum() if slope.any() else None for slope in slopes]
 

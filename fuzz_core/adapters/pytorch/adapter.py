@@ -10,12 +10,11 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
 from fuzz_core.adapters.compare import Comparer
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.pytorch.dialect import MODES
-from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 # What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
@@ -27,7 +26,7 @@ _LATE = (
 )
 
 
-class TorchAdapter(DefaultAdapter):
+class TorchAdapter(Adapter):
     """PyTorch on the CPU and, where there is one, on a CUDA device with and without cuDNN."""
 
     library = "torch"
@@ -37,30 +36,32 @@ class TorchAdapter(DefaultAdapter):
     @cached_property
     def comparer(self) -> Comparer:
         """See `pytorch.tensors`."""
-        made: Comparer = importlib.import_module("fuzz_core.adapters.pytorch.tensors").COMPARER
-        return made
+        from fuzz_core.adapters.pytorch import tensors
+
+        return tensors.COMPARER
 
     def load(self) -> ModuleType:
         """Imports torch; no thread pool and no CUDA context is started by it."""
-        self.torch = importlib.import_module("torch")
+        self.root = importlib.import_module("torch")
         for late in _LATE:
             with suppress(ImportError):
                 importlib.import_module(late)
-        self.tensors = importlib.import_module("fuzz_core.adapters.pytorch.tensors")
-        self.dispatch = importlib.import_module("fuzz_core.adapters.pytorch.apis")
-        return self.torch
+        from fuzz_core.adapters.pytorch import apis, tensors
+
+        self.tensors, self.dtypes, self.apis = tensors, tensors.TORCH_DTYPES, apis
+        return self.root
 
     def listed(self) -> list[Listed]:
         """Every public api of the documented modules."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.pytorch.apis").listed()
-        return found
+        from fuzz_core.adapters.pytorch import apis
+
+        return apis.listed()
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Tensors, dtypes, devices, layouts, memory formats, sizes and generators."""
-        torch = self.torch
+        torch = self.root
         if isinstance(value, torch.Tensor):
-            made: Value = self.tensors.describe_tensor(value, describe)
-            return made
+            return self.tensors.describe_tensor(value, describe)
         if isinstance(value, torch.dtype):
             name = self.tensors.NAMES.get(value)
             return Ref("dtype", name) if name else Ref("name", str(value))
@@ -79,18 +80,13 @@ class TorchAdapter(DefaultAdapter):
         return self.tensors.build_tensor(tensor, device)
 
     def ref(self, ref: Ref, device: str) -> Any:
-        """The object behind a dtype, device or dotted public name."""
-        if ref.kind == "dtype":
-            if ref.name not in self.tensors.TORCH_DTYPES:
-                raise BuildError(f"no dtype {ref.name} in this target")
-            return self.tensors.TORCH_DTYPES[ref.name]
-        if ref.kind == "device":
-            return self.torch.device(device if ref.name == "cpu" else ref.name)
-        return resolve(self.torch, ref.name)
+        """See `Adapter`; a device is an object here."""
+        found = super().ref(ref, device)
+        return self.root.device(found) if ref.kind == "device" else found
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
         """A module is called, an optimiser or scheduler steps, a distribution or transform has public methods."""
-        torch = self.torch
+        torch = self.root
         if issubclass(cls, torch.Tensor):
             return ()
         if issubclass(cls, torch.nn.Module):
@@ -104,19 +100,19 @@ class TorchAdapter(DefaultAdapter):
     def prepare(self) -> None:
         """One thread, no warnings (their text would cost more than most tests), a bounded share of each GPU."""
         warnings.simplefilter("ignore")
-        self.torch.set_num_threads(1)
-        cuda = self.torch.cuda
+        self.root.set_num_threads(1)
+        cuda = self.root.cuda
         for device in range(cuda.device_count() if cuda.is_available() else 0):
             total = cuda.get_device_properties(device).total_memory
             cuda.set_per_process_memory_fraction(min(1.0, GPU_MEMORY_BYTES / total), device)
 
     def reset(self, seed: int) -> None:
         """Reseeds the global generator."""
-        self.torch.default_generator.manual_seed(seed & 0xFFFFFFFF)
+        self.root.default_generator.manual_seed(seed & 0xFFFFFFFF)
 
     def state(self) -> object:
         """Default dtype and device, gradient and inference mode, autocast, threads, determinism."""
-        torch = self.torch
+        torch = self.root
         return (
             torch.get_default_dtype(),
             torch._C._len_torch_function_stack(),
@@ -131,34 +127,36 @@ class TorchAdapter(DefaultAdapter):
 
     def modes(self) -> tuple[str, ...]:
         """`cpu`, and `cuda` and `cuda-nocudnn` where a device answers."""
-        return ("cpu", "cuda", "cuda-nocudnn") if self.torch.cuda.is_available() else ("cpu",)
+        return ("cpu", "cuda", "cuda-nocudnn") if self.root.cuda.is_available() else ("cpu",)
 
     def enter(self, mode: str) -> str:
         """Switches cuDNN off for `cuda-nocudnn` alone (FreeFuzz, figure 10)."""
         if mode == "cpu":
             return "cpu"
-        self.torch.backends.cudnn.enabled = mode != "cuda-nocudnn"
+        self.root.backends.cudnn.enabled = mode != "cuda-nocudnn"
         return "cuda"
 
     def synchronise(self, mode: str) -> None:
         """Waits for the CUDA stream."""
         if mode != "cpu":
-            self.torch.cuda.synchronize()
+            self.root.cuda.synchronize()
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
         """ATen overloads, by a dispatch mode."""
-        made: AbstractContextManager[object] = self.dispatch.Operators(seen)
+        made: AbstractContextManager[object] = self.apis.Operators(seen)
         return made
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
         """One program per OpInfo and ModuleInfo of the wheel's own test databases."""
-        programs: list[tuple[str, str]] = importlib.import_module("fuzz_core.adapters.pytorch.databases").programs()
-        return programs
+        from fuzz_core.adapters.pytorch import databases
+
+        return databases.programs()
 
     def models(self) -> Models:
         """See `pytorch.models`."""
-        made: Models = importlib.import_module("fuzz_core.adapters.pytorch.models").TorchModels()
-        return made
+        from fuzz_core.adapters.pytorch import models
+
+        return models.TorchModels()
 
     def examples(self) -> Examples:
         """A function of a matrix and of one that threads share, and a module: something for every way."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import typing
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -12,8 +11,7 @@ from typing import Any, Literal
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from fuzz_core.adapters.base import Listed
-from fuzz_core.adapters.listing import Named, doc, folded, methods
+from fuzz_core.adapters.listing import Listed, doc, folded, imported, members, methods
 from fuzz_core.ir.constraints import Constraint
 
 MODULES = (
@@ -44,20 +42,8 @@ MODULES = (
 
 def listed() -> list[Listed]:
     """Functions and classes of the documented modules, then Tensor methods; one entry per object."""
-    listed = folded(_named()) + methods(torch.Tensor, "torch.Tensor")
-    return sorted(listed, key=lambda each: each.api.name)
-
-
-def _named() -> Iterator[Named]:
-    for module_name in MODULES:
-        try:
-            module = importlib.import_module(module_name)
-        except ImportError:
-            continue
-        for name in _public_names(module):
-            found = getattr(module, name, None)
-            if _is_api(found):
-                yield f"{module_name}.{name}", found, module
+    free = folded(members(imported(MODULES), _is_api, _public_names))
+    return sorted(free + methods(torch.Tensor, "torch.Tensor"), key=lambda each: each.api.name)
 
 
 def _public_names(module: ModuleType) -> list[str]:

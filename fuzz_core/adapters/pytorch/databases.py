@@ -6,6 +6,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from operator import attrgetter, itemgetter
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -150,23 +151,12 @@ def programs() -> list[tuple[str, str]]:
         from torch.testing._internal.common_modules import module_db
     except ImportError:
         return []
-    operators: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
-    modules: defaultdict[str, list[Any]] = defaultdict(list)
-    for op in op_db:
-        entry = op.name, op.variant_test_name
-        operators[entry] += [op.sample_inputs_func, op.error_inputs_func, *sorted(map(str, op.dtypes))]
-    for info in module_db:
-        modules[info.name].append(info.module_inputs_func)
+    entries: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
+    for key, op in sorted((((op.name, op.variant_test_name), op) for op in op_db), key=itemgetter(0)):
+        code = _OPINFO.format(key=key, dtypes=_DTYPES)
+        made_of = op.sample_inputs_func, op.error_inputs_func, *sorted(map(str, op.dtypes))
+        entries[f"OpInfo {'.'.join(filter(None, key))}", code] += made_of
+    for info in sorted(module_db, key=attrgetter("name")):
+        entries[f"ModuleInfo {info.name}", _MODULEINFO.format(name=info.name)].append(info.module_inputs_func)
     contents = Contents()
-    return [
-        (_title(key), _OPINFO.format(key=key, dtypes=_DTYPES) + _CONTENT.format(content=contents.digest(parts)))
-        for key, parts in sorted(operators.items())
-    ] + [
-        (f"ModuleInfo {name}", _MODULEINFO.format(name=name) + _CONTENT.format(content=contents.digest(parts)))
-        for name, parts in sorted(modules.items())
-    ]
-
-
-def _title(key: tuple[str, str]) -> str:
-    name, variant = key
-    return f"OpInfo {name}.{variant}" if variant else f"OpInfo {name}"
+    return [(title, code + _CONTENT.format(content=contents.digest(parts))) for (title, code), parts in entries.items()]

@@ -8,8 +8,18 @@ from collections.abc import Callable
 import numpy as np
 
 from fuzz_core.adapters import layout, spelling
-from fuzz_core.adapters.dialect import BARE, REFERENCE, Eager, ModeSpec, Way, derivative, doubles, last_use, twice
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.dialect import (
+    BARE,
+    REFERENCE,
+    Dialect,
+    ModeSpec,
+    Way,
+    derivative,
+    doubles,
+    last_use,
+    told_inside,
+    twice,
+)
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
@@ -237,17 +247,16 @@ _HARMLESS = (
 )
 
 
-class TorchDialect(Eager):
+class TorchDialect(Dialect):
     """How PyTorch is written and how it complains."""
 
     library = "torch"
-    distributions = KNOWN_LIBRARIES[library].distributions
     imports = ("import torch",)
     strided = True
     modes = MODES | DEVICES
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
-    internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY})).*(?:{_INTERNAL})")
+    internal_error = told_inside(_INTERNAL, _OUT_OF_MEMORY)
     poisons = re.compile(rf"(?:CUDA|HIP) error: (?!{_HARMLESS})|device-side assert")
     native_modules = re.compile(r"(?:^|/)(?:libtorch\w*|libc10\w*|libcaffe2\w*|libshm|_C)(?:\.[\w-]+)*\.so")
 
@@ -302,8 +311,10 @@ def _told(tensor: Tensor) -> Tensor:
 def _dense(tensor: Tensor) -> str:
     if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
-    value = spelling.common(tensor)
-    made = _filled(tensor, value)
+    shape = ", ".join(map(str, tensor.shape)) or "()"
+    dtype = "" if tensor.dtype == "float32" else f", dtype=torch.{tensor.dtype}"
+    full = f"{spelling.sizes(tensor.shape)}, {{value}}{_dtype(tensor)}"
+    made = spelling.filled(tensor, spelling.common(tensor), "torch", f"{shape}{dtype}", full)
     if tensor.size and spelling.inlined(tensor):
         made.append(_inline(tensor))
     return _short_constants(min(made, key=len) if made else _draw(tensor))
@@ -313,21 +324,6 @@ def _overflows(tensor: Tensor) -> bool:
     """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
     flat = np.abs(elements(tensor))
     return bool((flat[np.isfinite(flat)] > DTYPES[tensor.dtype].largest).any())
-
-
-def _filled(tensor: Tensor, value: str | None) -> list[str]:
-    dtype = "" if tensor.dtype == "float32" else f", dtype=torch.{tensor.dtype}"
-    shape = ", ".join(map(str, tensor.shape)) or "()"
-    if tensor.size == 0:
-        return [f"torch.empty({shape}{dtype})"]
-    if value is None:
-        return []
-    made = [f"torch.full({spelling.sizes(tensor.shape)}, {value}{_dtype(tensor)})"]
-    if value in ("0.0", "0", "0j", "False"):
-        made.insert(0, f"torch.zeros({shape}{dtype})")
-    elif value in ("1.0", "1", "1+0j", "True"):
-        made.insert(0, f"torch.ones({shape}{dtype})")
-    return made
 
 
 def _dtype(tensor: Tensor) -> str:

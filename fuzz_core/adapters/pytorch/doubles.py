@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from fuzz_core.adapters import derivatives, widened
-from fuzz_core.adapters.derivatives import Points, Scalar, direction
+from fuzz_core.adapters import doubles
+from fuzz_core.adapters.doubles import Points, Scalar, direction
 from fuzz_core.adapters.pytorch.modes import Promised, alike, hides_from_gradients, restricts_gradients
 from fuzz_core.adapters.pytorch.tensors import numbers
 from fuzz_core.ir.errors import BuildError
@@ -18,27 +18,27 @@ from fuzz_core.ir.values import Tensor, TestCase
 _NONE = torch.zeros((), dtype=torch.float64)
 
 
-class Doubled(widened.Doubled):
+class Doubled(doubles.Doubled):
     """Tensors and modules as doubles; a result of less precision is taken as it is."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: arrays of numpy's stay as they are."""
+        """See `Mode`: arrays of numpy's stay as they are."""
         return super().tensor(live, described) if isinstance(live, torch.Tensor) else live
 
     def instance(self, live: Any) -> Any:
-        """See `Change`: parameters were drawn in the precision that they have in the plain call."""
+        """See `Mode`: parameters were drawn in the precision that they have in the plain call."""
         return live.double() if isinstance(live, torch.nn.Module) else live
 
     def numbers(self, live: Any, described: Tensor) -> Any:
-        """See `widened.Doubled`."""
+        """See `doubles.Doubled`."""
         return numbers(live)
 
     def made(self, array: Any, live: Any, described: Tensor) -> Any:
-        """See `widened.Doubled`."""
+        """See `doubles.Doubled`."""
         return alike(torch.from_numpy(array), live)
 
 
-class Gradient(Promised, Doubled, derivatives.Gradient):
+class Gradient(Promised, Doubled, doubles.Gradient):
     """The common part."""
 
     largest = 1e6
@@ -49,27 +49,27 @@ class Gradient(Promised, Doubled, derivatives.Gradient):
         """Where there is a floating-point tensor, and an api that means to be differentiated."""
         if not super().applies(test):
             return False
-        function = self.function(test)
+        function = self.builder.found(test.invocation.api)
         return not (hides_from_gradients(function) or restricts_gradients(function))
 
     def is_double(self, leaf: Any) -> bool:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float64 and leaf.layout is torch.strided
 
     def point(self, leaf: Any) -> Any:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return leaf.detach()
 
     def live(self, array: Any) -> Any:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return torch.from_numpy(array)
 
     def along(self, shape: Sequence[int]) -> Any:
-        """See `derivatives.Gradient`: what stands for symmetric matrices is not differentiated."""
+        """See `doubles.Gradient`: what stands for symmetric matrices is not differentiated."""
         return direction(shape, 0.9)
 
     def slopes(self, scalar: Scalar, points: Points, again: bool = False) -> list[Any]:
-        """See `derivatives.Gradient`; of what has none it is 0. Raises BuildError where there are none."""
+        """See `doubles.Gradient`; of what has none it is 0. Raises BuildError where there are none."""
         leaves = [point if point.requires_grad else point.clone().requires_grad_() for point in points]
         value = scalar(*leaves)
         if not value.requires_grad:
@@ -97,7 +97,7 @@ class Forward(Gradient):
     """Forward mode must agree with backward mode."""
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return [self.tangent(scalar, points, place) for place in range(len(points))]
 
     def tangent(self, scalar: Scalar, points: Points, place: int) -> Any:
@@ -118,7 +118,7 @@ class SecondReverse(Gradient):
     """Backward mode over backward mode; compared with nothing by itself."""
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return self.slopes(self.slope(scalar), points)
 
 
@@ -126,5 +126,5 @@ class SecondNumerical(Gradient):
     """Backward mode over backward mode must agree with difference quotients of backward mode."""
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `derivatives.Gradient`."""
+        """See `doubles.Gradient`."""
         return [self.quotient(self.slope(scalar), points, place) for place in range(len(points))]

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import builtins
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from types import FunctionType
 from typing import Any
 
 import torch
 
-from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models
-
-
-class Passing(torch.nn.Module):  # type: ignore[misc] # no stubs
-    """See `Models.passing`."""
-
-    def __init__(self, note: Callable[[Any], object]) -> None:
-        super().__init__()
-        self.note = note
-
-    def forward(self, value: Any) -> Any:
-        """The value."""
-        self.note(value)
-        return value
+from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replaced, telling
 
 
 class TorchModels(Models):
     """A module goes with its last reference, so that there is nothing to forget."""
 
-    layer = torch.nn.Module
+    layer, computes = torch.nn.Module, "forward"
 
     def streams(self) -> Callable[[], None] | None:
         """Those of the CPU's generator and of each device's."""
@@ -54,10 +40,6 @@ class TorchModels(Models):
         finally:
             torch.set_default_dtype(before)
 
-    def passing(self, note: Callable[[Any], object]) -> Any:
-        """A module."""
-        return Passing(note)
-
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """Without code generation."""
 
@@ -76,22 +58,9 @@ class TorchModels(Models):
 
         return once
 
-    @contextmanager
-    def losses(self, note: Callable[[float], object]) -> Iterator[None]:
+    def losses(self, note: Callable[[float], object]) -> AbstractContextManager[None]:
         """What backward passes begin with, those of `Tensor.backward` too."""
-        backward = torch.autograd.backward
-
-        @functools.wraps(backward)
-        def noting(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            with suppress(Exception):
-                note(tensors.item())
-            return backward(tensors, *args, **kwargs)
-
-        torch.autograd.backward = noting
-        try:
-            yield
-        finally:
-            torch.autograd.backward = backward
+        return replaced(torch.autograd, "backward", lambda backward: telling(backward, _begun_with, note))
 
     def gradients(self, layer: Any) -> str:
         """By what the last backward pass has left."""
@@ -128,6 +97,10 @@ class TorchModels(Models):
         finally:
             for hook in hooks:
                 hook.remove()
+
+
+def _begun_with(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    return tensors.item()
 
 
 def _forget() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -13,9 +13,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_map
 
 from fuzz_core.adapters.base import Adapter
-from fuzz_core.adapters.defaults import DefaultAdapter
 from fuzz_core.adapters.dialect import ModeSpec
-from fuzz_core.adapters.modes import Changed, Clock, Trained, of_leaves
+from fuzz_core.adapters.modes import Clock, Mode, Trained, of_leaves
 from fuzz_core.adapters.pytorch.dialect import THREADS, inplace, other_layout
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
@@ -80,19 +79,12 @@ def hides_from_gradients(function: Any) -> bool:
         return False
 
 
-class Promised(Changed):
+class Promised(Mode):
     """A mode of documented apis alone."""
 
     def applies(self, test: TestCase) -> bool:
         """See `Mode`: where there are tensors."""
-        return super().applies(test) and documented(self.function(test))
-
-    def function(self, test: TestCase) -> Any:
-        """The api itself; None where this target has none."""
-        try:
-            return self.builder.resolve(test.invocation.api)
-        except BuildError:
-            return None
+        return super().applies(test) and documented(self.builder.found(test.invocation.api))
 
 
 @cache
@@ -122,7 +114,7 @@ class Strided(Promised):
         self.scattered: list[torch.Tensor] = []
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         expression = other_layout(described, self.seed)
         if not expression or not isinstance(live, torch.Tensor):
             return live
@@ -133,7 +125,7 @@ class Strided(Promised):
     def applies(self, test: TestCase) -> bool:
         """Where there is a row-major tensor with two elements or more, and nothing is said of how it is stored."""
         there = any(other_layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
-        return there and super().applies(test) and not speaks_of_storage(self.function(test))
+        return there and super().applies(test) and not speaks_of_storage(self.builder.found(test.invocation.api))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`. Elements that share a place cannot be written to one by one."""
@@ -154,7 +146,7 @@ class Out(Promised):
         """Where the api has such a parameter that the call leaves alone."""
         call = test.invocation
         free = call.then is None and all(name != "out" for name, _ in call.kwargs)
-        return free and super().applies(test) and takes_out(self.function(test))
+        return free and super().applies(test) and takes_out(self.builder.found(test.invocation.api))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: what the given tensors hold afterwards."""
@@ -179,14 +171,20 @@ def _places(result: Any) -> Any:
 
 
 @cache
+def parameters(function: Any) -> Collection[str] | None:
+    """The names of a function's parameters; None where it has no signature."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return None
+
+
 def takes_out(function: Any) -> bool:
     """Whether a function has a parameter `out`, by its signature or by the operator's schemas."""
+    if (names := parameters(function)) is not None:
+        return "out" in names
     name = getattr(function, "__name__", "")
-    try:
-        return "out" in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        schemas = _schemas_with_out()
-    return function is getattr(torch, name, None) and f"aten::{name}" in schemas
+    return function is getattr(torch, name, None) and f"aten::{name}" in _schemas_with_out()
 
 
 @cache
@@ -198,32 +196,16 @@ def _schemas_with_out() -> frozenset[str]:
 class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
-    def __init__(self, adapter: Adapter, spec: ModeSpec, clock: Clock) -> None:
-        super().__init__(adapter, spec, clock)
-        self.there: dict[str, bool] = {}
-
     def applies(self, test: TestCase) -> bool:
         """Where there is such a call, and its argument can be written to."""
         call = inplace(test.invocation)
         return call is not None and _target(call) is not None and self._exists(call) and super().applies(test)
 
     def _exists(self, call: Invocation) -> bool:
-        found = self.there.get(call.api)
-        if found is None:
-            found = self.there[call.api] = self._looked_up(call)
-        return found
-
-    def _looked_up(self, call: Invocation) -> bool:
-        try:
-            function = self.builder.resolve(call.api)
-        except BuildError:
-            return False
+        function = self.builder.found(call.api)
         if not call.api.startswith("torch.nn."):
-            return True
-        try:
-            return "inplace" in inspect.signature(function).parameters
-        except (TypeError, ValueError):
-            return False
+            return function is not None
+        return "inplace" in (parameters(function) or ())
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`: what the argument holds afterwards."""
@@ -252,11 +234,11 @@ class Meta(Promised):
     device = "meta"
 
     def instance(self, live: Any) -> Any:
-        """See `Change`: modules without memory."""
+        """See `Mode`: modules without memory."""
         return live.to("meta") if isinstance(live, torch.nn.Module) else live
 
     def ref(self, ref: Ref) -> Ref:
-        """See `Change`."""
+        """See `Mode`."""
         return Ref("device", "meta") if ref.kind == "device" else ref
 
 
@@ -264,7 +246,7 @@ class Fake(Promised):
     """What the compiler believes of a result's strides must be true; of shape and dtype the meta device tells."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: it pretends to be on the CPU."""
+        """See `Mode`: it pretends to be on the CPU."""
         return self.faking.from_tensor(live) if isinstance(live, torch.Tensor) else live
 
     def run(self, test: TestCase) -> Any:
@@ -278,7 +260,7 @@ class VMap(Promised):
 
     def applies(self, test: TestCase) -> bool:
         """See `Mode`: members of a batch have no storage of their own."""
-        return super().applies(test) and not speaks_of_storage(self.function(test))
+        return super().applies(test) and not speaks_of_storage(self.builder.found(test.invocation.api))
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""
@@ -343,10 +325,8 @@ class Threads(Promised):
 class Backward(Trained):
     """Gradients as training asks for them; what is wrong with these is for other modes to say."""
 
-    adapter: DefaultAdapter
-
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`: one that gradients are asked for, and what may be changed in its place."""
+        """See `Mode`: one that gradients are asked for, and what may be changed in its place."""
         if not isinstance(live, torch.Tensor) or not live.dtype.is_floating_point or live.layout is not torch.strided:
             return live
         return live.detach().requires_grad_().clone()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 from torch.testing._comparison import default_tolerances
 
-from fuzz_core.adapters.arrays import Masters, fill_of
-from fuzz_core.adapters.base import MAX_ELEMENTS, Describe
+from fuzz_core.adapters.arrays import MAX_COPIED, Masters, check_size, fill_of
+from fuzz_core.adapters.base import Describe
 from fuzz_core.adapters.compare import Array, Comparer, Leaf, Pair, named
 from fuzz_core.adapters.layout import buffer, span
 from fuzz_core.ir.drawing import elements
@@ -22,7 +21,6 @@ from fuzz_core.ir.values import Fill, Invocation, Ref, Seq, Tensor, Value, prim
 
 TORCH_DTYPES = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
 NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
-MAX_COPIED = 1024
 _STORAGE = {name: getattr(torch, DTYPES[name].storage, None) for name in TORCH_DTYPES}
 
 
@@ -102,44 +100,32 @@ def _sparse(tensor: torch.Tensor, describe: Describe) -> Value:
 def build_tensor(tensor: Tensor, device: str) -> Any:
     """A live tensor (numpy array for container `ndarray`) with exactly the elements of `fuzz_core.ir.drawing`."""
     if tensor.container == "ndarray":
-        _check(tensor.size)
+        check_size(tensor.size)
         return elements(tensor).reshape(tensor.shape)
-    shape, strides = tensor.shape, tensor.strides
-    if 0 in shape:
-        strides = None
-    reach = prod(shape) if strides is None else span(shape, strides)
-    made = _drawn(tensor) if reach > MAX_COPIED else _MASTERS.of(tensor).clone()
-    if strides is not None:
-        made = made.as_strided(shape, strides)
+    made = _drawn(tensor) if _reach(tensor) > MAX_COPIED else _MASTERS.of(tensor).clone()
+    if tensor.strides is not None and tensor.size:
+        made = made.as_strided(tensor.shape, tensor.strides)
     if device != "cpu":
         made = made.to(device)
     return _with_grad(made, tensor) if tensor.requires_grad or tensor.container == "parameter" else made
+
+
+def _reach(tensor: Tensor) -> int:
+    """How many elements of a storage a tensor needs."""
+    return tensor.size if tensor.strides is None else span(tensor.shape, tensor.strides)
 
 
 def _drawn(tensor: Tensor) -> torch.Tensor:
     """The tensor itself, or the flat storage that its strides reach over. Raises BuildError."""
     if tensor.dtype not in TORCH_DTYPES:
         raise BuildError(f"no dtype {tensor.dtype} in this target")
-    if tensor.strides is None or tensor.size == 0:
-        return _flat(tensor, tensor.size).view(tensor.shape)
-    reach = span(tensor.shape, tensor.strides)
-    if tensor.fill.kind != "values":
-        return _flat(tensor, reach)
-    _check(max(tensor.size, reach))
+    strided, reach = tensor.strides is not None and tensor.size > 0, _reach(tensor)
+    told = strided and tensor.fill.kind == "values"
+    check_size(max(tensor.size, reach) if told else reach)
     # In numpy: torch cannot write single elements of its rarer dtypes.
-    return torch.from_numpy(buffer(tensor, reach)).to(TORCH_DTYPES[tensor.dtype])
-
-
-def _flat(tensor: Tensor, count: int) -> torch.Tensor:
-    _check(count)
-    flat = torch.from_numpy(np.ascontiguousarray(elements(tensor, count)))
-    dtype = TORCH_DTYPES[tensor.dtype]
-    return flat if flat.dtype is dtype else flat.to(dtype)
-
-
-def _check(count: int) -> None:
-    if count > MAX_ELEMENTS:
-        raise BuildError(f"{count} elements are more than {MAX_ELEMENTS}")
+    flat = buffer(tensor, reach) if told else elements(tensor, reach)
+    made = torch.from_numpy(np.ascontiguousarray(flat)).to(TORCH_DTYPES[tensor.dtype])
+    return made if strided else made.view(tensor.shape)
 
 
 _MASTERS: Masters[torch.Tensor] = Masters(_drawn)
@@ -160,25 +146,19 @@ class TorchComparer(Comparer):
     """Compares as `torch.testing.assert_close` does with its default tolerances."""
 
     strict = True
+    another = "another {what}\n{actual}, expected {expected}"
+    slope = "another derivative\nby tensor {place}: {actual}, expected {expected}"
 
     def leaf(self, value: Any) -> Leaf | None:
         """Tensors, and numbers, which have no shape or dtype to foresee. Quantised tensors have data."""
         if isinstance(value, torch.Tensor):
             strided = value.layout is torch.strided
-            leaf = _leaf(value, None if value.is_quantized or not strided else lambda: numbers(value))
+            leaf = _leaf(value, lambda: numbers(value) if strided and not value.is_quantized else None)
             return leaf._replace(strides=tuple(value.stride()) if strided else None, vague=value.is_quantized)
         if isinstance(value, bool | int | float | complex):
             number = super().leaf(value)
             return number and number._replace(vague=True)
         return None
-
-    def said(self, what: str, expected: Any, actual: Any) -> str:
-        """What differs in the first line, in the second how."""
-        return f"another {what}\n{actual}, expected {expected}"
-
-    def slope(self, place: int, expected: float, actual: float) -> str:
-        """See `Comparer`."""
-        return f"another derivative\nby tensor {place}: {actual}, expected {expected}"
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
         """By `torch.testing.assert_close`; objects that it cannot compare are equal where their types are."""
@@ -197,8 +177,7 @@ class TorchComparer(Comparer):
 
     def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
         """In the words of `assert_close`, where it is asked and has any."""
-        asked = relation in ("values", "behaviour")
-        return (asked and self.close(pair.first, pair.second, pair.place)) or self.apart(pair)
+        return self.close(pair.first, pair.second, pair.place) if relation in ("values", "behaviour") else ""
 
     def whole(self, result: Any) -> bool:
         """See `Adapter.whole`, of tensors."""
@@ -214,7 +193,7 @@ def _worded(text: str, place: tuple[Any, ...]) -> str:
     return f"{head}\n{' '.join((text + where).split())}"[:MAX_TEXT]
 
 
-def _leaf(tensor: torch.Tensor, numbers: Callable[[], Array] | None) -> Leaf:
+def _leaf(tensor: torch.Tensor, numbers: Callable[[], Array | None]) -> Leaf:
     dtype = tensor.dtype
     kind = "f" if dtype.is_floating_point else "c" if dtype.is_complex else "b" if dtype is torch.bool else "i"
     largest = float(torch.finfo(dtype).max) if kind in "fc" else 0.0

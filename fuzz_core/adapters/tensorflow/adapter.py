@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
-from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Describe, Examples, Listed, resolve
+from fuzz_core.adapters.base import GPU_MEMORY_BYTES, Adapter, Describe, Examples
 from fuzz_core.adapters.compare import Comparer
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.models import Models
 from fuzz_core.adapters.tensorflow.dialect import MODES
-from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
@@ -48,7 +47,7 @@ class Stream:
         return getattr(self.stream, name)
 
 
-class TensorFlowAdapter(DefaultAdapter):
+class TensorFlowAdapter(Adapter):
     """TensorFlow on the CPU and, where there is one, on a CUDA device."""
 
     library = "tensorflow"
@@ -58,111 +57,92 @@ class TensorFlowAdapter(DefaultAdapter):
     @cached_property
     def comparer(self) -> Comparer:
         """See `tensorflow.tensors`."""
-        made: Comparer = importlib.import_module("fuzz_core.adapters.tensorflow.tensors").COMPARER
-        return made
+        from fuzz_core.adapters.tensorflow import tensors
+
+        return tensors.COMPARER
 
     def load(self) -> ModuleType:
         """Imports TensorFlow and Keras; the eager context stays uninitialised, so that processes can be forked."""
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         # The allocator of CPU builds with oneDNN sleeps for 10 s before it reports that memory is out.
         os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
-        self.tf = importlib.import_module("tensorflow")
-        self.keras = importlib.import_module("fuzz_core.adapters.tensorflow.keras_versions")
-        self.tensors = importlib.import_module("fuzz_core.adapters.tensorflow.tensors")
-        self.dispatch = importlib.import_module("fuzz_core.adapters.tensorflow.apis")
-        self.context = importlib.import_module("tensorflow.python.eager.context").context()
+        self.root = importlib.import_module("tensorflow")
+        from tensorflow.python.eager import context
+        from tensorflow.python.framework import config, op_callbacks
+        from tensorflow.python.util import tf_export
+
+        from fuzz_core.adapters.tensorflow import apis, keras_versions, tensors
+
+        self.keras, self.apis, self.tensors, self.dtypes = keras_versions, apis, tensors, tensors.TF_DTYPES
+        self.context: Any = context.context()
         self.settings = attrgetter(*(k for k, v in vars(self.context).items() if v in (None, 0, 1) and k not in _OWN))
-        self.callbacks = importlib.import_module("tensorflow.python.framework.op_callbacks")
-        self.is_determined = importlib.import_module("tensorflow.python.framework.config").is_op_determinism_enabled
+        self.callbacks, self.exported = op_callbacks, tf_export
+        self.is_determined = config.is_op_determinism_enabled
         self.promotion = _found("tensorflow.python.framework.ops", "get_dtype_conversion_mode", lambda: None)
         self.transforms = _found(f"{_GRAPHS}.transform", "CONCRETE_FUNCTION_CALLBACKS", ())
-        self.exported = importlib.import_module("tensorflow.python.util.tf_export")
         self.floatx = self.keras.floatx
         self.unseeded = self.keras.unseeded()
         self.seeds: set[int] = set()
         self.watched = False
-        self.several: bool | None = None
-        self.scope: Any = None
+        self.scope = contextlib.ExitStack()
         self.device = ""
-        return self.tf
+        return self.root
 
     def listed(self) -> list[Listed]:
         """Every exported function and class that computes."""
-        found: list[Listed] = importlib.import_module("fuzz_core.adapters.tensorflow.apis").listed()
-        return found
+        from fuzz_core.adapters.tensorflow import apis
+
+        return apis.listed()
 
     def describe(self, value: Any, describe: Describe) -> Value | None:
         """Tensors of every make, dtypes, shapes, specifications, enums and dtype policies."""
-        tf = self.tf
-        tensor: Value | None = self.tensors.describe_tensor(value, describe)
-        if tensor is not None:
+        tf = self.root
+        if (tensor := self.tensors.describe_tensor(value, describe)) is not None:
             return tensor
         if isinstance(value, tf.DType):
             name = self.tensors.NAMES.get(value)
             return Ref("dtype", name) if name else Ref("name", f"tf.{value.name}")
         if isinstance(value, tf.TensorShape):
-            shape: Value = self.tensors.shape_value(value)
-            return shape
+            return self.tensors.shape_value(value)
         if type(value) is tf.TensorSpec:
             return Invocation("tf.TensorSpec", (describe(value.shape), describe(value.dtype)))
         if isinstance(value, enum.Enum):
-            return self._enum(value)
+            enumeration = self.exported.get_canonical_name_for_symbol(type(value))
+            return Ref("name", f"tf.{enumeration}.{value.name}") if enumeration else None
         if isinstance(value, self.keras.POLICY) and not isinstance(value, self.keras.POLICY_MAP):
             return prim(value.name)
         return None
-
-    def _enum(self, value: enum.Enum) -> Value | None:
-        name = self.exported.get_canonical_name_for_symbol(type(value))
-        return Ref("name", f"tf.{name}.{value.name}") if name else None
 
     def build(self, tensor: Tensor, device: str) -> Any:
         """A live tf.Tensor, tf.Variable or numpy array."""
         return self.tensors.build_tensor(tensor, device)
 
-    def ref(self, ref: Ref, device: str) -> Any:
-        """The object behind a dtype or dotted public name; devices are strings here."""
-        if ref.kind == "dtype":
-            if ref.name not in self.tensors.TF_DTYPES:
-                raise BuildError(f"no dtype {ref.name} in this target")
-            return self.tensors.TF_DTYPES[ref.name]
-        if ref.kind == "device":
-            return device if ref.name == "cpu" else ref.name
-        return resolve(self.tf, ref.name)
-
     def then_methods(self, cls: type) -> tuple[str, ...]:
         """What Keras objects are for; of TensorFlow's own classes every public method, but not of its core ones."""
-        methods = {
-            name: found
-            for base in reversed(cls.__mro__)
-            if base.__module__.split(".")[0] in self.prefixes
-            for name, found in vars(base).items()
-        }
-        names = [name for name, found in methods.items() if isinstance(found, FunctionType)]
+        names = self.functions(cls)
         if cls.__module__.startswith("keras."):
             return tuple(name for name in _KERAS_METHODS if name in names)
-        tf = self.tf
+        tf = self.root
         core = (tf.Tensor, tf.Variable, tf.TensorShape, tf.DType, tf.TypeSpec, tf.Graph, tf.Operation, tf.GradientTape)
-        if issubclass(cls, core):
-            return ()
-        return tuple(sorted(name for name in names if name == "__call__" or not name.startswith("_")))
+        return () if issubclass(cls, core) else names
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
         """Every operation executed eagerly, as a call of its raw_ops function."""
-        importlib.import_module("fuzz_core.adapters.tensorflow.apis").observe(seen)
+        self.apis.observe(seen)
 
     def prepare(self) -> None:
         """One thread each, quiet logs, no more GPU memory than is used."""
         warnings.simplefilter("ignore")
-        self.tf.get_logger().setLevel(logging.ERROR)
+        self.root.get_logger().setLevel(logging.ERROR)
         logging.getLogger("absl").setLevel(logging.ERROR)
-        threading = self.tf.config.threading
+        threading = self.root.config.threading
         with contextlib.suppress(RuntimeError):  # set before the first operation or never
             threading.set_intra_op_parallelism_threads(1)
             threading.set_inter_op_parallelism_threads(1)
             if "cuda" in self.modes():
-                for gpu in self.tf.config.list_physical_devices("GPU"):
-                    bounded = self.tf.config.LogicalDeviceConfiguration(memory_limit=GPU_MEMORY_BYTES >> 20)
-                    self.tf.config.set_logical_device_configuration(gpu, [bounded])
+                for gpu in self.root.config.list_physical_devices("GPU"):
+                    bounded = self.root.config.LogicalDeviceConfiguration(memory_limit=GPU_MEMORY_BYTES >> 20)
+                    self.root.config.set_logical_device_configuration(gpu, [bounded])
 
     def reset(self, seed: int) -> None:
         """Undoes what an earlier test may have switched globally and reseeds all random streams.
@@ -173,7 +153,7 @@ class TensorFlowAdapter(DefaultAdapter):
         seed &= 0x7FFFFFFF
         again = seed in self.seeds and not self.watched
         if again or len(self.seeds) >= CLEAR_EVERY or not hasattr(self.context, "_rng"):
-            self.tf.random.set_seed(seed)
+            self.root.random.set_seed(seed)
             self.seeds.clear()
         else:
             self.context._seed, self.context._rng = seed, Stream(seed)
@@ -190,9 +170,9 @@ class TensorFlowAdapter(DefaultAdapter):
         operation, whether they are determined, and how dtypes are promoted."""
         return (
             *self.keras.settings(),
-            self.tf.config.functions_run_eagerly(),
-            self.tf.executing_eagerly(),
-            self.tf.get_logger().level,
+            self.root.config.functions_run_eagerly(),
+            self.root.executing_eagerly(),
+            self.root.get_logger().level,
             len(self.transforms),
             len(self.context._optimizer_experimental_options),
             0 if self.watched else len(self.context.op_callbacks),
@@ -204,42 +184,45 @@ class TensorFlowAdapter(DefaultAdapter):
     def modes(self) -> tuple[str, ...]:
         """`cpu`, and `cuda` for a CUDA build on a machine with a driver; asking TensorFlow would start CUDA."""
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0") not in ("", "-1")
-        built = self.tf.test.is_built_with_cuda()
+        built = self.root.test.is_built_with_cuda()
         return ("cpu", "cuda") if built and visible and _DRIVER.is_dir() and any(_DRIVER.iterdir()) else ("cpu",)
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether there is more than one device."""
+        return len(self.modes()) > 1
 
     def enter(self, mode: str) -> str:
         """Places operations: where there is a GPU, TensorFlow would otherwise choose it by itself."""
-        if self.several is None:
-            self.several = len(self.modes()) > 1
         if not self.several:
             return "cpu"
         device = "/CPU:0" if mode == "cpu" else "/GPU:0"
         if device != self.device:
-            if self.scope is not None:
-                self.scope.__exit__(None, None, None)
-            self.scope, self.device = self.tf.device(device), device
-            self.scope.__enter__()
+            self.scope.close()
+            self.scope.enter_context(self.root.device(device))
+            self.device = device
         return device
 
     def synchronise(self, mode: str) -> None:
         """Waits for the GPU's streams."""
         if mode != "cpu":
-            self.tf.test.experimental.sync_devices()
+            self.root.test.experimental.sync_devices()
 
     @contextlib.contextmanager
     def operators(self, seen: Callable[[str], None]) -> Iterator[None]:
         """Operations, by op callbacks. Within it `reset` leaves the callbacks and all cached kernels as they are."""
         self.watched = True
         try:
-            with self.dispatch.operators(seen):
+            with self.apis.operators(seen):
                 yield
         finally:
             self.watched = False
 
     def models(self) -> Models:
         """See `tensorflow.models`."""
-        made: Models = importlib.import_module("fuzz_core.adapters.tensorflow.models").TensorFlowModels()
-        return made
+        from fuzz_core.adapters.tensorflow import models
+
+        return models.TensorFlowModels()
 
     def examples(self) -> Examples:
         """A function and a layer."""

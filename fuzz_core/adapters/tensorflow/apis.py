@@ -13,8 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks, op_def_registry
 from tensorflow.python.util import tf_export
 
-from fuzz_core.adapters.base import Listed, shortest
-from fuzz_core.adapters.listing import Named, folded, public
+from fuzz_core.adapters.listing import Listed, folded, members, shortest, within
 from fuzz_core.adapters.tensorflow.tensors import NAMES
 from fuzz_core.ir.constraints import Constraint
 
@@ -65,26 +64,11 @@ _MESSAGE = "DESCRIPTOR"
 
 def listed() -> list[Listed]:
     """Functions and classes of every public module, one entry per object, in the order of canonical names."""
-    return folded(_named(), _canonical_first)
+    return folded(members(within("tf", tf, _computes), _is_api), _canonical_first)
 
 
-def _named() -> Iterator[Named]:
-    for prefix, module in _modules("tf", tf, ()):
-        for name in public(module):
-            found = getattr(module, name, None)
-            if _is_api(found):
-                yield f"{prefix}.{name}", found, module
-
-
-def _modules(prefix: str, module: ModuleType, above: tuple[int, ...]) -> Iterator[tuple[str, ModuleType]]:
-    yield prefix, module
-    for name in public(module):
-        path = f"{prefix}.{name}"
-        if path in NO_COMPUTATION:
-            continue
-        child = getattr(module, name, None)
-        if isinstance(child, ModuleType) and id(child) not in above and child.__name__.split(".")[0] in _HOMES:
-            yield from _modules(path, child, (*above, id(module)))
+def _computes(path: str, module: ModuleType) -> bool:
+    return path not in NO_COMPUTATION and module.__name__.split(".")[0] in _HOMES
 
 
 def _is_api(found: Any) -> bool:
@@ -203,18 +187,12 @@ class Observer:
         self.told: set[int] = set()
 
     def __call__(
-        self,
-        op_type: str | bytes,
-        inputs: Sequence[Any],
-        attrs: Sequence[Any],
-        outputs: Any,
-        op_name: Any = None,
-        graph: Any = None,
+        self, op_type: str | bytes, inputs: Sequence[Any], attrs: Sequence[Any], *_: Any, graph: Any = None, **__: Any
     ) -> None:
         """TensorFlow's callback after an operation ran (`graph` is None) or was added to a graph."""
         if graph is not None:
             return
-        name = op_type.decode() if isinstance(op_type, bytes) else op_type
+        name = _name(op_type)
         if name not in self.spelled:
             self.spelled[name] = raw_op(name)
         spelled = self.spelled[name]
@@ -227,6 +205,11 @@ class Observer:
             arguments = keywords(spelled, inputs, values)
             if arguments is not None:
                 self.seen(f"tf.raw_ops.{name}", arguments)
+
+
+def _name(op_type: str | bytes) -> str:
+    """An operation's name: bytes where it ran, text where it was added to a graph."""
+    return op_type.decode() if isinstance(op_type, bytes) else op_type
 
 
 def keywords(spelled: RawOp, inputs: Sequence[Any], attrs: dict[str, Any]) -> dict[str, Any] | None:
@@ -281,12 +264,9 @@ def observe(seen: Seen) -> None:
 def operators(seen: Callable[[str], None]) -> Iterator[None]:
     """Tells `name dtype` of every operation executed within it or added to a graph; dtype of the first input."""
 
-    def callback(
-        op_type: str | bytes, inputs: Sequence[Any], attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-    ) -> None:
-        name = op_type.decode() if isinstance(op_type, bytes) else op_type
+    def callback(op_type: str | bytes, inputs: Sequence[Any], *_: Any, **__: Any) -> None:
         dtype = getattr(inputs[0], "dtype", None) if inputs else None
-        seen(f"{name} {getattr(dtype, 'name', '-')}")
+        seen(f"{_name(op_type)} {getattr(dtype, 'name', '-')}")
 
     op_callbacks.add_op_callback(callback)
     try:

@@ -9,8 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.dialect import BARE, REFERENCE, Eager, ModeSpec, Way, derivative, doubles, last_use, twice
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.adapters.dialect import (
+    BARE,
+    REFERENCE,
+    Dialect,
+    ModeSpec,
+    Way,
+    derivative,
+    doubles,
+    last_use,
+    told_inside,
+    twice,
+)
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.errors import BuildError
@@ -94,17 +104,17 @@ PROGRAMS = {
     "training": last_use(_PLAIN, "tf.keras.layers.Layer", _TRAINED, "wrong-gradient"),
     "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),
 }
-_MODES, _DOUBLES = "fuzz_core.adapters.tensorflow.modes:", "fuzz_core.adapters.tensorflow.doubles:"
+_MODES = "fuzz_core.adapters.tensorflow.modes:"
 _TRACED = ModeSpec(f"{_MODES}Traced", _graph(), relation="behaviour", share=0.02, blind="function-known", dear=True)
 MODES: dict[str, ModeSpec] = {
-    **doubles(f"{_DOUBLES}Precise", Way(FINITE, _wide)),
+    **doubles(f"{_MODES}Precise", Way(FINITE, _wide)),
     "function": _TRACED,
     "function-known": REFERENCE._replace(run=f"{_MODES}Known", dear=True),
     # Minima and maxima lose NaN: TensorFlow turns XLA's option xla_cpu_enable_fast_min_max on.
     "xla": _TRACED._replace(run=f"{_MODES}Compiled", script=_graph(", jit_compile=True"), share=0.002, keeps_nan=False),
     "backward": ModeSpec(f"{_MODES}Backward", Way(BACKWARD, actual="[{x}]"), relation="", share=0.03),
-    "grad": REFERENCE._replace(run=f"{_DOUBLES}Reverse"),
-    "grad-numerical": derivative(f"{_DOUBLES}Numerical", Way(GRADIENT, _wide, "[{x}]")),
+    "grad": REFERENCE._replace(run=f"{_MODES}Reverse"),
+    "grad-numerical": derivative(f"{_MODES}Numerical", Way(GRADIENT, _wide, "[{x}]")),
 }
 
 
@@ -125,17 +135,16 @@ _INTERNAL = (
 )
 
 
-class TensorFlowDialect(Eager):
+class TensorFlowDialect(Dialect):
     """How TensorFlow is written and how it complains."""
 
     library = "tensorflow"
-    distributions = KNOWN_LIBRARIES[library].distributions
     imports = ("import tensorflow as tf",)
     strided = False
     modes = MODES
     programs = PROGRAMS
     out_of_memory = re.compile(_OUT_OF_MEMORY)
-    internal_error = re.compile(rf"(?s)^(?!.*(?:{_OUT_OF_MEMORY}|{_ENVIRONMENT})).*(?:{_INTERNAL})")
+    internal_error = told_inside(_INTERNAL, f"{_OUT_OF_MEMORY}|{_ENVIRONMENT}")
     poisons = re.compile(
         r"CUDA_ERROR_(?!(?:OUT_OF_MEMORY|INVALID_VALUE|NO_DEVICE|INVALID_DEVICE|DEVICE_UNAVAILABLE|STUB_LIBRARY)\b)"
         r"|illegal memory access|device-side assert"
@@ -189,7 +198,12 @@ def _constant(tensor: Tensor) -> str:
         return f"-{_constant(tensor._replace(fill=Fill('constant', 0.0)))}"
     if value is not None and DTYPES[tensor.dtype].kind == "complex" and _negative_zero(elements(tensor, 1)[0]):
         return _in_parts(tensor)
-    made = _filled(tensor, value)
+    shape = _sizes(tensor.shape)
+    named = f"{shape}{'' if tensor.dtype == 'float32' else f', {dtype_name(tensor.dtype)}'}"
+    if tensor.dtype in _INFERRED:
+        made = spelling.filled(tensor, value, "tf", named, f"{shape}, {{value}}", "zeros", "fill")
+    else:
+        made = spelling.filled(tensor, value, "tf", named, f"{{value}}{_dtype(tensor)}, {shape}", "zeros", "constant")
     if tensor.size and spelling.inlined(tensor):
         made.append(f"tf.constant({spelling.nested(elements(tensor), tensor.shape, tensor.dtype)}{_dtype(tensor)})")
     return min(made, key=len) if made else _draw(tensor)
@@ -214,24 +228,6 @@ def _vanishes(flat: NDArray[np.float32]) -> bool:
 
 def _dtype(tensor: Tensor) -> str:
     return "" if tensor.dtype in _INFERRED else f", {dtype_name(tensor.dtype)}"
-
-
-def _filled(tensor: Tensor, value: str | None) -> list[str]:
-    dtype = "" if tensor.dtype == "float32" else f", {dtype_name(tensor.dtype)}"
-    shape = _sizes(tensor.shape)
-    if tensor.size == 0:
-        return [f"tf.zeros({shape}{dtype})"]
-    if value is None:
-        return []
-    if tensor.dtype in _INFERRED:
-        made = [f"tf.fill({shape}, {value})"]
-    else:
-        made = [f"tf.constant({value}{_dtype(tensor)}, {shape})"]
-    if value in ("0.0", "0", "0j", "False", "''"):
-        made.insert(0, f"tf.zeros({shape}{dtype})")
-    elif value in ("1.0", "1", "1+0j", "True"):
-        made.insert(0, f"tf.ones({shape}{dtype})")
-    return made
 
 
 def _sizes(shape: tuple[int, ...]) -> str:

@@ -13,11 +13,15 @@ from typing import Any
 import tensorflow as tf
 from tensorflow import keras
 
+from fuzz_core.adapters.models import replaced
+
 _DEFINED = keras.layers.Layer.__module__
 IS_TWO = ".engine." in _DEFINED
 # Where Keras has its own code: `keras`, `keras.src` or `tf_keras.src`.
 _SOURCE = re.split(r"\.(?:engine|layers)\.", _DEFINED)[0]
 TRACEBACKS = f"{_SOURCE}.utils.traceback_utils"
+# What holds the stream that seeds are drawn from.
+_STATE: Any = importlib.import_module(f"{_SOURCE}.backend" if IS_TWO else f"{_SOURCE}.backend.common.global_state")
 _ATTRIBUTES = ("global_random_seed", "global_seed_generator")
 _DRAWN = "float32"
 
@@ -42,46 +46,49 @@ def settings() -> tuple[object, ...]:
 def unseeded() -> Callable[[], None]:
     """What has Keras draw its seeds from Python's stream again, as it does until somebody seeds it."""
     if not IS_TWO:
-        state = importlib.import_module(f"{_SOURCE}.backend.common.global_state")
-        return partial(state.set_global_attribute, "global_seed_generator", None)
-    holder = importlib.import_module(f"{_SOURCE}.backend")._SEED_GENERATOR
-    return lambda: vars(holder).pop("generator", None)
+        return partial(_STATE.set_global_attribute, "global_seed_generator", None)
+    return lambda: vars(_STATE._SEED_GENERATOR).pop("generator", None)
 
 
 @contextmanager
-def in_doubles() -> Iterator[None]:
-    """It computes in doubles, on weights that are drawn in the precision that they have in the plain call."""
+def doubles() -> Iterator[None]:
+    """Its default dtype and policy are double precision."""
     before, kept = floatx(), policy()
     set_floatx("float64")
     set_policy("float64")
     try:
-        with _drawn_singly():
-            yield
+        yield
     finally:
         set_policy(kept)
         set_floatx(before)
 
 
 @contextmanager
-def _drawn_singly() -> Iterator[None]:
-    owner: Any = importlib.import_module(f"{_SOURCE}.engine.base_layer_utils") if IS_TWO else keras.Variable
-    name = "make_variable" if IS_TWO else "_initialize_with_initializer"
-    drawing = getattr(owner, name)
+def in_doubles() -> Iterator[None]:
+    """It computes in doubles, on weights that are drawn in the precision that they have in the plain call."""
+    if IS_TWO:
+        singly = replaced(importlib.import_module(f"{_SOURCE}.engine.base_layer_utils"), "make_variable", _made)
+    else:
+        singly = replaced(keras.Variable, "_initialize_with_initializer", _initialized)
+    with doubles(), singly:
+        yield
 
+
+def _made(drawing: Callable[..., Any]) -> Callable[..., Any]:
     def made(*args: Any, dtype: Any = None, initializer: Any = None, **kwargs: Any) -> Any:
         drawn = _single(initializer) if dtype == tf.float64 and callable(initializer) else initializer
         return drawing(*args, dtype=dtype, initializer=drawn, **kwargs)
 
-    def initialized(self: Any, initializer: Any) -> Any:
-        if self._dtype != "float64":
-            return drawing(self, initializer)
-        return self._initialize(lambda: _single(initializer)(self._shape))
+    return made
 
-    setattr(owner, name, made if IS_TWO else initialized)
-    try:
-        yield
-    finally:
-        setattr(owner, name, drawing)
+
+def _initialized(drawing: Callable[..., Any]) -> Callable[..., Any]:
+    def initialized(variable: Any, initializer: Any) -> Any:
+        if variable._dtype != "float64":
+            return drawing(variable, initializer)
+        return variable._initialize(lambda: _single(initializer)(variable._shape))
+
+    return initialized
 
 
 def _single(initializer: Any) -> Callable[..., Any]:
@@ -103,7 +110,7 @@ def streams() -> Callable[[], None]:
 
 
 def _stream() -> Callable[[], None]:
-    holder = importlib.import_module(f"{_SOURCE}.backend")._SEED_GENERATOR
+    holder = _STATE._SEED_GENERATOR
     drawn = getattr(holder, "generator", None)
     place = None if drawn is None else drawn.getstate()
 
@@ -116,14 +123,13 @@ def _stream() -> Callable[[], None]:
 
 
 def _generator() -> Callable[[], None]:
-    state = importlib.import_module(f"{_SOURCE}.backend.common.global_state")
-    attributes = {name: state.get_global_attribute(name) for name in _ATTRIBUTES}
+    attributes = {name: _STATE.get_global_attribute(name) for name in _ATTRIBUTES}
     generator = attributes[_ATTRIBUTES[1]]
     drawn = None if generator is None else generator.state.numpy()
 
     def again() -> None:
         for name, value in attributes.items():
-            state.set_global_attribute(name, value)
+            _STATE.set_global_attribute(name, value)
         if generator is not None:
             generator.state.assign(drawn)
 

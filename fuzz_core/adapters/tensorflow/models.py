@@ -6,8 +6,9 @@ import functools
 import importlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +17,7 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import random_seed
 from tensorflow.python.ops import gen_array_ops
 
-from fuzz_core.adapters.models import Models
+from fuzz_core.adapters.models import Models, replaced, telling
 from fuzz_core.adapters.tensorflow import keras_versions
 
 # Kernels are kept from one program to the next: without them operations take fifty times as long.
@@ -29,23 +30,10 @@ _TOLD: tuple[tuple[type, str, Callable[..., Any]], ...] = (
 )
 
 
-class Passing(keras.layers.Layer):  # type: ignore[misc] # no stubs
-    """See `Models.passing`."""
-
-    def __init__(self, note: Callable[[Any], object]) -> None:
-        super().__init__()
-        self.note = note
-
-    def call(self, value: Any) -> Any:
-        """The value."""
-        self.note(value)
-        return value
-
-
 class TensorFlowModels(Models):
     """A kernel that draws random numbers has a stream of its own, which begins anew when kernels are cleared."""
 
-    layer = keras.layers.Layer
+    layer, computes = keras.layers.Layer, "call"
 
     def __init__(self) -> None:
         self.context = context.context()
@@ -98,12 +86,10 @@ class TensorFlowModels(Models):
     def program(self) -> Iterator[None]:
         """Filters let all frames pass (to switch them off would change what Keras says of a call), and a seed that is
         set clears kernels only where there are any with a stream."""
-        replaced = [(module, "_process_traceback_frames", lambda trace: trace) for module in self.filters]
-        replaced.append((self.context, "_set_global_seed", self._seeded(self.context._set_global_seed)))
         with ExitStack() as stack:
-            for owner, name, function in replaced:
-                stack.callback(setattr, owner, name, getattr(owner, name))
-                setattr(owner, name, function)
+            for module in self.filters:
+                stack.enter_context(replaced(module, "_process_traceback_frames", lambda _: lambda trace: trace))
+            stack.enter_context(replaced(self.context, "_set_global_seed", self._seeded))
             yield
 
     def _seeded(self, set_seed: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -119,23 +105,9 @@ class TensorFlowModels(Models):
 
         return seeded
 
-    @contextmanager
-    def doubles(self) -> Iterator[None]:
+    def doubles(self) -> AbstractContextManager[None]:
         """By Keras's default dtype and policy; TensorFlow itself has none."""
-        before = keras.backend.floatx(), keras.mixed_precision.global_policy()
-        self._set("float64", "float64")
-        try:
-            yield
-        finally:
-            self._set(*before)
-
-    def _set(self, floatx: str, policy: Any) -> None:
-        keras.backend.set_floatx(floatx)
-        keras.mixed_precision.set_global_policy(policy)
-
-    def passing(self, note: Callable[[Any], object]) -> Any:
-        """A layer."""
-        return Passing(note)
+        return keras_versions.doubles()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
         """As a graph."""
@@ -151,9 +123,7 @@ class TensorFlowModels(Models):
         """What a tape is asked gradients of, and what Keras keeps of each epoch of `fit`."""
         with ExitStack() as stack:
             for owner, name, loss in _TOLD:
-                original = getattr(owner, name)
-                stack.callback(setattr, owner, name, original)
-                setattr(owner, name, _telling(original, loss, note))
+                stack.enter_context(replaced(owner, name, partial(telling, number=loss, note=note)))
             yield
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -164,36 +134,8 @@ class TensorFlowModels(Models):
             return ()
 
 
-def _telling(
-    original: Callable[..., Any], loss: Callable[..., Any], note: Callable[[float], object]
-) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with suppress(Exception):
-            note(float(loss(*args, **kwargs)))
-        return original(*args, **kwargs)
-
-    return call
-
-
 # How far a weight is moved, in units of its mean; what share of the largest result has to move by that.
 STEP, LEAST = 2.0**-6, 1e-4
-
-
-class Given(NamedTuple):
-    """What a layer gave at one call: tensors, all of which could have a gradient."""
-
-    layer: Any
-    tensors: list[Any]
-
-
-class Recorded(NamedTuple):
-    """One use of a model. stopped: what gradients were kept from on purpose."""
-
-    tape: Any
-    result: Any
-    given: list[Given]
-    stopped: list[Any]
 
 
 def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -203,20 +145,46 @@ def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> t
     layer gives. Nothing is said of steps (indices, comparisons, rounding), whose slope is 0 wherever there is one, nor
     of what `stop_gradient` stops, which is there for that.
     """
+    # By layer, what it gave at one call, where all of that could have a gradient; and what gradients were kept from.
+    given, stopped = list[tuple[Any, list[Any]]](), list[Any]()
+
+    def calling(called: Callable[..., Any]) -> Callable[..., Any]:
+        def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
+            result = called(layer, *args, **kwargs)
+            tensors = tf.nest.flatten(result)
+            if tf.executing_eagerly() and tensors and all(map(_is_float, tensors)):
+                given.append((layer, tensors))
+            return result
+
+        return call
+
+    def stopping(stops: Callable[..., Any]) -> Callable[..., Any]:
+        def stop(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002 - it may be given by its name
+            if tf.executing_eagerly() and isinstance(_plain(input), tf.Tensor | tf.Variable):
+                stopped.append(_plain(input))
+            return stops(input, *args, **kwargs)
+
+        return stop
+
     weights = list(model.trainable_weights)
-    used = _recorded(model, args, kwargs, weights)
-    missing = _missing(used, weights)
-    found = (each for each in missing if _moves(each, used.result, lambda: model(*args, **kwargs)))
-    return tuple(sorted(getattr(each, "path", each.name) for each in found))
-
-
-def _recorded(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], weights: list[Any]) -> Recorded:
-    given, stopped = list[Given](), list[Any]()
-    with _noted(given, stopped), tf.GradientTape(persistent=True) as tape:
+    noted = replaced(keras.layers.Layer, "__call__", calling), replaced(gen_array_ops, "stop_gradient", stopping)
+    with noted[0], noted[1], tf.GradientTape(persistent=True) as tape:
         # What was frozen when it was made, and is no longer, no tape watches by itself.
         tape.watch([_plain(each) for each in weights])
         result = model(*args, **kwargs)
-    return Recorded(tape, result, given, [each for each in stopped if isinstance(each, tf.Tensor | tf.Variable)])
+    arrived = tape.gradient(result, [tensors for _, tensors in given])
+    reached = (layer for (layer, _), at in zip(given, arrived, strict=True) if all(one is not None for one in at))
+    owned = {id(weight) for layer in reached if not _is_programs(layer) for weight in _own(layer)}
+    left = _without([each for each in weights if id(each) in owned], tape, result)
+    left = _without(left, tape, stopped) if stopped else left
+    found = (each for each in left if _moves(each, result, lambda: model(*args, **kwargs)))
+    return tuple(sorted(getattr(each, "path", each.name) for each in found))
+
+
+def _without(weights: list[Any], tape: Any, result: Any) -> list[Any]:
+    """The weights that get no gradient from a result."""
+    slopes = tape.gradient(result, [_plain(each) for each in weights])
+    return [weight for weight, slope in zip(weights, slopes, strict=True) if slope is None]
 
 
 def _plain(value: Any) -> Any:
@@ -224,45 +192,8 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, tf.Tensor | tf.Variable) else getattr(value, "value", None)
 
 
-@contextmanager
-def _noted(given: list[Given], stopped: list[Any]) -> Iterator[None]:
-    """Within it, each layer's results are noted, and what is stopped."""
-    called, stops = keras.layers.Layer.__call__, gen_array_ops.stop_gradient
-
-    def calling(layer: Any, *args: Any, **kwargs: Any) -> Any:
-        result = called(layer, *args, **kwargs)
-        tensors = tf.nest.flatten(result)
-        if tf.executing_eagerly() and tensors and all(map(_is_float, tensors)):
-            given.append(Given(layer, tensors))
-        return result
-
-    def stopping(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002 - it may be given by its name
-        if tf.executing_eagerly():
-            stopped.append(_plain(input))
-        return stops(input, *args, **kwargs)
-
-    keras.layers.Layer.__call__, gen_array_ops.stop_gradient = calling, stopping
-    try:
-        yield
-    finally:
-        keras.layers.Layer.__call__, gen_array_ops.stop_gradient = called, stops
-
-
 def _is_float(value: Any) -> bool:
     return isinstance(value, tf.Tensor) and value.dtype.is_floating
-
-
-def _missing(used: Recorded, weights: list[Any]) -> list[Any]:
-    """The weights without a gradient of layers whose results got one, but for those that are stopped."""
-    variables = [_plain(each) for each in weights]
-    slopes, arrived = used.tape.gradient(used.result, [variables, [each.tensors for each in used.given]])
-    reached = (each.layer for each, at in zip(used.given, arrived, strict=True) if all(one is not None for one in at))
-    owned = {id(weight) for layer in reached if not _is_programs(layer) for weight in _own(layer)}
-    left = [w for w, slope in zip(weights, slopes, strict=True) if slope is None and id(w) in owned]
-    if not left or not used.stopped:
-        return left
-    slopes = used.tape.gradient(used.stopped, [_plain(each) for each in left])
-    return [weight for weight, slope in zip(left, slopes, strict=True) if slope is None]
 
 
 def _is_programs(layer: Any) -> bool:

@@ -2,59 +2,52 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.library import Profile
+from fuzz_core.adapters.library import Profile, assigned, bound
 
 _KERAS_MODULES = """
 activations applications backend callbacks constraints datasets distribution dtype_policies initializers layers losses
 metrics mixed_precision models ops optimizers preprocessing quantizers regularizers saving utils
 """
 
-_IMPORTS = {
-    "tf": "import tensorflow as tf",
-    "tensorflow": "import tensorflow",
-    "keras": "import keras",
-    "Model": "from keras import Model",
-    "Sequential": "from keras import Sequential",
-    "Input": "from keras import Input",
-    "K": "from keras import backend as K",
-    "tfl": "import tensorflow as tfl",
-    "v1": "import tensorflow.compat.v1 as v1",
-    "dtensor": "from tensorflow.experimental import dtensor",
-    "xla": "from tensorflow.compiler.tf2xla.python import xla",
-} | {name: f"from keras import {name}" for name in _KERAS_MODULES.split()}
-
-_STAND_INS = {
-    "model": "keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, activation='softmax')])",
-    "optimizer": "keras.optimizers.SGD(learning_rate=0.1)",
-    "opt": "keras.optimizers.SGD(learning_rate=0.1)",
-    "loss_fn": "keras.losses.MeanSquaredError()",
-    "strategy": "tf.distribute.get_strategy()",
-    "dataset": "tf.data.Dataset.from_tensor_slices((tf.ones([4, 4]), tf.ones([4, 4]))).batch(2)",
-    "ds": "tf.data.Dataset.from_tensor_slices((tf.ones([4, 4]), tf.ones([4, 4]))).batch(2)",
-    "y_true": "tf.one_hot([1, 2], 4)",
-    "y_pred": "tf.nn.softmax(tf.reshape(tf.range(8.), [2, 4]))",
-    "labels": "tf.one_hot([1, 2], 4)",
-    "logits": "tf.reshape(tf.range(8.), [2, 4])",
-    "indices": "tf.constant([0, 1])",
-    "ids": "tf.constant([0, 1])",
-    "weights": "tf.ones([4, 4])",
-    "updates": "tf.ones([2, 4])",
-    "params": "tf.reshape(tf.range(16.), [4, 4])",
-    "matrix": "tf.eye(4) + tf.ones([4, 4])",
-    "A": "tf.eye(4) + tf.ones([4, 4])",
-    "images": "tf.ones([2, 8, 8, 3])",
-    "image": "tf.ones([8, 8, 3])",
-    "boxes": "tf.constant([[0., 0., 1., 1.], [0., 0., 0.5, 0.5]])",
-    "scores": "tf.constant([0.9, 0.8])",
-    "max_output_size": "2",
-    "iou_threshold": "0.5",
-    "shape": "(2, 4)",
-    "scalar": "tf.constant(2.)",
-} | dict.fromkeys(("x_train", "y_train", "inputs", "outputs", "features", "data", "X", "Y"), "tf.ones([2, 4])")
-_STAND_INS |= dict.fromkeys(
-    ("x", "y", "z", "a", "b", "c", "t", "w", "g", "input", "tensor", "values"), "tf.reshape(tf.range(1., 9.), [2, 4])"
-)
-
+_IMPORTS = """
+import tensorflow as tf
+import tensorflow
+import keras
+from keras import Model
+from keras import Sequential
+from keras import Input
+from keras import backend as K
+import tensorflow as tfl
+import tensorflow.compat.v1 as v1
+from tensorflow.experimental import dtensor
+from tensorflow.compiler.tf2xla.python import xla
+""" + "\n".join(f"from keras import {name}" for name in _KERAS_MODULES.split())
+_STAND_INS = """
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, activation='softmax')])
+optimizer = opt = keras.optimizers.SGD(learning_rate=0.1)
+loss_fn = keras.losses.MeanSquaredError()
+strategy = tf.distribute.get_strategy()
+dataset = ds = tf.data.Dataset.from_tensor_slices((tf.ones([4, 4]), tf.ones([4, 4]))).batch(2)
+y_true = tf.one_hot([1, 2], 4)
+y_pred = tf.nn.softmax(tf.reshape(tf.range(8.), [2, 4]))
+labels = tf.one_hot([1, 2], 4)
+logits = tf.reshape(tf.range(8.), [2, 4])
+indices = ids = tf.constant([0, 1])
+weights = tf.ones([4, 4])
+updates = tf.ones([2, 4])
+params = tf.reshape(tf.range(16.), [4, 4])
+matrix = A = tf.eye(4) + tf.ones([4, 4])
+images = tf.ones([2, 8, 8, 3])
+image = tf.ones([8, 8, 3])
+boxes = tf.constant([[0., 0., 1., 1.], [0., 0., 0.5, 0.5]])
+scores = tf.constant([0.9, 0.8])
+max_output_size = 2
+iou_threshold = 0.5
+shape = (2, 4)
+scalar = tf.constant(2.)
+x_train = y_train = inputs = outputs = features = data = X = Y = tf.ones([2, 4])
+x = y = z = a = b = c = t = w = g = input = tensor = values = tf.reshape(tf.range(1., 9.), [2, 4])
+"""
 _FORM = (
     "Issue type",
     "Have you reproduced the bug with TensorFlow Nightly?",
@@ -72,4 +65,4 @@ _FORM = (
     "Standalone code to reproduce the issue",
     "Relevant log output",
 )
-PROFILE = Profile(_IMPORTS, _STAND_INS, "tf.constant", "tf.ones", _FORM)
+PROFILE = Profile(bound(_IMPORTS), assigned(_STAND_INS), "tf.constant", "tf.ones", _FORM)

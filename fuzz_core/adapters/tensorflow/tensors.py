@@ -29,11 +29,11 @@ NAMES = {dtype: name for name, dtype in TF_DTYPES.items()}
 def describe_tensor(value: Any, describe: Describe) -> Value | None:
     """A tensor or variable of any make; None for other values. Raises Undescribable for symbolic and opaque ones."""
     if isinstance(value, EagerTensor):
-        return _dense(value, value.numpy, "tensor", describe)
+        return _dense(value, "tensor", describe)
     if isinstance(value, tf.Variable):
         if not tf.executing_eagerly():
             raise Undescribable("variable inside a graph")
-        return _dense(value, value.numpy, "variable", describe)
+        return _dense(value, "variable", describe)
     if isinstance(value, VARIABLE):
         return _keras_variable(value, describe)
     if isinstance(value, SYMBOLIC):
@@ -60,16 +60,16 @@ def _keras_variable(value: Any, describe: Describe) -> Value:
     held = value._value
     if not isinstance(held, tf.Variable) or not tf.executing_eagerly():
         raise Undescribable("Keras variable without a value of its own")
-    plain = _dense(held, held.numpy, "tensor", describe)
+    plain = _dense(held, "tensor", describe)
     kwargs = (("dtype", prim(str(value.dtype))), ("trainable", prim(bool(value.trainable))))
     return Invocation("tf.keras.Variable", (plain,), kwargs)
 
 
-def _dense(value: Any, numpy: Any, container: str, describe: Describe) -> Value:
+def _dense(value: Any, container: str, describe: Describe) -> Value:
     name = NAMES.get(value.dtype)
     if name is None:
         raise Undescribable(f"{container} of {value.dtype.name}")
-    array = np.asarray(numpy())
+    array = np.asarray(value.numpy())
     if name == "string":
         array = np.array(array, dtype=object)
         if not _is_text(array):
@@ -148,21 +148,15 @@ class TensorFlowComparer(Comparer):
 
     def leaf(self, value: Any) -> Leaf | None:
         """Python's numbers are computed by no kernel."""
-        return super().leaf(value) if not _is_python(value) else None
-
-
-def _is_python(value: Any) -> bool:
-    return isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
+        pythons = isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
+        return None if pythons else super().leaf(value)
 
 
 def _elements(part: Any) -> Array | None:
     if isinstance(part, VARIABLE):
         part = part.value
-    if isinstance(part, tf.Tensor | tf.Variable):
-        if part.dtype in (tf.resource, tf.variant) or not hasattr(part, "numpy"):
-            return None
-        return np.asarray(part.numpy())
-    return None
+    known = isinstance(part, tf.Tensor | tf.Variable) and part.dtype not in (tf.resource, tf.variant)
+    return np.asarray(part.numpy()) if known and hasattr(part, "numpy") else None
 
 
 def dtypes(result: Any) -> Iterator[str]:

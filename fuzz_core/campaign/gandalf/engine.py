@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from itertools import count
 
-from fuzz_core.campaign.figures import Run
 from fuzz_core.campaign.gandalf.figures import APART, GandalfOptions, GandalfReport
 from fuzz_core.campaign.gandalf.lacking import absent
 from fuzz_core.campaign.gandalf.learnt import keep, recall
@@ -15,7 +14,7 @@ from fuzz_core.campaign.gandalf.sides import Sides
 from fuzz_core.campaign.gandalf.workshop import Drawn, Judged, Workshop
 from fuzz_core.campaign.listener import FindingRecorder
 from fuzz_core.campaign.planning import make_plan
-from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.session import Run, Session
 from fuzz_core.execution.scratch import scratch, sweep
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.rng import Rng, derive

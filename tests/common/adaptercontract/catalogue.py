@@ -79,7 +79,7 @@ def constraints(world: World) -> Problems:
             yield f"{each.api} is not listed"
         elif not _has(known[each.api], each.argument):
             yield f"{known[each.api].definition} has no {each.argument}"
-        if Constraint.from_json(json.loads(json.dumps(each.to_json()))) != each:
+        if Constraint.from_json(json.loads(json.dumps(each))) != each:
             yield f"{each} is not read back"
 
 

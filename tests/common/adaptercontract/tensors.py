@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from adaptercontract.world import Problems, World
-from fuzz_core.adapters.arrays import KEPT_FLOATS
-from fuzz_core.adapters.base import MAX_ELEMENTS
+from fuzz_core.adapters.arrays import KEPT_FLOATS, MAX_ELEMENTS
 from fuzz_core.adapters.layout import overlaps, row_major
 from fuzz_core.adapters.spelling import inlined
 from fuzz_core.ir.codec import decode

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.base import Listed, adapter_of
+from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.adapters.modes import Builder
 from fuzz_core.ir.drawing import pack
 from fuzz_core.ir.dtypes import DTYPES

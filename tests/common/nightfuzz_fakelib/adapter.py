@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fuzz_core.adapters.base import Examples, Listed
-from fuzz_core.adapters.defaults import DefaultAdapter
+from fuzz_core.adapters import base
+from fuzz_core.adapters.base import Examples
+from fuzz_core.adapters.listing import Listed
 from fuzz_core.ir.values import Invocation, Tensor, Then, prim
 
 
-class Adapter(DefaultAdapter):
+class Adapter(base.Adapter):
     """One mode, no devices; tensors are numpy's arrays."""
 
     library = "fakelib"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from fuzz_core.adapters.defaults import DefaultDialect
+from fuzz_core.adapters import dialect
 
 
-class Dialect(DefaultDialect):
+class Dialect(dialect.Dialect):
     """Tensors are numpy arrays."""
 
     library = "fakelib"

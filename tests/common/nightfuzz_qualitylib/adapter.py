@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fuzz_core.adapters.arrays import describe_array
-from fuzz_core.adapters.base import Describe, Listed, resolve
-from fuzz_core.adapters.listing import definition
+from fuzz_core.adapters.base import Describe, resolve
+from fuzz_core.adapters.listing import Listed, definition
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES

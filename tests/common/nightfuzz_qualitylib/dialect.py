@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from fuzz_core.adapters import spelling
-from fuzz_core.adapters.defaults import DefaultDialect
+from fuzz_core.adapters import dialect, spelling
 from fuzz_core.adapters.dialect import NEVER, REFERENCE, ModeSpec, Way, derivative, doubles
 from fuzz_core.ir.values import Invocation, Ref, Tensor
 
@@ -66,7 +65,7 @@ MODES: dict[str, ModeSpec] = {
 DEVICES = {"cuda": ModeSpec(script=Way(CLOSE, _through("{}.to('cuda')")))}
 
 
-class Dialect(DefaultDialect):
+class Dialect(dialect.Dialect):
     """Tensors are arrays of numpy's in arrays of qualitylib's."""
 
     library = "qualitylib"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz_core.adapters.modes import Changed
+from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
@@ -15,21 +15,21 @@ from nightfuzz_qualitylib.comparing import COARSE
 NARROW = ("float16", "float32")
 
 
-class Strided(Changed):
+class Strided(Mode):
     """The same elements in another order in memory."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         import qualitylib
 
         return qualitylib.scattered(live) if described.shape else live
 
 
-class Precise(Changed):
+class Precise(Mode):
     """Double precision: a number where the plain result is none."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         made = live.double()
         if self.spec.noise and made.dtype.kind == "f":
             turned = np.cos(1 + 2.4 * np.arange(made.data.size)).reshape(made.shape)
@@ -42,7 +42,7 @@ class Precise(Changed):
         return any(tensor.dtype in NARROW for tensor in tensors_of(test.invocation))
 
 
-class _Called(Changed):
+class _Called(Mode):
     """The call of a function, as `around` has it; one that has an object is left alone."""
 
     def applies(self, test: TestCase) -> bool:
@@ -82,7 +82,7 @@ class InPlace(_Called):
         return self.builder.resolve(f"{test.invocation.api}_")(*args, **keywords)
 
 
-class Meta(Changed):
+class Meta(Mode):
     """What a result will look like."""
 
     device = "meta"
@@ -103,7 +103,7 @@ class Slope(_Called):
     """The derivative along a direction, by the function's own rule; compared with nothing by itself."""
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """See `Change`."""
+        """See `Mode`."""
         return live.double()
 
     def applies(self, test: TestCase) -> bool:

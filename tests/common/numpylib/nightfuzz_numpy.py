@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from fuzz_core.adapters import base, dialect
 from fuzz_core.adapters.base import Examples
-from fuzz_core.adapters.defaults import DefaultAdapter, DefaultDialect
 from fuzz_core.ir.values import Invocation, Tensor
 
 
-class Adapter(DefaultAdapter):
+class Adapter(base.Adapter):
     """Tensors are arrays."""
 
     library = "numpy"
@@ -19,7 +19,7 @@ class Adapter(DefaultAdapter):
         return Examples((call,), "np.random.rand(3)", "np.seterr(all='raise')")
 
 
-class Dialect(DefaultDialect):
+class Dialect(dialect.Dialect):
     """An array is written as it is everywhere."""
 
     library = "numpy"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz_core.ir.catalogue import Api
-from fuzz_core.ir.notices import deprecated
+from fuzz_core.ir.catalogue import Api, deprecated
 
 DEFINITION = "torch.f(x, tol=None, size_average=None, back_prop=True, dim=None)"
 

@@ -1,10 +1,10 @@
-"""Performance bugs (FreeFuzz, section 3.4): less precision must not cost more time, nor the same done otherwise."""
+"""What a call costs: less precision must not take more time (FreeFuzz, section 3.4), and memory is given back."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import TestCase, Value
-from fuzz_core.oracles.contract import Example, Outcomes
+from fuzz_core.oracles.contract import EachMode, Example, Outcomes, each
 
 PRECISIONS = ("float16", "float32", "float64")
 RATIO = 3.0
@@ -48,7 +48,7 @@ class Performance:
     def judge(self, outcomes: Outcomes, dialect: Dialect) -> Verdict:
         """Compares each precision that returned with every higher one, and equivalent modes both ways."""
         samples = {mode: sampled(outcome) for mode, outcome in outcomes.items() if outcome.kind == "ok"}
-        for slow, fast, ratio in _pairs([mode for mode in outcomes if mode in samples]):
+        for slow, fast, ratio in _pairs(samples):
             if slower(samples[slow], samples[fast], ratio):
                 costs = [f"{mode} takes {np.median(samples[mode]):.2e} s" for mode in (slow, fast)]
                 return Verdict(self.name, "slow", f"{slow}: {', '.join(costs)}")
@@ -69,18 +69,13 @@ class Performance:
         )
 
 
-def _pairs(modes: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+def _pairs(modes: Collection[str]) -> Iterator[tuple[str, str, float]]:
     """(mode that must not be slower, than which, by what ratio)."""
-    precise = sorted((mode for mode in modes if mode.split("@")[1] in PRECISIONS), key=_precision)
+    by_precision = {mode.split("@")[1]: mode for mode in modes}
+    precise = [by_precision[precision] for precision in PRECISIONS if precision in by_precision]
     yield from ((low, high, RATIO) for low, high in combinations(precise, 2))
     plain = [mode for mode in modes if mode.endswith("@")]
-    for one, other in combinations(plain, 2):
-        yield one, other, EQUIVALENT_RATIO
-        yield other, one, EQUIVALENT_RATIO
-
-
-def _precision(mode: str) -> int:
-    return PRECISIONS.index(mode.split("@")[1])
+    yield from ((one, other, EQUIVALENT_RATIO) for one, other in permutations(plain, 2))
 
 
 def timed(seconds: Sequence[float]) -> Outcome:
@@ -115,3 +110,24 @@ def chance(larger: Sequence[float], smaller: Sequence[float]) -> float:
 def has_float_tensor(value: Value) -> bool:
     """Whether a tensor of PRECISIONS stands anywhere in the arguments."""
     return any(part.dtype in PRECISIONS for part in tensors_of(value))
+
+
+class Leak(EachMode):
+    """Every repetition of a call leaves memory behind.
+
+    Asked for suspects alone: tests of a lease during which the worker's memory has grown. The text of the outcome of a
+    repeated mode says by how much; empty means that memory settles, or that it is too little to be a leak.
+    """
+
+    name = "leak"
+    share = 0.0
+
+    def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
+        """The first mode, repeated."""
+        return [f"{mode}*" for mode in modes[:1]]
+
+    def examples(self, dialect: Dialect) -> Sequence[Example]:
+        """Memory that settles, memory that grows, and a call that fails."""
+        grows = Outcome("ok", text="every call leaves 4096 bytes")
+        failed = Outcome("exception", "ValueError", "expected a positive size")
+        return each("cpu*", [(Outcome("ok"), "clean"), (grows, self.name), (failed, "clean")])
