@@ -43,7 +43,8 @@ def shown_changes(store: Store) -> list[Shown]:
 def part(source: Path, public: Path, private: Path, apart: Apart, clock: Callable[[], datetime] = now) -> bool:
     """Writes two state files that merged are the one; where nothing is private, there is no second one.
 
-    Both are written row by row into empty files, so that nothing of a row that is left out can be in one. Beyond what
+    Both are written row by row into empty files, so that nothing of a row that is left out can be in one, and the same
+    source gives the same bytes. Beyond what
     `apart` names, private is what deaths have left elsewhere: news of signals, test cases like private ones, and the
     words that traced code died with. Returns whether anything is private. Raises UserError for a source that
     `open_store` refuses.
@@ -63,6 +64,7 @@ def _write(source: Path, path: Path, apart: Apart, copy: Callable[[Table], str],
     with open_store(path, clock=clock) as store:
         execute = store._db.conn.execute
         with _attached(store._db.conn, source, apart), store._transaction():
+            execute("REPLACE INTO main._sqlite_migrations SELECT * FROM other._sqlite_migrations")
             rows = {table.name: execute(copy(table)).rowcount for table in TABLES}
             execute(COUNT_FINDINGS)
         return sum(rows.values()) - rows["targets"]

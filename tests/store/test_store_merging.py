@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from statecases import NEW, OLD, call, case, copied, fresh, histories, lived, ran, said, target
 from store_values import bug
 
+from fuzz_core.campaign.splitting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import SeedRecord, Store, open_store
@@ -56,14 +57,32 @@ class DescribeMerge:
         assert said(twice, numbered=True) == one
 
     def test_sixteen_shards_give_the_same_bytes_in_any_order(self, tmp_path: Path, base: Path) -> None:
-        kinds = ("trace", "valid", "find", "settle", "news", "change", "check", "know", "run")
+        kinds = (
+            "trace",
+            "valid",
+            "find",
+            "settle",
+            "news",
+            "learn",
+            "change",
+            "check",
+            "known",
+            "probe",
+            "know",
+            "run",
+        )
         files = []
         for shard in range(16):
             events = [(kind, (OLD, NEW)[(shard + n) % 2], (shard + n) % 4, shard % 4) for n, kind in enumerate(kinds)]
             events += [("find", NEW, shard % 3, 0), ("settle", NEW, 1, shard % 4), ("trace", NEW, shard % 4, 1)]
             files.append(lived(copied(base, tmp_path / f"{shard}.db"), events, shard))
         orders = [files, files[::-1], files[5:] + files[:5], files[::2] + files[1::2]]
-        written = {written_anew(together(base, order, tmp_path / f"order-{n}.db")) for n, order in enumerate(orders)}
+        written = set()
+        for n, order in enumerate(orders):
+            whole = together(base, order, tmp_path / f"order-{n}.db")
+            public, private = tmp_path / f"public-{n}.db", tmp_path / f"private-{n}.db"
+            assert split(whole, public, private).there
+            written.add((written_anew(whole), public.read_bytes(), private.read_bytes()))
         assert len(written) == 1
 
     @several
