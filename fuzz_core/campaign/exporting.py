@@ -12,8 +12,7 @@ from fuzz_core.campaign.comparison import worst_first
 from fuzz_core.campaign.history import origin_of
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import FIXED
+from fuzz_core.store.checks import FIXED, Change
 from fuzz_core.store.findings import signature_digest
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store

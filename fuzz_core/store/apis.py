@@ -1,4 +1,4 @@
-"""Targets, their apis, and the coverage of these."""
+"""Targets, their apis, what documentation says of these, and their coverage."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from fuzz_core.ir.catalogue import Api, deprecated
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.base import Base, stored, text
 from fuzz_core.store.records import Coverage, TargetRecord
@@ -34,7 +35,7 @@ JOIN seeds ON (seeds.target, seeds.digest) = (calls.target, seed) WHERE calls.ta
 
 
 class ApiTables(Base):
-    """The tables `targets` and `apis`."""
+    """The tables `targets`, `apis` and `constraints`, what documentation says of arguments."""
 
     def save_target(self, target: TargetRecord) -> None:
         """Adds a target or updates what is known of it; the time of making stays, and whom it has taken over from."""
@@ -70,6 +71,17 @@ class ApiTables(Base):
         """By api, what its docstring says to be deprecated, see `ir.catalogue`; not of those saved earlier."""
         rows = self._rows("SELECT name, doc FROM apis WHERE target = ? AND doc LIKE '%:%'", target)
         return {row["name"]: frozenset(row["doc"].partition(":")[2].split()) for row in rows}
+
+    def save_constraints(self, target: str, constraints: Iterable[Constraint]) -> None:
+        """Replaces the target's constraints; where several sources bound the same, the first one stays."""
+        with self._transaction():
+            self._db.execute("DELETE FROM constraints WHERE target = ?", (target,))
+            self._insert_all("constraints", ((target, *each) for each in constraints))
+
+    def constraints(self, target: str) -> list[Constraint]:
+        """The target's constraints, by api, argument and kind."""
+        sql = "SELECT * FROM constraints WHERE target = ? ORDER BY api, argument, kind"
+        return self._records(Constraint, sql, target)
 
     def coverage(self, target: str) -> list[Coverage]:
         """One record per api of the target, and per api that only a seed knew (kind `unlisted`), by name."""

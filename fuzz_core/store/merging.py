@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.base import to_json
+from fuzz_core.store.base import to_json, user_errors
 from fuzz_core.store.content import TABLES, Table
-from fuzz_core.store.faults import user_errors
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.store import Store
 

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.faults import is_corrupt, is_not_writable, not_writable, user_errors
+from fuzz_core.store.base import is_corrupt, is_not_writable, not_writable, user_errors
 from fuzz_core.store.schema import APPLICATION_ID, MIGRATIONS, NEWEST, version_of
 from fuzz_core.store.store import Store
 

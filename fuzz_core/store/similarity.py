@@ -9,8 +9,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from fuzz_core.store.base import text, to_json
-from fuzz_core.store.faults import user_errors
+from fuzz_core.store.base import text, to_json, user_errors
 from fuzz_core.store.store import Store
 
 ONE = 65535

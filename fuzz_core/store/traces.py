@@ -29,6 +29,9 @@ _ARGUMENTS = """
 SELECT slot_name(api, word, argument_values.place) AS argument, type, api, digest, value, MIN(validity.id)
 FROM validity JOIN argument_values USING (invocation) WHERE target = ? AND expected = 'ok' GROUP BY 1, 2, 3, 4
 """
+_REFUSALS = """
+SELECT DISTINCT api, reason FROM calls WHERE target = ? AND outcome_kind = 'exception' ORDER BY api, reason
+"""
 _TENSOR = re.compile(r"(?:tensor|parameter|variable|ndarray)<(\d+,\w+)>")
 Counts = Mapping[tuple[str, str], int]
 
@@ -183,6 +186,27 @@ class TraceTables(Base):
         name = partial(slot_name, params=self._params(target))
         self._db.conn.create_function("slot_name", 3, name, deterministic=True)
         return self._each(sql, target)
+
+    def refusals(self, target: str) -> list[tuple[str, str]]:
+        """(api, message) of the exceptions that recorded invocations ended with when they were re-run."""
+        return [(row["api"], row["reason"].partition(": ")[2]) for row in self._rows(_REFUSALS, target)]
+
+    def seeds_of(self, invocation: int, target: str | None = None) -> list[str]:
+        """Names of the seeds that an invocation was traced from (for a target): `test_loss.py::test_focal`."""
+        sql = (
+            "SELECT DISTINCT name || CASE part WHEN '' THEN '' ELSE '::' || part END AS name"
+            " FROM provenance JOIN seeds ON digest = seed"
+            " WHERE invocation = ?1 AND (?2 IS NULL OR target = ?2) ORDER BY 1"
+        )
+        return [row["name"] for row in self._rows(sql, invocation, target)]
+
+    def brought(self, target: str, seeds: Iterable[str]) -> set[int]:
+        """Numbers of the invocations that come from any of these seeds."""
+        sql = (
+            "SELECT DISTINCT invocation FROM provenance JOIN validity USING (invocation)"
+            " WHERE target = ? AND seed IN (SELECT value FROM json_each(?))"
+        )
+        return {row["invocation"] for row in self._rows(sql, target, to_json(list(seeds)))}
 
 
 def number_of(digest: str) -> int:

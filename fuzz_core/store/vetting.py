@@ -25,10 +25,9 @@ from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
 from fuzz_core.oracles.kinds import CHANGES, check_kind
 from fuzz_core.store.base import text
-from fuzz_core.store.checks import FIXED
-from fuzz_core.store.facts import is_body
+from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.findings import finding_key, signature_digest
-from fuzz_core.store.known import KNOWN, OPEN
+from fuzz_core.store.moco import is_body
 from fuzz_core.store.traces import number_of
 
 Row = Mapping[str, Any]

@@ -29,10 +29,8 @@ from statecases import (
 from fuzz_core.campaign.splitting import joined, split
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, SeedRecord, Store, open_store
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import NewCheck
-from fuzz_core.store.news import News
-from fuzz_core.store.probes import Probe
+from fuzz_core.store.checks import Change, NewCheck, Probe
+from fuzz_core.store.findings import News
 from fuzz_core.triage.stack import NULL_PAGE
 
 CRASH = Verdict("crash", "crash")

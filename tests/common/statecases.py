@@ -19,11 +19,9 @@ from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import NewCheck
+from fuzz_core.store.checks import Change, NewCheck, Probe
 from fuzz_core.store.content import TABLES
-from fuzz_core.store.news import News, Operator
-from fuzz_core.store.probes import Probe
+from fuzz_core.store.findings import News, Operator
 from fuzz_core.store.schema import APPLICATION_ID, migrate
 
 OLD, NEW = "lib-1", "lib-2"

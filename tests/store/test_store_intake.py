@@ -16,9 +16,9 @@ from statecases import OLD, call, copied, earlier, fresh, histories, lived, said
 from fuzz_core.campaign.splitting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store import SeedRecord, intake, open_store
+from fuzz_core.store.findings import News
 from fuzz_core.store.intake import take_in
 from fuzz_core.store.merging import merge
-from fuzz_core.store.news import News
 from fuzz_core.triage.cost import cost
 
 Damage = Callable[[sqlite3.Connection], object]

@@ -18,10 +18,8 @@ from fuzz_core.campaign.splitting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import SeedRecord, Store, open_store
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import NewCheck
+from fuzz_core.store.checks import Change, NewCheck, Probe
 from fuzz_core.store.merging import Merged, merge
-from fuzz_core.store.probes import Probe
 from fuzz_core.triage.cost import cost
 
 CRASH = Verdict("crash", "crash")

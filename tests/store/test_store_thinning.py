@@ -11,8 +11,8 @@ from store_values import CRASH, DEAD, SEED, TARGET, add, bug, case
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store import Store, open_store
-from fuzz_core.store.news import News, Operator
-from fuzz_core.store.thinning import thin
+from fuzz_core.store.findings import News, Operator
+from fuzz_core.store.parting import thin
 
 
 class Days:
