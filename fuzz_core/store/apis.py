@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import Any
 
 from fuzz_core.ir.catalogue import Api, deprecated
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.base import Base, stored, text
+from fuzz_core.store.base import Base, digest_of, stored
 from fuzz_core.store.records import Coverage, TargetRecord
 
 _SAVE_TARGET = """
@@ -23,14 +21,28 @@ _APIS = """
 SELECT name, kind, params, definition, substr(doc, 1, instr(doc || ':', ':') - 1) AS doc, aliases FROM apis
 WHERE target = ? ORDER BY name
 """
-_INVOCATIONS_BY_API = """
-SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
-    SUM(valid IS NULL AND expected = 'ok') AS unchecked
-FROM calls WHERE target = ? GROUP BY api
-"""
-_SEEDS_BY_API = """
-SELECT api, COUNT(DISTINCT seed) AS seeds FROM calls JOIN provenance ON invocation = id
-JOIN seeds ON (seeds.target, seeds.digest) = (calls.target, seed) WHERE calls.target = ? GROUP BY api
+_COVERAGE = """
+WITH counts AS (
+    SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
+        SUM(valid IS NULL AND expected = 'ok') AS unchecked
+    FROM calls WHERE target = ?1 GROUP BY api
+), origins AS (
+    SELECT api, COUNT(DISTINCT seed) AS seeds FROM calls JOIN provenance ON invocation = id
+    JOIN seeds ON (seeds.target, seeds.digest) = (calls.target, seed) WHERE calls.target = ?1 GROUP BY api
+), silent AS (
+    SELECT api, json_group_object(type, n) AS undescribed FROM (
+        SELECT api, type, SUM(count) AS n FROM undescribed WHERE target = ?1 GROUP BY 1, 2 ORDER BY 1, 2) GROUP BY api
+), gone AS (
+    SELECT api, json_group_object(reason, n) AS dropped FROM (
+        SELECT api, reason, SUM(count) AS n FROM dropped WHERE target = ?1 GROUP BY 1, 2 ORDER BY 1, 2) GROUP BY api
+), listed AS (SELECT name AS api, kind FROM apis WHERE target = ?1)
+SELECT api, COALESCE(kind, 'unlisted') AS kind, COALESCE(invocations, 0) AS invocations, COALESCE(valid, 0) AS valid,
+    COALESCE(unchecked, 0) AS unchecked, COALESCE(seeds, 0) AS seeds, COALESCE(undescribed, '{}') AS undescribed,
+    COALESCE(dropped, '{}') AS dropped
+FROM (SELECT api FROM listed UNION SELECT api FROM counts UNION SELECT api FROM silent UNION SELECT api FROM gone)
+LEFT JOIN listed USING (api) LEFT JOIN counts USING (api) LEFT JOIN origins USING (api) LEFT JOIN silent USING (api)
+LEFT JOIN gone USING (api)
+ORDER BY api
 """
 
 
@@ -58,7 +70,6 @@ class ApiTables(Base):
     def save_apis(self, target: str, apis: Iterable[Api]) -> None:
         """Replaces the target's apis. Of docstrings, digests are kept and what they say to be deprecated."""
         rows = [_api_row(target, api) for api in apis]
-        self._known_params.pop(target, None)
         with self._transaction():
             self._db.execute("DELETE FROM apis WHERE target = ?", (target,))
             self._insert_all("apis", rows, "INSERT OR REPLACE")
@@ -85,27 +96,10 @@ class ApiTables(Base):
 
     def coverage(self, target: str) -> list[Coverage]:
         """One record per api of the target, and per api that only a seed knew (kind `unlisted`), by name."""
-        kinds = {row["name"]: row["kind"] for row in self._rows("SELECT name, kind FROM apis WHERE target = ?", target)}
-        counts = {row["api"]: row for row in self._rows(_INVOCATIONS_BY_API, target)}
-        seeds = {row["api"]: row["seeds"] for row in self._rows(_SEEDS_BY_API, target)}
-        undescribed, dropped = self._gaps(target, "undescribed", "type"), self._gaps(target, "dropped", "reason")
-        found = []
-        for api in sorted({*kinds, *counts, *undescribed, *dropped}):
-            count = counts.get(api, {"invocations": 0, "valid": 0, "unchecked": 0})
-            numbers = (count["invocations"], count["valid"], count["unchecked"], seeds.get(api, 0))
-            why = (undescribed.get(api, {}), dropped.get(api, {}))
-            found.append(Coverage(api, kinds.get(api, "unlisted"), *numbers, *why))
-        return found
-
-    def _gaps(self, target: str, table: str, column: str) -> dict[str, dict[str, int]]:
-        sql = f"SELECT api, {column} AS why, SUM(count) AS n FROM {table} WHERE target = ? GROUP BY 1, 2 ORDER BY 1, 2"
-        found: dict[str, dict[str, int]] = defaultdict(dict)
-        for row in self._rows(sql, target):
-            found[row["api"]][row["why"]] = row["n"]
-        return dict(found)
+        return self._records(Coverage, _COVERAGE, target)
 
 
 def _api_row(target: str, api: Api) -> tuple[Any, ...]:
-    doc = blake2b(text(api.doc).encode(), digest_size=16).hexdigest() if api.doc else ""
+    doc = digest_of(api.doc) if api.doc else ""
     told = f"{doc}:{' '.join(deprecated(api))}"
     return (target, api.name, api.kind, api.definition, api.params, api.aliases, told)

@@ -9,15 +9,18 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cache
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from types import UnionType
+from typing import Any, NamedTuple, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from sqlite_utils import Database
 
 from fuzz_core.ir import codec
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import TestCase
+from fuzz_core.ir.values import Invocation, TestCase
 
 Record = TypeVar("Record", bound=NamedTuple)
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -41,8 +44,6 @@ class Base:
         self._on_close = on_close
         self._inode = place_of(path)
         self._rescued = False
-        # Names of parameters by target: read for every seed, changed by `save_apis` alone.
-        self._known_params: dict[str, dict[str, list[str]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -76,12 +77,11 @@ class Base:
             yield from self._db.query(sql, parameters)
 
     def _rows(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
-        with user_errors(self.path):
-            return list(self._db.query(sql, parameters))
+        return list(self._each(sql, *parameters))
 
     def _records(self, kind: type[Record], sql: str, *parameters: Any) -> list[Record]:
         """Rows as records: a field is read from the column of its name (see `_READERS`)."""
-        readers = [(name, _READERS.get(name, _as_it_is)) for name in kind._fields]
+        readers = _readers(kind)
         return [
             kind._make(None if row[name] is None else read(row[name]) for name, read in readers)
             for row in self._rows(sql, *parameters)
@@ -116,6 +116,11 @@ def text(value: str) -> str:
     return value.encode("utf-8", "backslashreplace").decode()
 
 
+def digest_of(*parts: str) -> str:
+    """128 bits over texts, as hexadecimal digits."""
+    return blake2b(text("\x1f".join(parts)).encode(), digest_size=16).hexdigest()
+
+
 def to_json(value: Any) -> str:
     """Compact JSON with sorted keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
@@ -135,29 +140,27 @@ def stored(value: Any) -> Any:
     return value
 
 
-def _as_it_is(cell: Any) -> Any:
-    return cell
-
-
-def _sequence(cell: str) -> tuple[Any, ...]:
-    return tuple(json.loads(cell))
-
-
-def _outcome(cell: str) -> Outcome:
-    return Outcome.from_json(json.loads(cell))
-
-
-# How a cell is read, by the name of its column. The counterpart of `stored`.
-_READERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("outcome", "before", "after"), _outcome),
-    **dict.fromkeys(("info", "options", "summary"), json.loads),
-    **dict.fromkeys(("params", "aliases", "bounds"), _sequence),
-    **dict.fromkeys(("valid", "minimised"), bool),
-    "test": lambda cell: codec.decode_test(json.loads(cell)),
-    "invocation": lambda cell: codec.decode_invocation(json.loads(cell)),
-    "verdict": lambda cell: Verdict(*json.loads(cell)),
-    "seed": int,
+# How a cell is read that becomes a value of this type. The counterpart of `stored`.
+_READERS: dict[Any, Callable[[Any], Any]] = {
+    bool: bool,
+    int: int,
+    tuple: lambda cell: tuple(json.loads(cell)),
+    dict: json.loads,
+    Mapping: json.loads,
+    Outcome: lambda cell: Outcome.from_json(json.loads(cell)),
+    Verdict: lambda cell: Verdict(*json.loads(cell)),
+    TestCase: lambda cell: codec.decode_test(json.loads(cell)),
+    Invocation: lambda cell: codec.decode_invocation(json.loads(cell)),
 }
+
+
+@cache
+def _readers(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """The fields of a record, and how they are read: as their types say, or as they are."""
+    hints = get_type_hints(kind).items()
+    # Of an optional field, the type that it has else.
+    plain = [(name, get_args(hint)[0] if get_origin(hint) is UnionType else hint) for name, hint in hints]
+    return [(name, _READERS.get(get_origin(hint) or hint, lambda cell: cell)) for name, hint in plain]
 
 
 def primary_code(error: sqlite3.Error) -> int:

@@ -21,8 +21,8 @@ _TAKEN = """
 CREATE TEMP TABLE taken AS
 SELECT id, mentions_gone(body) AS gone, mentions_changed(body) AS changed, expected, valid, reason, outcome_kind
 FROM calls
-WHERE target = :since AND EXISTS (
-    SELECT 1 FROM provenance WHERE invocation = id AND seed IN (SELECT key FROM json_each(:seeds)))
+WHERE target = :since
+    AND id IN (SELECT invocation FROM provenance WHERE seed IN (SELECT key FROM json_each(:seeds)))
 ORDER BY place
 """
 _VALIDITY = """
@@ -79,13 +79,12 @@ class CarryTables(TraceTables):
             AND EXISTS (SELECT 1 FROM seeds WHERE seeds.target = old.key)
         ORDER BY old.made_at DESC, old.key DESC LIMIT 1
         """
-        rows = self._rows(sql, target)
-        return str(rows[0]["key"]) if rows else ""
+        return next((row["key"] for row in self._rows(sql, target)), "")
 
     def since(self, target: str) -> str:
         """The target that this one has taken over from; empty where it has not."""
-        rows = self._rows("SELECT json_extract(info, '$.since') AS since FROM targets WHERE key = ?", target)
-        return str(rows[0]["since"] or "") if rows else ""
+        sql = "SELECT COALESCE(json_extract(info, '$.since'), '') AS since FROM targets WHERE key = ?"
+        return next((row["since"] for row in self._rows(sql, target)), "")
 
     def seeds_mentioning(self, target: str, apis: Collection[str]) -> set[str]:
         """Digests of the seeds that brought invocations which mention one of these apis."""
@@ -132,15 +131,10 @@ class CarryTables(TraceTables):
 
     def twins(self, target: str, since: str) -> list[Twin]:
         """The invocations that are in the value spaces of both, error inputs left out."""
-        rows = self._rows(_BOTH, since, target)
-        return [Twin(row["id"], row["api"], _truth(row["valid"]), _truth(row["before"])) for row in rows]
+        return self._records(Twin, _BOTH, since, target)
 
     def doubt(self, target: str, invocations: Iterable[int]) -> None:
         """These count as not re-run yet."""
         sql = "UPDATE validity SET valid = NULL, reason = '', outcome_kind = '' WHERE invocation = ? AND target = ?"
         with self._transaction():
             self._db.conn.executemany(sql, ((number, target) for number in invocations))
-
-
-def _truth(stored: int | None) -> bool | None:
-    return None if stored is None else bool(stored)

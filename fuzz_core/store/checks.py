@@ -156,7 +156,7 @@ class CheckTables(Base):
 
     def later_rows(self) -> dict[int, int]:
         """Rows of bugs of which the library has an older row on another target, each with the number of that row."""
-        return {int(row["id"]): int(row["first"]) for row in self._rows(_LATER)}
+        return {row["id"]: row["first"] for row in self._rows(_LATER)}
 
     def builds(self) -> list[BuildRow]:
         """All targets with their figures, in the order in which they were made."""

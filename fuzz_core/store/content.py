@@ -12,7 +12,7 @@ from typing import NamedTuple
 # Columns that hold the number of a row of another table.
 _NUMBERS = {"run": "runs", "bug": "bugs"}
 # What others refer to.
-PARENTS = {"targets", "invocations", *_NUMBERS.values()}
+PARENTS = {"targets", "invocations", "arguments", *_NUMBERS.values()}
 
 
 # Of two rows, what died is private in the one that stays.
@@ -159,7 +159,8 @@ TABLES = (
     Table("provenance", "invocation seed", "part", ("part DESC",)),
     Table("undescribed", "target seed api type", "count", ("count DESC",)),
     Table("dropped", "target seed api reason", "count", ("count DESC",)),
-    Table("argument_values", "invocation api word place digest", "type value", ("length(value)",)),
+    Table("arguments", "id", "digest type value"),
+    Table("argument_values", "invocation api word place argument"),
     Table("constraints", "target api argument kind", "bounds text source"),
     Table(
         "facts",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from fuzz_core.ir import codec
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.base import Base, stored, text
+from fuzz_core.store.base import Base, digest_of, stored
 from fuzz_core.store.records import BugRow, FindingRow, NewBug, RunRow
 
 # The row that was there first stays the bug; a later build that shows it is a check of that one.
@@ -94,11 +93,21 @@ class FindingTables(Base):
         ids: list[int | None] = []
         with self._transaction():
             for test, verdict, outcome in found:
-                cells = {
-                    **{"target": target, "run": run, "api": test.invocation.api, "test": test, "verdict": verdict},
-                    **{"outcome": outcome, "key": finding_key(test, verdict.oracle), "found_at": self._now()},
-                }
-                ids.append(self._insert("findings", verb="INSERT OR IGNORE", **cells, origin=origin))
+                ids.append(
+                    self._insert(
+                        "findings",
+                        verb="INSERT OR IGNORE",
+                        target=target,
+                        run=run,
+                        api=test.invocation.api,
+                        test=test,
+                        verdict=verdict,
+                        outcome=outcome,
+                        key=finding_key(test, verdict.oracle),
+                        found_at=self._now(),
+                        origin=origin,
+                    )
+                )
         return ids
 
     def pending_findings(self, target: str) -> list[FindingRow]:
@@ -131,25 +140,17 @@ class FindingTables(Base):
         shown before is a check of that bug too. Returns the bug's id. Raises UserError where there is no such finding.
         """
         with self._transaction():
-            row = self._finding(finding)
-            if row["status"] != "pending":
-                return int(row["bug"]) if row["bug"] is not None else None
-            number, known = self._place(row, bug)
+            row = self._numbered(FindingRow, "finding", finding, "SELECT * FROM findings WHERE id = ?")
+            if row.status != "pending":
+                return row.bug
+            if not isinstance(bug, NewBug):
+                number, known = bug, False
+            else:
+                number, known = self._upsert_bug(row.target, bug, row.found_at)
             cells = {"status": "duplicate" if known else status, "reason": reason, "hits": hits, "runs": runs}
             self._update("findings", finding, **cells, bug=number)
             self._db.execute(_LOCATE, (number, finding))
         return number
-
-    def _finding(self, finding: int) -> dict[str, Any]:
-        rows = self._rows("SELECT target, status, bug, found_at FROM findings WHERE id = ?", finding)
-        if not rows:
-            raise UserError(f"no finding {finding} in {self.path}")
-        return rows[0]
-
-    def _place(self, finding: dict[str, Any], bug: NewBug | int | None) -> tuple[int | None, bool]:
-        if isinstance(bug, NewBug):
-            return self._upsert_bug(finding["target"], bug, finding["found_at"])
-        return bug, False
 
     def _upsert_bug(self, target: str, bug: NewBug, found_at: str) -> tuple[int, bool]:
         signature = signature_digest(bug.signature)
@@ -192,14 +193,13 @@ class FindingTables(Base):
     def last_found(self) -> dict[int, str]:
         """When each bug was last found, by number: ISO 8601, UTC."""
         rows = self._rows("SELECT bug, MAX(found_at) AS at FROM findings WHERE bug IS NOT NULL GROUP BY bug")
-        return {int(row["bug"]): row["at"] for row in rows}
+        return {row["bug"]: row["at"] for row in rows}
 
     def save_news(self, target: str, news: Iterable[News], operators: Iterable[Operator]) -> None:
         """Adds what is new, in one transaction; what is known stays as it is."""
         with self._transaction():
-            for new in news:
-                cells = {"api": new.api, "class": new.outcome_class, "outcome_kind": new.outcome_kind, "test": new.test}
-                self._insert("news", verb="INSERT OR IGNORE", target=target, **cells)
+            told = ((new.api, new.outcome_class, new.test, new.outcome_kind) for new in news)
+            self._insert_all("news", ((None, target, *each) for each in told))
             self._insert_all("operators", ((target, *operator) for operator in operators))
 
     def news(self, target: str) -> list[News]:
@@ -215,13 +215,9 @@ class FindingTables(Base):
 
 def finding_key(test: TestCase, oracle: str) -> str:
     """The identity of a finding: what replays (invocation with its elements, seed of the streams) and the oracle."""
-    return _digest(codec.dumps(test.invocation), str(test.seed), oracle, *([test.program] if test.program else []))
+    return digest_of(codec.dumps(test.invocation), str(test.seed), oracle, *([test.program] if test.program else []))
 
 
 def signature_digest(signature: str) -> str:
     """The identity of a bug: the digest of its signature text."""
-    return _digest(signature)
-
-
-def _digest(*parts: str) -> str:
-    return blake2b(text("\x1f".join(parts)).encode(), digest_size=16).hexdigest()
+    return digest_of(signature)

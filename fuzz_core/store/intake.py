@@ -32,8 +32,6 @@ BATCH = 1000
 # What grows with the square of their number (likenesses of bugs) must not grow without end.
 MOST = {"targets": 500, "bugs": 5_000, "changes": 10_000, "runs": 50_000, "probes": 50_000, "checks": 200_000}
 REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
-# What the same row has otherwise for another build, or in another file.
-_OWN = ("id", "target")
 
 
 class Taken(NamedTuple):
@@ -215,9 +213,8 @@ class _Copy:
         names = ", ".join(column.name for column in columns)
         sql = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
         fits = self._judge(into, table, columns)
-        own = _OWN if table != "invocations" else ()
-        sound = _said(table, columns, own) if self.known else "0"
-        new = f"NOT {_said(table, columns)}" if self.began and table not in PARENTS else "1"
+        sound = _said(table, columns) if self.known else "0"
+        new = f"NOT {sound}" if self.began and table not in PARENTS else "1"
         cursor = self.connection.execute(f"SELECT {names}, {sound} FROM main.{table} AS theirs WHERE {new}")
         while rows := cursor.fetchmany(BATCH):
             room = max(MOST.get(table, MAX_BYTES) - self.rows[table], 0)
@@ -232,10 +229,9 @@ class _Copy:
             self.dropped[reason] += rows
 
     def _judge(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> Callable[[tuple[Any, ...]], bool]:
-        """Whether a row is fit for its table. What is sound has been checked, but for what `_OWN` names."""
+        """Whether a row is fit for its table. What is sound has been checked."""
         names = [column.name for column in columns]
         cells = [cell(table, *column) for column in columns]
-        own = [(place, cells[place]) for place, name in enumerate(names) if name in _OWN]
         parents = [
             (names.index(column), {None, *(key for (key,) in into.execute(f"SELECT {key} FROM {parent}"))})
             for _, _, parent, column, key, *_ in into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
@@ -245,9 +241,9 @@ class _Copy:
             for place, there in parents:
                 if row[place] not in there:
                     raise Refused(f"{names[place]}: refers to nothing")
-            for place, check_cell in own if row[-1] else enumerate(cells):
-                check_cell(row[place])
             if not row[-1]:
+                for check_cell, value in zip(cells, row, strict=False):
+                    check_cell(value)
                 check_row(table, dict(zip(names, row, strict=False)))
 
         def fits(row: tuple[Any, ...]) -> bool:
@@ -270,12 +266,7 @@ def _columns(into: sqlite3.Connection, table: str, connection: sqlite3.Connectio
     return [_Column(name, *kinds[name]) for name in had]
 
 
-def _said(table: str, columns: list[_Column], but: tuple[str, ...] = ()) -> str:
-    """SQL that tells whether the known state has a row as well, but for some columns."""
-    same = [
-        f"ours.{name} {'=' if required else 'IS'} theirs.{name}" for name, _, required in columns if name not in but
-    ]
-    if "target" in but and any(column.name == "target" for column in columns):
-        # Else no index is of use.
-        same.insert(0, "ours.target IN (SELECT key FROM known.targets)")
+def _said(table: str, columns: list[_Column]) -> str:
+    """SQL that tells whether the known state has a row as well."""
+    same = [f"ours.{name} {'=' if required else 'IS'} theirs.{name}" for name, _, required in columns]
     return f"EXISTS (SELECT 1 FROM known.{table} AS ours WHERE {' AND '.join(same)})"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -105,8 +106,8 @@ class MocoTables(Base):
         """The nodes of a tree, by number."""
         sql = f"SELECT {', '.join(Node._fields)} FROM moco_nodes WHERE tree = ? ORDER BY number"
         # Many nodes bring the same to the next slots; they share it.
-        known: dict[str, dict[int, Arrival]] = {}
-        return [_node(row, known) for row in self._db.conn.execute(sql, (tree,))]
+        arrivals = cache(_arrivals)
+        return [_node(row, arrivals) for row in self._db.conn.execute(sql, (tree,))]
 
 
 def _row(node: Node) -> tuple[Any, ...]:
@@ -114,12 +115,10 @@ def _row(node: Node) -> tuple[Any, ...]:
     return (*node[:-1], to_json(arrives) if arrives else "")
 
 
-def _node(row: tuple[Any, ...], known: dict[str, dict[int, Arrival]]) -> Node:
+def _node(row: tuple[Any, ...], arrivals: Callable[[str], dict[int, Arrival]]) -> Node:
     *cells, positive, base, equivalence, state, why, kept, arrives = row
-    if arrives not in known:
-        known[arrives] = _arrivals(arrives)
     truth = None if kept is None else bool(kept)
-    return Node._make((*cells, bool(positive), base, equivalence, state, why, truth, known[arrives]))
+    return Node._make((*cells, bool(positive), base, equivalence, state, why, truth, arrivals(arrives)))
 
 
 def _arrivals(body: str) -> dict[int, Arrival]:

@@ -44,8 +44,13 @@ _STATEMENTS = (
 
 # What no build has any more.
 _ORPHANS = tuple(
-    f"DELETE FROM {table} WHERE {column} NOT IN (SELECT invocation FROM validity)"
-    for table, column in (("argument_values", "invocation"), ("provenance", "invocation"), ("invocations", "id"))
+    f"DELETE FROM {table} WHERE {column} NOT IN (SELECT {used})"
+    for table, column, used in (
+        ("argument_values", "invocation", "invocation FROM validity"),
+        ("arguments", "id", "argument FROM argument_values"),
+        ("provenance", "invocation", "invocation FROM validity"),
+        ("invocations", "id", "invocation FROM validity"),
+    )
 )
 
 

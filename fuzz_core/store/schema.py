@@ -11,7 +11,7 @@ from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
 from fuzz_core.ir.codec import decode_invocation
-from fuzz_core.store.traces import SAVE_ARGUMENT, argument_rows, number_of
+from fuzz_core.store.traces import number_of, save_arguments
 
 APPLICATION_ID = 0x4E46555A
 MIGRATIONS = Migrations("nightfuzz")
@@ -207,10 +207,13 @@ CREATE TABLE provenance (
     PRIMARY KEY (invocation, seed)
 ) WITHOUT ROWID;
 CREATE INDEX provenance_by_seed ON provenance (seed);
+CREATE TABLE arguments (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL, type TEXT NOT NULL, value TEXT NOT NULL
+);
 CREATE TABLE argument_values (
     invocation INTEGER NOT NULL REFERENCES invocations(id), api TEXT NOT NULL, word TEXT NOT NULL,
-    place INTEGER NOT NULL, digest TEXT NOT NULL, type TEXT NOT NULL, value TEXT NOT NULL,
-    PRIMARY KEY (invocation, api, word, place, digest)
+    place INTEGER NOT NULL, argument INTEGER NOT NULL REFERENCES arguments(id),
+    PRIMARY KEY (invocation, api, word, place, argument)
 ) WITHOUT ROWID;
 CREATE TABLE similarity (
     definitions TEXT NOT NULL, api TEXT NOT NULL, row BLOB NOT NULL, PRIMARY KEY (definitions, api)
@@ -233,58 +236,28 @@ WHERE json_extract(test, '$[2]') <> 0
 """
 
 
-@MIGRATIONS()
-def m0001_value_spaces(db: Database) -> None:
-    """What targets have, what seeds did with it, and the two value spaces."""
-    db.executescript(_VALUE_SPACES)
+# What the later ones change besides is in functions of their own.
+SCRIPTS = {
+    "m0001_value_spaces": _VALUE_SPACES,
+    "m0002_results": _RESULTS,
+    "m0003_news": _NEWS,
+    "m0004_known": _KNOWN,
+    "m0005_constraints": _CONSTRAINTS,
+    "m0006_versions": _VERSIONS,
+    "m0007_moco": _MOCO,
+    "m0008_origin": _ORIGIN,
+    "m0009_facts": _FACTS,
+}
 
 
-@MIGRATIONS()
-def m0002_results(db: Database) -> None:
-    """Runs, findings and bugs."""
-    db.executescript(_RESULTS)
+def _register(name: str) -> None:
+    @MIGRATIONS(name=name)
+    def run(db: Database) -> None:
+        db.executescript(SCRIPTS[name])
 
 
-@MIGRATIONS()
-def m0003_news(db: Database) -> None:
-    """Outcome classes with the corpus, and operators."""
-    db.executescript(_NEWS)
-
-
-@MIGRATIONS()
-def m0004_known(db: Database) -> None:
-    """What entries of the registry of known findings have matched."""
-    db.executescript(_KNOWN)
-
-
-@MIGRATIONS()
-def m0005_constraints(db: Database) -> None:
-    """What documentation says of arguments."""
-    db.executescript(_CONSTRAINTS)
-
-
-@MIGRATIONS()
-def m0006_versions(db: Database) -> None:
-    """What bugs do on other builds, what differs between two builds, and what a bisection has tried."""
-    db.executescript(_VERSIONS)
-
-
-@MIGRATIONS()
-def m0007_moco(db: Database) -> None:
-    """Derivation trees of MoCo."""
-    db.executescript(_MOCO)
-
-
-@MIGRATIONS()
-def m0008_origin(db: Database) -> None:
-    """Where in which program findings and bugs come from."""
-    db.executescript(_ORIGIN)
-
-
-@MIGRATIONS()
-def m0009_facts(db: Database) -> None:
-    """What MoCo knows of apis."""
-    db.executescript(_FACTS)
+for _name in SCRIPTS:
+    _register(_name)
 
 
 @MIGRATIONS()
@@ -303,8 +276,7 @@ def m0011_content(db: Database) -> None:
     for table in ("bugs", "findings", "changes", "news"):
         db.execute(_ORIGINS.format(table=table))
     for number, body in db.execute("SELECT id, body FROM invocations WHERE expected = 'ok' ORDER BY id").fetchall():
-        rows = argument_rows(number, decode_invocation(json.loads(body)))
-        db.conn.executemany(SAVE_ARGUMENT, rows)
+        save_arguments(db.conn, number, decode_invocation(json.loads(body)))
     db.executescript("DROP TABLE temp.old_invocations; DROP TABLE temp.old_provenance;")
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from fuzz_core.store.base import text, to_json, user_errors
+from fuzz_core.store.base import digest_of, to_json, user_errors
 from fuzz_core.store.store import Store
 
 ONE = 65535
 MAX_DEFINITION = 512
-CHUNK = 256
 
 
 def similarity_rows(definitions: Mapping[str, str]) -> dict[str, bytes]:
@@ -25,14 +23,8 @@ def similarity_rows(definitions: Mapping[str, str]) -> dict[str, bytes]:
     """
     names = sorted(definitions)
     texts = [definitions[name][:MAX_DEFINITION] for name in names]
-    matrix = np.empty((len(names), len(names)), dtype="<u2")
-    for start in range(0, len(names), CHUNK):
-        end = start + CHUNK
-        part = cdist(texts[start:end], texts[start:], scorer=Levenshtein.normalized_similarity, dtype=np.float32)
-        fixed = np.rint(part * ONE)
-        matrix[start:end, start:] = fixed
-        matrix[start:, start:end] = fixed.T
-    return {name: row.tobytes() for name, row in zip(names, matrix, strict=True)}
+    matrix = cdist(texts, texts, scorer=Levenshtein.normalized_similarity, dtype=np.float32)
+    return {name: np.rint(row * ONE).astype("<u2").tobytes() for name, row in zip(names, matrix, strict=True)}
 
 
 def refresh_similarity(store: Store, target: str) -> str:
@@ -41,7 +33,7 @@ def refresh_similarity(store: Store, target: str) -> str:
     The file keeps that of one set of definitions.
     """
     definitions = {api.name: api.definition or api.name for api in store.apis(target)}
-    digest = blake2b(text(to_json(definitions)).encode(), digest_size=16).hexdigest()
+    digest = digest_of(to_json(definitions))
     if not store._rows("SELECT 1 FROM similarity WHERE definitions = ? LIMIT 1", digest):
         with store._transaction():
             store._db.execute("DELETE FROM similarity")

@@ -6,16 +6,23 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from sqlite3 import Connection
 from typing import Any
 
 from fuzz_core.ir import codec
 from fuzz_core.ir.fuzztype import argument_slots, fuzz_type, slot_name
 from fuzz_core.ir.tree import children, walk
-from fuzz_core.ir.values import Invocation
-from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.ir.values import Invocation, Value
+from fuzz_core.store.base import Base, digest_of, text, to_json
 from fuzz_core.store.records import Body, InvocationRow, SeedRecord
 
 PAGE = 1000
+_INVOCATIONS = f"""
+SELECT *, body AS invocation FROM calls
+WHERE target = ?1 AND place > ?2 AND (?3 IS NULL OR api = ?3) AND (?4 IS NULL OR valid = ?4)
+    AND (NOT ?5 OR valid IS NULL)
+ORDER BY place LIMIT {PAGE}
+"""
 _WORKING = "target = ? AND valid = 1 AND expected = 'ok'"
 # Numbers first: sorting whole bodies would copy them.
 _SAMPLES = f"""
@@ -27,7 +34,8 @@ SELECT id, api, body FROM invocations JOIN (
 # Of a value that several invocations bring, the elements that came first.
 _ARGUMENTS = """
 SELECT slot_name(api, word, argument_values.place) AS argument, type, api, digest, value, MIN(validity.id)
-FROM validity JOIN argument_values USING (invocation) WHERE target = ? AND expected = 'ok' GROUP BY 1, 2, 3, 4
+FROM validity JOIN argument_values USING (invocation) JOIN arguments ON arguments.id = argument_values.argument
+WHERE target = ? AND expected = 'ok' GROUP BY 1, 2, 3, 4
 """
 _REFUSALS = """
 SELECT DISTINCT api, reason FROM calls WHERE target = ? AND outcome_kind = 'exception' ORDER BY api, reason
@@ -47,14 +55,13 @@ ON CONFLICT (invocation, target) DO UPDATE SET expected = 'ok', valid = excluded
     outcome_kind = excluded.outcome_kind WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
 _NEW_VALIDITY = SAVE_VALIDITY.format(values="VALUES (?, ?, ?, NULL, '', '')")
-SAVE_ARGUMENT = "INSERT OR IGNORE INTO argument_values VALUES (?, ?, ?, ?, ?, ?, ?)"
 # What every reader of JSON takes for the same number.
 _BITS = 53
 
 
 class TraceTables(Base):
     """What tracing has left: `seeds`, `undescribed`, `dropped` and `validity` by target, and for all builds
-    `invocations`, `provenance` and `argument_values`."""
+    `invocations`, `provenance`, `arguments` and `argument_values`."""
 
     def traced(self, target: str) -> set[str]:
         """Digests of the seeds that were traced, whatever came of it."""
@@ -82,14 +89,11 @@ class TraceTables(Base):
         Returns how many invocations were new to the target.
         """
         with self._transaction():
-            self._save_seed(target, seed)
+            self._insert("seeds", verb="INSERT OR REPLACE", target=target, **seed._asdict(), traced_at=self._now())
             new = self._save_invocations(target, seed.digest, invocations, parts)
             self._save_counts(target, seed.digest, "undescribed", undescribed)
             self._save_counts(target, seed.digest, "dropped", dropped)
         return new
-
-    def _save_seed(self, target: str, seed: SeedRecord) -> None:
-        self._insert("seeds", verb="INSERT OR REPLACE", target=target, **seed._asdict(), traced_at=self._now())
 
     def _save_invocations(
         self, target: str, seed: str, found: Iterable[tuple[Invocation, str]], parts: Mapping[Invocation, str]
@@ -100,7 +104,7 @@ class TraceTables(Base):
             number = number_of(digest)
             row = (number, digest, text(invocation.api), codec.dumps(invocation), expected)
             if execute(_SAVE_INVOCATION, row).rowcount and expected == "ok":
-                self._insert_all("argument_values", argument_rows(number, invocation))
+                save_arguments(self._db.conn, number, invocation)
             if execute(_NEW_VALIDITY, (target, number, expected)).rowcount:
                 new.add(number)
             self._insert_all("provenance", [(number, seed, parts.get(invocation, ""))])
@@ -110,12 +114,6 @@ class TraceTables(Base):
         self._db.execute(f"DELETE FROM {table} WHERE target = ? AND seed = ?", (target, seed))
         self._insert_all(table, ((target, seed, *why, count) for why, count in counts.items()), "INSERT OR REPLACE")
 
-    def _params(self, target: str) -> dict[str, list[str]]:
-        if target not in self._known_params:
-            rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
-            self._known_params[target] = {row["name"]: json.loads(row["params"]) for row in rows}
-        return self._known_params[target]
-
     def invocations(
         self, target: str, api: str | None = None, valid: bool | None = None, *, unchecked: bool = False
     ) -> Iterator[InvocationRow]:
@@ -123,15 +121,10 @@ class TraceTables(Base):
 
         api: of this one only. valid: only those that re-ran so. unchecked: only those not re-run yet.
         """
-        where, parameters = "target = ? AND place > ?", [target, 0]
-        for condition, value in (("api", api), ("valid", valid)):
-            if value is not None:
-                where, parameters = f"{where} AND {condition} = ?", [*parameters, value]
-        where += " AND valid IS NULL" if unchecked else ""
-        sql = f"SELECT *, body AS invocation FROM calls WHERE {where} ORDER BY place LIMIT {PAGE}"
-        while rows := self._records(InvocationRow, sql, *parameters):
+        last = 0
+        while rows := self._records(InvocationRow, _INVOCATIONS, target, last, api, valid, unchecked):
             yield from rows
-            parameters[1] = rows[-1].place
+            last = rows[-1].place
 
     def bodies(self, target: str, *, unchecked: bool = False) -> list[Body]:
         """Entries of the API value space undecoded, in the order they came; decoding 100,000 takes half a minute."""
@@ -183,7 +176,8 @@ class TraceTables(Base):
 
     def _arguments(self, sql: str, target: str) -> Iterator[dict[str, Any]]:
         """Rows of `_ARGUMENTS`. Names are those that mutation looks values up by."""
-        name = partial(slot_name, params=self._params(target))
+        rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
+        name = partial(slot_name, params={row["name"]: json.loads(row["params"]) for row in rows})
         self._db.conn.create_function("slot_name", 3, name, deterministic=True)
         return self._each(sql, target)
 
@@ -210,14 +204,24 @@ class TraceTables(Base):
 
 
 def number_of(digest: str) -> int:
-    """The number of an invocation in every state file: the first bits of its digest."""
+    """The number of what has this digest in every state file: its first bits."""
     return int(digest, 16) >> 4 * len(digest) - _BITS
 
 
-def argument_rows(number: int, invocation: Invocation) -> Iterator[tuple[Any, ...]]:
-    """Rows of `argument_values`: every argument of an invocation, those of nested ones too."""
+def save_arguments(connection: Connection, number: int, invocation: Invocation) -> None:
+    """Adds every argument of an invocation, those of nested ones too; of one that comes again, the first elements."""
+    found: dict[tuple[str, str, int, str], Value] = {}
     for call in walk(invocation):
         if isinstance(call, Invocation):
-            for (word, place), value in zip(argument_slots(call), children(call), strict=True):
-                slot = (text(call.api), text(word), place)
-                yield number, *slot, codec.digest(value), fuzz_type(value), codec.dumps(value)
+            for slot, value in zip(argument_slots(call), children(call), strict=True):
+                found.setdefault((call.api, *slot, codec.digest(value)), value)
+    for (api, word, place, digest), value in found.items():
+        body = codec.dumps(value)
+        argument = number_of(digest_of(body))
+        connection.execute(
+            "INSERT OR IGNORE INTO arguments VALUES (?, ?, ?, ?)", (argument, digest, fuzz_type(value), body)
+        )
+        connection.execute(
+            "INSERT OR IGNORE INTO argument_values VALUES (?, ?, ?, ?, ?)",
+            (number, text(api), text(word), place, argument),
+        )

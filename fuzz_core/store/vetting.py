@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,11 +19,12 @@ from fuzz_core.ir import codec
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
+from fuzz_core.ir.fuzztype import fuzz_type
 from fuzz_core.ir.outcome import KINDS, Outcome
 from fuzz_core.ir.tree import tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
 from fuzz_core.oracles.kinds import CHANGES, check_kind
-from fuzz_core.store.base import text
+from fuzz_core.store.base import digest_of, text
 from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.findings import finding_key, signature_digest
 from fuzz_core.store.moco import is_body
@@ -196,12 +196,9 @@ def _one_of(*allowed: str) -> Callable[[str], None]:
     return check
 
 
-def _like(pattern: str, problem: str) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        if not re.fullmatch(pattern, value):
-            raise Refused(problem)
-
-    return check
+def _whole(value: str) -> None:
+    if not re.fullmatch(r"-?\d{1,40}", value):
+        raise Refused("no number")
 
 
 # By name of a column, in one table or in all.
@@ -219,30 +216,13 @@ _MEANINGS: dict[str, Callable[[Any], object]] = {
     "news.outcome_kind": _one_of(*KINDS),
     "bugs.status": _one_of(OPEN, KNOWN, FIXED),
     "changes.kind": _one_of(*CHANGES),
-    "runs.seed": _like(r"-?\d{1,40}", "no number"),
+    "runs.seed": _whole,
 }
 
 
 def _agree(said: bool, problem: str) -> None:
     if not said:
         raise Refused(problem)
-
-
-def _once(*columns: str) -> Callable[[Rule], Rule]:
-    """Checks what rows say in these columns once: builds share most of it."""
-
-    def decorate(rule: Rule) -> Rule:
-        sound: set[bytes] = set()
-
-        def check(row: Row) -> None:
-            key = blake2b("\x1f".join(row[name] for name in columns).encode(), digest_size=16).digest()
-            if key not in sound:
-                rule(row)
-                sound.add(key)
-
-        return check
-
-    return decorate
 
 
 def _json(row: Row, name: str) -> Any:
@@ -277,10 +257,10 @@ def _invocation(row: Row) -> None:
         _agree(row["id"] == number_of(row["digest"]), "id: not that of the digest")
 
 
-@_once("digest", "value")
 def _argument(row: Row) -> None:
     found = codec.decode(_json(row, "value"))
-    _agree(codec.digest(found) == row["digest"], "digest: not that of the value")
+    _agree((codec.digest(found), fuzz_type(found)) == (row["digest"], row["type"]), "digest: not that of the value")
+    _agree(row["id"] == number_of(digest_of(row["value"])), "id: not that of the value")
 
 
 def _constraint(row: Row) -> None:
@@ -288,7 +268,6 @@ def _constraint(row: Row) -> None:
     _agree(Constraint.from_json(told).text == row["text"], "bounds: no constraint")
 
 
-@_once("api", "body")
 def _facts(row: Row) -> None:
     _agree(is_body(row["body"], row["api"]), "body: no facts of the api")
 
@@ -318,7 +297,7 @@ _RULES: dict[str, Rule] = {
     "seeds": _seed,
     "invocations": _invocation,
     "validity": _validity,
-    "argument_values": _argument,
+    "arguments": _argument,
     "constraints": _constraint,
     "facts": _facts,
     "bugs": _bug,

@@ -28,4 +28,4 @@ class DescribeTables:
         keys = store._db[table.name].foreign_keys
         assert {key.other_table for key in keys} | {each.parent for each in table.references} <= before
         numbers = {key.column for key in keys if key.other_column == "id"}
-        assert numbers - {"invocation"} == {each.column for each in table.references}
+        assert numbers - {"invocation", "argument"} == {each.column for each in table.references}

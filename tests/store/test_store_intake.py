@@ -90,7 +90,7 @@ class DescribeTakeIn:
             store.save_news(OLD, [News("lib.f0", "ok new", "ok", None)], [])
         settled(path)
         taken = take_in(path, tmp_path / "clean.db", full)
-        assert taken.rows.keys() == {"targets", "invocations", "runs", "bugs", "news"}
+        assert taken.rows.keys() == {"targets", "invocations", "arguments", "runs", "bugs", "news"}
         assert (taken.rows["news"], taken.dropped) == (1, {})
         same = take_in(path, tmp_path / "same.db").rows
         assert {name: taken.rows[name] for name in ("targets", "invocations", "runs", "bugs")}.items() <= same.items()
@@ -257,13 +257,16 @@ class DescribeRows:
             ("UPDATE findings SET bug = 99", "findings: bug: refers to nothing"),
             ("DELETE FROM bugs", "findings: bug: refers to nothing"),
             ('UPDATE invocations SET body = \'["I", "x", [], [], null]\'', "invocations: digest: not that of the body"),
-            ("UPDATE argument_values SET value = '7'", "argument_values: digest: not that of the value"),
+            ("UPDATE arguments SET value = '7'", "arguments: digest: not that of the value"),
+            ("UPDATE arguments SET type = 'bool'", "arguments: digest: not that of the value"),
+            ("UPDATE arguments SET id = id + 1", "arguments: id: not that of the value"),
             ("UPDATE validity SET valid = 0, outcome_kind = 'ok'", "validity: outcome_kind: not that of its"),
             ("UPDATE validity SET reason = 'it died', outcome_kind = ''", "validity: outcome_kind: none of"),
             ("UPDATE validity SET outcome_kind = 'won'", "validity: outcome_kind: none of"),
             ("UPDATE invocations SET id = id + 1", "invocations: id: not that of the digest"),
             ("DELETE FROM invocations", "validity: invocation: refers to nothing"),
             ("DELETE FROM invocations", "argument_values: invocation: refers to nothing"),
+            ("DELETE FROM arguments", "argument_values: argument: refers to nothing"),
             ("UPDATE seeds SET status = 'crashed', outcome_kind = ''", "seeds: outcome_kind: none of"),
             ("UPDATE seeds SET outcome_kind = 'won'", "seeds: outcome_kind: none of"),
             ("UPDATE news SET outcome_kind = ''", "news: outcome_kind: none of"),

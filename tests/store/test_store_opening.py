@@ -14,7 +14,7 @@ from fuzz_core.ir import codec
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store import open_store
-from fuzz_core.store.schema import MIGRATIONS, NEWEST, version_of
+from fuzz_core.store.schema import MIGRATIONS, NEWEST, SCRIPTS, version_of
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
 
@@ -122,7 +122,7 @@ class DescribeMigrations:
 
     def test_a_failing_migration_leaves_the_file_as_it_was(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         restore(VERSION_1, path)
-        monkeypatch.setattr("fuzz_core.store.schema._RESULTS", "CREATE TABLE runs (id); CREATE TABLE bugs (nonsense")
+        monkeypatch.setitem(SCRIPTS, "m0002_results", "CREATE TABLE runs (id); CREATE TABLE bugs (nonsense")
         with pytest.raises(sqlite3.OperationalError):
             open_store(path)
         assert version(path) == 1
@@ -134,7 +134,7 @@ class DescribeMigrations:
     def test_a_file_whose_very_first_migration_did_not_happen_is_taken_up(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("fuzz_core.store.schema._VALUE_SPACES", "CREATE TABLE targets (nonsense")
+        monkeypatch.setitem(SCRIPTS, "m0001_value_spaces", "CREATE TABLE targets (nonsense")
         with pytest.raises(sqlite3.OperationalError):
             open_store(path)
         assert version(path) == 0
