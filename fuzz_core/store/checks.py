@@ -36,6 +36,10 @@ FROM bugs AS later JOIN targets AS its ON its.key = later.target
     JOIN targets AS other ON other.key = first.target AND other.library = its.library
 GROUP BY later.id
 """
+_SET_STANDING = f"""
+UPDATE bugs SET status = ?1
+WHERE status IN (?3, ?4) AND id IN (SELECT ?2 UNION SELECT id FROM ({_LATER}) WHERE first = ?2)
+"""
 _BUILDS = f"""
 SELECT targets.key AS target, library, version, made_at,
     (SELECT COUNT(*) FROM apis WHERE apis.target = targets.key) AS apis,
@@ -148,11 +152,8 @@ class CheckTables(Base):
 
     def set_standing(self, bug: int, status: str) -> None:
         """Makes an open bug fixed, or a fixed one open, with all its rows; a known one stays known."""
-        numbers = [bug, *(later for later, first in self.later_rows().items() if first == bug)]
         with self._transaction():
-            for number in numbers:
-                sql = "UPDATE bugs SET status = ? WHERE id = ? AND status IN (?, ?)"
-                self._db.execute(sql, (status, number, OPEN, FIXED))
+            self._db.execute(_SET_STANDING, (status, bug, OPEN, FIXED))
 
     def later_rows(self) -> dict[int, int]:
         """Rows of bugs of which the library has an older row on another target, each with the number of that row."""

@@ -21,7 +21,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.content import PARENTS, TABLES, by_name
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, NEWEST, migrate
-from fuzz_core.store.vetting import Refused, cell, check_row
+from fuzz_core.store.vetting import Refused, cell, check_row, need
 
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 2 << 30
@@ -201,7 +201,7 @@ class _Copy:
         migrate(db, version)
         with db.atomic():
             for table in TABLES:
-                if columns := _columns(db.conn, table.name, self.connection):
+                if columns := _columns(db.conn, table.name):
                     self._table(db.conn, table.name, columns)
         db.close()
         with open_store(clean) as store, store._transaction():
@@ -230,25 +230,19 @@ class _Copy:
 
     def _judge(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> Callable[[tuple[Any, ...]], bool]:
         """Whether a row is fit for its table. What is sound has been checked."""
-        names = [column.name for column in columns]
-        cells = [cell(table, *column) for column in columns]
+        cells = {column.name: cell(table, *column) for column in columns}
+        names = list(cells)
         parents = [
             (names.index(column), {None, *(key for (key,) in into.execute(f"SELECT {key} FROM {parent}"))})
             for _, _, parent, column, key, *_ in into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
         ]
 
-        def check(row: tuple[Any, ...]) -> None:
-            for place, there in parents:
-                if row[place] not in there:
-                    raise Refused(f"{names[place]}: refers to nothing")
-            if not row[-1]:
-                for check_cell, value in zip(cells, row, strict=False):
-                    check_cell(value)
-                check_row(table, dict(zip(names, row, strict=False)))
-
         def fits(row: tuple[Any, ...]) -> bool:
             try:
-                check(row)
+                for place, there in parents:
+                    need(row[place] in there, f"{names[place]}: refers to nothing")
+                if not row[-1]:
+                    check_row(table, cells, dict(zip(names, row, strict=False)))
             except Refused as reason:
                 self._drop(f"{table}: {reason}")
                 return False
@@ -257,13 +251,11 @@ class _Copy:
         return fits
 
 
-def _columns(into: sqlite3.Connection, table: str, connection: sqlite3.Connection) -> list[_Column]:
-    """The columns that the untrusted file has."""
-    told = into.execute(f"PRAGMA table_info({table})")
+def _columns(into: sqlite3.Connection, table: str) -> list[_Column]:
+    """The columns of a table, which the untrusted file has too; none where its schema is older than the table."""
     # SQLite lets a key of text be missing.
-    kinds = {name: (kind, bool(need or key)) for _, name, kind, need, _, key in told}
-    had = [name for _, name, *_ in connection.execute(f"PRAGMA main.table_info({table})")]
-    return [_Column(name, *kinds[name]) for name in had]
+    rows = into.execute(f"PRAGMA table_info({table})")
+    return [_Column(name, kind, bool(need or key)) for _, name, kind, need, _, key in rows]
 
 
 def _said(table: str, columns: list[_Column]) -> str:
