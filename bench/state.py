@@ -32,6 +32,7 @@ def main(
         for path, copy in zip((base, *shards), copies, strict=True):
             open_store(copy).close()
             _one(path, copy, folder)
+            _second(copy, folder / "second.db")
         _together(copies, folder)
 
 
@@ -42,6 +43,28 @@ def _one(path: Path, copy: Path, folder: Path) -> None:
     _timed("unpack", lambda: unpack(parts(packed), folder / "unpacked.db"))
     _timed("split", lambda: split(copy, folder / "public.db", folder / "private.db"))
     _timed("take in, nothing known", lambda: take_in(copy, folder / "clean.db"))
+
+
+def _second(copy: Path, grown: Path) -> None:
+    """What one more build adds that takes over all of the first one."""
+    shutil.copy(copy, grown)
+    _shrink(grown)
+    before = grown.stat().st_size
+    with open_store(grown) as store:
+        first = store.targets()[0]
+        key = f"{first.key}-next"
+        store.save_target(first._replace(key=key, made_at=""))
+        store.save_apis(key, store.apis(first.key))
+        store.save_constraints(key, store.constraints(first.key))
+        seeds = {seed.digest: seed.name for seed in store.seeds(first.key)}
+        _timed("carry over", lambda: store.carry(key, first.key, seeds, (), ()))
+    _shrink(grown)
+    print(f"  a second build adds {(grown.stat().st_size - before) / MIB:.1f} MiB to {before / MIB:.1f}")
+
+
+def _shrink(path: Path) -> None:
+    with open_store(path) as store:
+        store._db.execute("VACUUM")
 
 
 def _together(copies: list[Path], folder: Path) -> None:

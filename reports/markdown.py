@@ -9,8 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fuzz_core.modelgen.gandalf.drawing import svg
 from fuzz_core.modelgen.gandalf.scripts import SAID
-from fuzz_core.store.checks import FIXED
-from fuzz_core.store.known import KNOWN
+from fuzz_core.store.checks import FIXED, KNOWN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import withheld

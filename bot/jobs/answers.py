@@ -9,7 +9,7 @@ from bot.github.hub import Hub
 from bot.issues.filings import Filings, Request, settled
 from bot.jobs.wanting import numbered
 from fuzz_core.campaign.history import Came, came_with
-from fuzz_core.store.probes import Probe
+from fuzz_core.store.checks import Probe
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 

@@ -24,7 +24,7 @@ from bot.pulls.telling import Links, tell
 from bot.state.keeping import keep
 from bot.state.place import Place
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.known import KNOWN
+from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.opening import open_store
 from reports.comment import conclusion
 from reports.results import Result, merged, read_result

@@ -11,8 +11,7 @@ from bot.issues.umbrella import marked
 from bot.issues.wanted import Standing, Umbrella, Wanted, newest
 from fuzz_core.campaign.cases import Judged, batch, case, guarded, is_valid
 from fuzz_core.oracles.kinds import kind_of
-from fuzz_core.store.checks import FIXED
-from fuzz_core.store.known import KNOWN
+from fuzz_core.store.checks import FIXED, KNOWN
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import FLAKY, SHOWN

@@ -18,7 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
-from fuzz_core.store.thinning import thin
+from fuzz_core.store.parting import thin
 
 OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
 

@@ -17,7 +17,7 @@ from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.probes import Probe
+from fuzz_core.store.checks import Probe
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.candidates import (

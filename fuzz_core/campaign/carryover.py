@@ -144,7 +144,7 @@ def recheck(session: Session, report: TraceReport, deadline: float | None = None
     validate(session, report, deadline)
     lost = {twin.id for twin in twins() if twin.id in waiting and twin.valid is False}
     if lost and not session.stopped():
-        store.doubt(lost)
+        store.doubt(session.target.key, lost)
         report.checked -= len(lost)
         validate(session, report, deadline)
     ran = [twin.valid for twin in twins() if twin.id in waiting and twin.valid is not None]
@@ -246,5 +246,5 @@ class _Validation:
 
     def save(self) -> None:
         """Commits results so far."""
-        self.session.store.set_validity(self.results)
+        self.session.store.set_validity(self.session.target.key, self.results)
         self.results.clear()

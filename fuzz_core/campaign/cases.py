@@ -11,8 +11,7 @@ from fuzz_core.campaign.history import Standing, came_with, libraries, standings
 from fuzz_core.ir.constraints import Documentation
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
-from fuzz_core.store.checks import FIXED
-from fuzz_core.store.known import KNOWN, OPEN
+from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,6 +183,9 @@ def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int
     changes = changes_between(store, baseline, target)
     found = [each for kind in ("removed", "deprecated") for each in changes.of(kind) if each.api in numbers]
     return [
-        Dropped(each.kind, each.api, each.after, sorted({*chain.from_iterable(map(store.seeds_of, numbers[each.api]))}))
-        for each in found
+        Dropped(change.kind, change.api, change.after, _names(store, baseline, numbers[change.api])) for change in found
     ]
+
+
+def _names(store: Store, target: str, numbers: Sequence[int]) -> list[str]:
+    return sorted({name for number in numbers for name in store.seeds_of(number, target)})

@@ -21,7 +21,7 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import CHANGES
-from fuzz_core.store.changes import Change
+from fuzz_core.store.checks import Change
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.triage.difference import same_text
 from fuzz_core.triage.process import printed

@@ -32,7 +32,7 @@ from fuzz_core.ir.outcome import Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.modelgen.gandalf.scripts import is_of_shape
 from fuzz_core.oracles.kinds import kind_of
-from fuzz_core.store.known import KNOWN
+from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import SLACK, excuse
 from fuzz_core.triage.known import Registry

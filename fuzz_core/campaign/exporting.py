@@ -14,8 +14,7 @@ from fuzz_core.campaign.comparison import worst_first
 from fuzz_core.campaign.history import libraries, origin_of, review_standings
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import FIXED
+from fuzz_core.store.checks import FIXED, Change
 from fuzz_core.store.findings import signature_digest
 from fuzz_core.store.merging import Merged, merge
 from fuzz_core.store.opening import now, open_store
@@ -141,7 +140,7 @@ def _bug(store: Store, each: Judged, ran: Ran) -> results.Bug:
         observed=_said(row.outcome),
         frames=tuple(map(_cut, row.outcome.frames[:FRAMES])),
         modes={_cut(mode): shown for mode, shown in told.modes.items()},
-        sites=_sites(store.seeds_of(row.test.origin), row.api, ran),
+        sites=_sites(store.seeds_of(row.test.origin, row.target), row.api, ran),
     )
 
 

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 from packaging.version import InvalidVersion, Version
 
 from fuzz_core.store.checks import FIXED as FIXED_STATUS
-from fuzz_core.store.checks import BuildRow
-from fuzz_core.store.known import OPEN
-from fuzz_core.store.probes import Probe
+from fuzz_core.store.checks import OPEN, BuildRow, Probe
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import CLEAN, FIXED, REGRESSED, Event, Mark, events

@@ -19,7 +19,7 @@ from fuzz_core.ir.outcome import KINDS, Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import below, decode
 from fuzz_core.oracles.kinds import check_kind
-from fuzz_core.store.news import News, Operator
+from fuzz_core.store.findings import News, Operator
 from fuzz_core.store.store import Store
 from fuzz_core.triage.signature import signature
 from fuzz_core.worker.observers import Corpus, Grown

@@ -18,6 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.mutation.registry import STRIDED_ONLY
 from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.store.records import Body
+from fuzz_core.store.similarity import similarity
 from fuzz_core.store.store import Store
 from fuzz_core.worker.plan import Header, write_plan
 
@@ -36,15 +37,15 @@ def make_plan(
     store, target = session.store, session.target.key
     params = {api.name: list(api.params) for api in store.apis(target)}
     space: dict[str, Any] = {"values": {}, "apis": [], "tensors": {}}
-    similarity: Iterable[Any] = ()
+    alike: Iterable[Any] = ()
     if mutating:
-        space["values"], space["apis"] = store.argument_space(target), store.similar_apis(target)
-        space["tensors"], similarity = store.tensor_space(target), store.similarity(target)
+        space = {"values": store.argument_space(target), "apis": sorted(params), "tensors": store.tensor_space(target)}
+        alike = similarity(store, target)
     off = sorted({*disabled, *(() if session.dialect.strided else STRIDED_ONLY)})
     documented = list(store.constraints(target)) if "bounds" in oracles else []
     header = Header(session.target.library, seed, list(oracles), off, params, space, documented)
     with explained(path.parent):
-        write_plan(path, header, ((row.id, row.api, row.body) for row in rows), similarity)
+        write_plan(path, header, ((row.id, row.api, row.body) for row in rows), alike)
 
 
 def make_replay_plan(session: Session, path: Path) -> None:

@@ -16,8 +16,7 @@ from fuzz_core.campaign.reproduce import Benches, Case, case_of, is_replayed
 from fuzz_core.campaign.session import Session, run_parallel
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.checks import FIXED, NewCheck
-from fuzz_core.store.known import OPEN
+from fuzz_core.store.checks import FIXED, OPEN, NewCheck
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import CHANGED, CLEAN, FLAKY, SHOWN, UNRUNNABLE, Check, Mark, recognised, summed

@@ -13,8 +13,8 @@ from fuzz_core.cli.boundary import stopping
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable, watch
 from fuzz_core.cli.state import state_file
+from fuzz_core.store.checks import Probe
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.probes import Probe
 from fuzz_core.targets.nightly import Access
 
 

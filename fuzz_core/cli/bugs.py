@@ -13,8 +13,7 @@ from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable, table
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.codec import encode_test
-from fuzz_core.store.checks import CheckRow
-from fuzz_core.store.known import OPEN
+from fuzz_core.store.checks import OPEN, CheckRow
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
 from fuzz_core.triage.assess import Severity

@@ -16,7 +16,7 @@ from fuzz_core.cli.display import table
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.changes import Change
+from fuzz_core.store.checks import Change
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store

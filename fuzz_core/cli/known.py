@@ -13,7 +13,7 @@ from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
 from fuzz_core.cli.state import state_file, today
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.known import KnownCount
+from fuzz_core.store.checks import KnownCount
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.triage.known import Known, Registry, add_entry, entry_of, load_registry, remove_entry

@@ -13,7 +13,7 @@ from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import table
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.news import Operator
+from fuzz_core.store.findings import Operator
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import Coverage
 from fuzz_core.targets.doctor import checks

@@ -133,19 +133,32 @@ def fuzz_type(value: Value) -> str:
 
 
 def argument_names(invocation: Invocation, params: Params) -> list[str]:
-    """The argument name of every value of `ir.tree.children`, in its order: what the value space is keyed by.
+    """The argument name of every value of `ir.tree.children`, in its order: what the value space is keyed by."""
+    return [slot_name(invocation.api, *slot, params) for slot in argument_slots(invocation)]
+
+
+def argument_slots(invocation: Invocation) -> list[tuple[str, int]]:
+    """Where in its call each value of `ir.tree.children` stands, in its order.
+
+    The first position is `("", 1)`, a keyword `("dim", 0)`; what an instance is called with has its method's name.
+    """
+    slots = [("", place + 1) for place in range(len(invocation.args))] + [(name, 0) for name, _ in invocation.kwargs]
+    if (then := invocation.then) is not None:
+        slots += [(then.method, place + 1) for place in range(len(then.args))] + [(name, 0) for name, _ in then.kwargs]
+    return slots
+
+
+def slot_name(api: str, word: str, place: int, params: Params) -> str:
+    """The name of the argument in a slot of a call of this api.
 
     params: names of the positional parameters by api. A keyword names itself; a position takes its parameter's name,
     else `arg0`, `arg1`, … What an instance is called with takes the parameters of `api.forward`, `api.call` or
     `api.method`, whichever is known, else `input0`, `input1`, …
     """
-    names = _positional(params.get(invocation.api, ()), len(invocation.args), "arg")
-    names += [name for name, _ in invocation.kwargs]
-    then = invocation.then
-    if then is not None:
-        names += _positional(_then_params(invocation.api, then.method, params), len(then.args), "input")
-        names += [name for name, _ in then.kwargs]
-    return names
+    if not place:
+        return word
+    names = _then_params(api, word, params) if word else params.get(api, ())
+    return names[place - 1] if place <= len(names) else f"{'input' if word else 'arg'}{place - 1}"
 
 
 def _then_params(api: str, method: str, params: Params) -> Sequence[str]:
@@ -154,7 +167,3 @@ def _then_params(api: str, method: str, params: Params) -> Sequence[str]:
         if found is not None:
             return found[1:] if found[:1] == ("self",) or found[:1] == ["self"] else found
     return ()
-
-
-def _positional(params: Sequence[str], count: int, prefix: str) -> list[str]:
-    return [*params[:count], *(f"{prefix}{index}" for index in range(len(params), count))]

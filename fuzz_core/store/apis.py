@@ -1,16 +1,14 @@
-"""Targets, their apis, the coverage of these and their similarity."""
+"""Targets, their apis, what documentation says of these, and their coverage."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from hashlib import blake2b
+from collections.abc import Iterable
 from typing import Any
 
 from fuzz_core.ir.catalogue import Api, deprecated
+from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.base import Base, stored, text
-from fuzz_core.store.faults import user_errors
+from fuzz_core.store.base import Base, digest_of, stored
 from fuzz_core.store.records import Coverage, TargetRecord
 
 _SAVE_TARGET = """
@@ -23,19 +21,33 @@ _APIS = """
 SELECT name, kind, params, definition, substr(doc, 1, instr(doc || ':', ':') - 1) AS doc, aliases FROM apis
 WHERE target = ? ORDER BY name
 """
-_INVOCATIONS_BY_API = """
-SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
-    SUM(valid IS NULL AND expected = 'ok') AS unchecked
-FROM invocations WHERE target = ? GROUP BY api
-"""
-_SEEDS_BY_API = """
-SELECT api, COUNT(DISTINCT seed) AS seeds FROM invocations JOIN provenance ON invocation = id
-WHERE target = ? GROUP BY api
+_COVERAGE = """
+WITH counts AS (
+    SELECT api, COUNT(*) AS invocations, SUM(valid IS 1 AND expected = 'ok') AS valid,
+        SUM(valid IS NULL AND expected = 'ok') AS unchecked
+    FROM calls WHERE target = ?1 GROUP BY api
+), origins AS (
+    SELECT api, COUNT(DISTINCT seed) AS seeds FROM calls JOIN provenance ON invocation = id
+    JOIN seeds ON (seeds.target, seeds.digest) = (calls.target, seed) WHERE calls.target = ?1 GROUP BY api
+), silent AS (
+    SELECT api, json_group_object(type, n) AS undescribed FROM (
+        SELECT api, type, SUM(count) AS n FROM undescribed WHERE target = ?1 GROUP BY 1, 2 ORDER BY 1, 2) GROUP BY api
+), gone AS (
+    SELECT api, json_group_object(reason, n) AS dropped FROM (
+        SELECT api, reason, SUM(count) AS n FROM dropped WHERE target = ?1 GROUP BY 1, 2 ORDER BY 1, 2) GROUP BY api
+), listed AS (SELECT name AS api, kind FROM apis WHERE target = ?1)
+SELECT api, COALESCE(kind, 'unlisted') AS kind, COALESCE(invocations, 0) AS invocations, COALESCE(valid, 0) AS valid,
+    COALESCE(unchecked, 0) AS unchecked, COALESCE(seeds, 0) AS seeds, COALESCE(undescribed, '{}') AS undescribed,
+    COALESCE(dropped, '{}') AS dropped
+FROM (SELECT api FROM listed UNION SELECT api FROM counts UNION SELECT api FROM silent UNION SELECT api FROM gone)
+LEFT JOIN listed USING (api) LEFT JOIN counts USING (api) LEFT JOIN origins USING (api) LEFT JOIN silent USING (api)
+LEFT JOIN gone USING (api)
+ORDER BY api
 """
 
 
 class ApiTables(Base):
-    """The tables `targets`, `apis` and `similarity`."""
+    """The tables `targets`, `apis` and `constraints`, what documentation says of arguments."""
 
     def save_target(self, target: TargetRecord) -> None:
         """Adds a target or updates what is known of it; the time of making stays, and whom it has taken over from."""
@@ -58,7 +70,6 @@ class ApiTables(Base):
     def save_apis(self, target: str, apis: Iterable[Api]) -> None:
         """Replaces the target's apis. Of docstrings, digests are kept and what they say to be deprecated."""
         rows = [_api_row(target, api) for api in apis]
-        self._known_params.pop(target, None)
         with self._transaction():
             self._db.execute("DELETE FROM apis WHERE target = ?", (target,))
             self._insert_all("apis", rows, "INSERT OR REPLACE")
@@ -72,54 +83,23 @@ class ApiTables(Base):
         rows = self._rows("SELECT name, doc FROM apis WHERE target = ? AND doc LIKE '%:%'", target)
         return {row["name"]: frozenset(row["doc"].partition(":")[2].split()) for row in rows}
 
+    def save_constraints(self, target: str, constraints: Iterable[Constraint]) -> None:
+        """Replaces the target's constraints; where several sources bound the same, the first one stays."""
+        with self._transaction():
+            self._db.execute("DELETE FROM constraints WHERE target = ?", (target,))
+            self._insert_all("constraints", ((target, *each) for each in constraints))
+
+    def constraints(self, target: str) -> list[Constraint]:
+        """The target's constraints, by api, argument and kind."""
+        sql = "SELECT * FROM constraints WHERE target = ? ORDER BY api, argument, kind"
+        return self._records(Constraint, sql, target)
+
     def coverage(self, target: str) -> list[Coverage]:
         """One record per api of the target, and per api that only a seed knew (kind `unlisted`), by name."""
-        kinds = {row["name"]: row["kind"] for row in self._rows("SELECT name, kind FROM apis WHERE target = ?", target)}
-        counts = {row["api"]: row for row in self._rows(_INVOCATIONS_BY_API, target)}
-        seeds = {row["api"]: row["seeds"] for row in self._rows(_SEEDS_BY_API, target)}
-        undescribed, dropped = self._gaps(target, "undescribed", "type"), self._gaps(target, "dropped", "reason")
-        found = []
-        for api in sorted({*kinds, *counts, *undescribed, *dropped}):
-            count = counts.get(api, {"invocations": 0, "valid": 0, "unchecked": 0})
-            numbers = (count["invocations"], count["valid"], count["unchecked"], seeds.get(api, 0))
-            why = (undescribed.get(api, {}), dropped.get(api, {}))
-            found.append(Coverage(api, kinds.get(api, "unlisted"), *numbers, *why))
-        return found
-
-    def _gaps(self, target: str, table: str, column: str) -> dict[str, dict[str, int]]:
-        sql = f"SELECT api, {column} AS why, SUM(count) AS n FROM {table} WHERE target = ? GROUP BY 1, 2 ORDER BY 1, 2"
-        found: dict[str, dict[str, int]] = defaultdict(dict)
-        for row in self._rows(sql, target):
-            found[row["api"]][row["why"]] = row["n"]
-        return dict(found)
-
-    def save_similarity(self, target: str, definitions: str, rows: Mapping[str, bytes]) -> None:
-        """Replaces the target's similarity; `definitions` is the digest of what it was computed from."""
-        with self._transaction():
-            self._db.execute("DELETE FROM similarity WHERE target = ?", (target,))
-            self._insert_all("similarity", ((target, *named) for named in rows.items()), "INSERT")
-            self._insert_all("similarity_of", [(target, definitions)], "INSERT OR REPLACE")
-
-    def similarity(self, target: str) -> Iterator[tuple[str, bytes]]:
-        """Rows of `similarity_rows` by api, in the order of sorted names; none before they were saved.
-
-        One at a time: all of them are tens of megabytes.
-        """
-        sql = "SELECT api, row FROM similarity WHERE target = ? ORDER BY api"
-        with user_errors(self.path):
-            yield from self._db.conn.execute(sql, (target,))
-
-    def similar_apis(self, target: str) -> list[str]:
-        """The apis that have such rows, sorted."""
-        return [row["api"] for row in self._rows("SELECT api FROM similarity WHERE target = ? ORDER BY api", target)]
-
-    def similarity_of(self, target: str) -> str:
-        """The digest of the definitions that the saved similarity belongs to; empty where there is none."""
-        rows = self._rows("SELECT definitions FROM similarity_of WHERE target = ?", target)
-        return str(rows[0]["definitions"]) if rows else ""
+        return self._records(Coverage, _COVERAGE, target)
 
 
 def _api_row(target: str, api: Api) -> tuple[Any, ...]:
-    doc = blake2b(text(api.doc).encode(), digest_size=16).hexdigest() if api.doc else ""
+    doc = digest_of(api.doc) if api.doc else ""
     told = f"{doc}:{' '.join(deprecated(api))}"
     return (target, api.name, api.kind, api.definition, api.params, api.aliases, told)

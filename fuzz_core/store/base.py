@@ -1,23 +1,31 @@
-"""The connection under the tables' methods: transactions, rows, text and JSON."""
+"""The connection under the tables' methods: transactions, rows, text and JSON, SQLite's errors in the user's words."""
 
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cache
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from types import UnionType
+from typing import Any, NamedTuple, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from sqlite_utils import Database
 
 from fuzz_core.ir import codec
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import TestCase
-from fuzz_core.store.faults import gone, place_of, rescue, user_errors
+from fuzz_core.ir.values import Invocation, TestCase
 
 Record = TypeVar("Record", bound=NamedTuple)
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class Base:
@@ -36,8 +44,6 @@ class Base:
         self._on_close = on_close
         self._inode = place_of(path)
         self._rescued = False
-        # Names of parameters by target: read for every seed, changed by `save_apis` alone.
-        self._known_params: dict[str, dict[str, list[str]]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -71,12 +77,11 @@ class Base:
             yield from self._db.query(sql, parameters)
 
     def _rows(self, sql: str, *parameters: Any) -> list[dict[str, Any]]:
-        with user_errors(self.path):
-            return list(self._db.query(sql, parameters))
+        return list(self._each(sql, *parameters))
 
     def _records(self, kind: type[Record], sql: str, *parameters: Any) -> list[Record]:
         """Rows as records: a field is read from the column of its name (see `_READERS`)."""
-        readers = [(name, _READERS.get(name, _as_it_is)) for name in kind._fields]
+        readers = _readers(kind)
         return [
             kind._make(None if row[name] is None else read(row[name]) for name, read in readers)
             for row in self._rows(sql, *parameters)
@@ -111,6 +116,11 @@ def text(value: str) -> str:
     return value.encode("utf-8", "backslashreplace").decode()
 
 
+def digest_of(*parts: str) -> str:
+    """128 bits over texts, as hexadecimal digits."""
+    return blake2b(text("\x1f".join(parts)).encode(), digest_size=16).hexdigest()
+
+
 def to_json(value: Any) -> str:
     """Compact JSON with sorted keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
@@ -130,26 +140,107 @@ def stored(value: Any) -> Any:
     return value
 
 
-def _as_it_is(cell: Any) -> Any:
-    return cell
-
-
-def _sequence(cell: str) -> tuple[Any, ...]:
-    return tuple(json.loads(cell))
-
-
-def _outcome(cell: str) -> Outcome:
-    return Outcome.from_json(json.loads(cell))
-
-
-# How a cell is read, by the name of its column. The counterpart of `stored`.
-_READERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("outcome", "before", "after"), _outcome),
-    **dict.fromkeys(("info", "options", "summary"), json.loads),
-    **dict.fromkeys(("params", "aliases", "bounds"), _sequence),
-    **dict.fromkeys(("valid", "minimised"), bool),
-    "test": lambda cell: codec.decode_test(json.loads(cell)),
-    "invocation": lambda cell: codec.decode_invocation(json.loads(cell)),
-    "verdict": lambda cell: Verdict(*json.loads(cell)),
-    "seed": int,
+# How a cell is read that becomes a value of this type. The counterpart of `stored`.
+_READERS: dict[Any, Callable[[Any], Any]] = {
+    bool: bool,
+    int: int,
+    tuple: lambda cell: tuple(json.loads(cell)),
+    dict: json.loads,
+    Mapping: json.loads,
+    Outcome: lambda cell: Outcome.from_json(json.loads(cell)),
+    Verdict: lambda cell: Verdict(*json.loads(cell)),
+    TestCase: lambda cell: codec.decode_test(json.loads(cell)),
+    Invocation: lambda cell: codec.decode_invocation(json.loads(cell)),
 }
+
+
+@cache
+def _readers(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any]]]:
+    """The fields of a record, and how they are read: as their types say, or as they are."""
+    hints = get_type_hints(kind).items()
+    # Of an optional field, the type that it has else.
+    plain = [(name, get_args(hint)[0] if get_origin(hint) is UnionType else hint) for name, hint in hints]
+    return [(name, _READERS.get(get_origin(hint) or hint, lambda cell: cell)) for name, hint in plain]
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code of an error; 0 where Python raised it by itself."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def is_corrupt(error: sqlite3.Error) -> bool:
+    """Whether the file is damaged or no database at all."""
+    return primary_code(error) in _CORRUPT
+
+
+def is_not_writable(error: sqlite3.Error) -> bool:
+    """Whether the file, or the directory for its -wal and -shm, refuses writing."""
+    return primary_code(error) in _NOT_WRITABLE
+
+
+@contextmanager
+def user_errors(path: Path) -> Iterator[None]:
+    """Turns what a user can mend (no space, no permission, another program, damage) into UserError."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        fault = _fault(error, path)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def _fault(error: sqlite3.Error, path: Path) -> UserError | None:
+    code = primary_code(error)
+    if code == sqlite3.SQLITE_FULL:
+        return UserError(f"no space left for the state file {path}", "free some space and run again: nothing is lost")
+    if code == sqlite3.SQLITE_IOERR:
+        return UserError(f"the state file {path} cannot be read or written ({error})", "check the disk and its space")
+    if code in _NOT_WRITABLE:
+        return not_writable(path, error)
+    if code in _BUSY:
+        return UserError(f"another program is writing to {path}", "end it (an open sqlite3 shell?) and run again")
+    if code in _CORRUPT:
+        return UserError(f"the state file {path} is damaged ({error})", "run again: it is then kept aside")
+    return None
+
+
+def not_writable(path: Path, error: BaseException) -> UserError:
+    """The error for a state file, or a directory, that cannot be written."""
+    return UserError(
+        f"the state file {path} cannot be written ({error})",
+        f"make {path.parent} and the file writable, or choose another state directory",
+    )
+
+
+def place_of(path: Path) -> tuple[int, int] | None:
+    """What tells one file from another of the same name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def rescue(path: Path, db: Database) -> Path | None:
+    """Copies an open database to the nearest directory that is there, else to the temporary one.
+
+    None where no disk takes it.
+    """
+    standing = next((parent for parent in path.parents if parent.is_dir()), Path("/"))
+    for folder in (standing, Path(tempfile.gettempdir())):
+        kept = folder / f"{path.stem}-rescued-{os.getpid()}{path.suffix}"
+        try:
+            db.execute("VACUUM INTO ?", [str(kept)])
+        except sqlite3.Error:
+            continue
+        return kept
+    return None
+
+
+def gone(path: Path, kept: Path | None) -> UserError:
+    """The error for a state file that is not where it was, and where its contents are."""
+    problem = f"the state file {path} is gone: it was removed or replaced while nightfuzz worked with it"
+    if kept is None:
+        return UserError(f"{problem}, and no other disk takes its contents", "leave the state directory of a run alone")
+    return UserError(f"{problem}; everything found so far is in {kept}", f"move that file to {path} and run again")

@@ -1,15 +1,29 @@
-"""What bugs do on builds other than the one where they were found, and the figures of every build."""
+"""What becomes of bugs: on other builds, in bisections, in the registry of known ones; and changes between builds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.base import Base
-from fuzz_core.store.known import OPEN
+from fuzz_core.ir.values import TestCase
+from fuzz_core.oracles.kinds import CHANGES
+from fuzz_core.store.base import Base, text
 
-FIXED = "fixed"
+KNOWN, OPEN, FIXED = "known", "open", "fixed"
+_COUNT = """
+INSERT INTO known_matches (entry, bug, findings, last_seen) VALUES (?, ?, ?, ?)
+ON CONFLICT (entry, bug) DO UPDATE SET findings = findings + excluded.findings, last_seen = excluded.last_seen
+"""
+_COUNTS = """
+SELECT entry, count(*) AS bugs, sum(findings) AS findings, max(last_seen) AS last_seen FROM known_matches
+GROUP BY entry ORDER BY entry
+"""
+_MODES = """
+SELECT DISTINCT substr(detail, 1, instr(detail, ':') - 1) AS mode
+FROM (SELECT json_extract(verdict, '$[2]') AS detail FROM findings WHERE bug = ?)
+WHERE detail GLOB '?*:*' AND mode NOT GLOB '* *'
+"""
 _CHECKS = """
 SELECT checks.*, bugs.target AS found FROM checks JOIN bugs ON bugs.id = checks.bug
 WHERE ?1 IS NULL OR bug = ?1 ORDER BY checks.id
@@ -21,6 +35,10 @@ FROM bugs AS later JOIN targets AS its ON its.key = later.target
     JOIN bugs AS first ON first.signature = later.signature AND first.id < later.id
     JOIN targets AS other ON other.key = first.target AND other.library = its.library
 GROUP BY later.id
+"""
+_SET_STANDING = f"""
+UPDATE bugs SET status = ?1
+WHERE status IN (?3, ?4) AND id IN (SELECT ?2 UNION SELECT id FROM ({_LATER}) WHERE first = ?2)
 """
 _BUILDS = f"""
 SELECT targets.key AS target, library, version, made_at,
@@ -78,8 +96,49 @@ class BuildRow(NamedTuple):
     checks: int
 
 
+class KnownCount(NamedTuple):
+    """What an entry has matched: bugs, their findings, and when last (ISO 8601, UTC)."""
+
+    entry: str
+    bugs: int
+    findings: int
+    last_seen: str
+
+
+class Probe(NamedTuple):
+    """A bug tried on a build. status: good, bad, or broken where the build cannot tell; it was shown in hits of runs.
+
+    build: the spec that names it. info: JSON-able. probed_at: ISO 8601, UTC, set by the store.
+    """
+
+    build: str
+    status: str
+    hits: int
+    runs: int
+    info: dict[str, Any]
+    probed_at: str = ""
+
+
+class Change(NamedTuple):
+    """A test case that comes to something else, with a script that prints it.
+
+    kind: one of CHANGES. signature: `API: FAULT`. before, after: outcomes on the baseline and the target; the text of
+    an `ok` one is what the script prints. hits of runs: in how many fresh processes of both they differed.
+    """
+
+    api: str
+    kind: str
+    signature: str
+    test: TestCase
+    script: str
+    before: Outcome
+    after: Outcome
+    hits: int
+    runs: int
+
+
 class CheckTables(Base):
-    """The table `checks`, and the status of bugs that follows from it."""
+    """The tables `checks`, `known_matches`, `probes` and `changes`, and the status of bugs that follows from them."""
 
     def add_checks(self, bug: int, checks: Iterable[NewCheck]) -> None:
         """Records what a bug did on some targets, in one transaction, in this order."""
@@ -93,16 +152,61 @@ class CheckTables(Base):
 
     def set_standing(self, bug: int, status: str) -> None:
         """Makes an open bug fixed, or a fixed one open, with all its rows; a known one stays known."""
-        numbers = [bug, *(later for later, first in self.later_rows().items() if first == bug)]
         with self._transaction():
-            for number in numbers:
-                sql = "UPDATE bugs SET status = ? WHERE id = ? AND status IN (?, ?)"
-                self._db.execute(sql, (status, number, OPEN, FIXED))
+            self._db.execute(_SET_STANDING, (status, bug, OPEN, FIXED))
 
     def later_rows(self) -> dict[int, int]:
         """Rows of bugs of which the library has an older row on another target, each with the number of that row."""
-        return {int(row["id"]): int(row["first"]) for row in self._rows(_LATER)}
+        return {row["id"]: row["first"] for row in self._rows(_LATER)}
 
     def builds(self) -> list[BuildRow]:
         """All targets with their figures, in the order in which they were made."""
         return self._records(BuildRow, _BUILDS)
+
+    def count_known(self, entry: str, bug: int, findings: int) -> None:
+        """Counts findings of a bug for the entry that matches it; the bug is known from now on."""
+        with self._transaction():
+            self._db.execute(_COUNT, (text(entry), bug, findings, self._now()))
+            self._db.execute("UPDATE bugs SET status = ? WHERE id = ?", (KNOWN, bug))
+
+    def reopen_bug(self, bug: int) -> None:
+        """Takes a known bug, which no entry matches any more, back among those that are reported."""
+        with self._transaction():
+            self._db.execute("UPDATE bugs SET status = ? WHERE id = ? AND status = ?", (OPEN, bug, KNOWN))
+
+    def modes_of(self, bug: int) -> frozenset[str]:
+        """The modes that the verdicts of a bug's findings name: those in which it has shown itself."""
+        return frozenset(row["mode"] for row in self._rows(_MODES, bug))
+
+    def known_counts(self) -> dict[str, KnownCount]:
+        """What each entry has matched so far, by its name; those that matched nothing are not there."""
+        return {count.entry: count for count in self._records(KnownCount, _COUNTS)}
+
+    def save_probe(self, bug: int, probe: Probe) -> None:
+        """Commits a probe at once; it takes the place of an earlier one of the same build."""
+        cells = probe._replace(probed_at=self._now())._asdict()
+        with self._transaction():
+            self._insert("probes", verb="INSERT OR REPLACE", bug=bug, **cells)
+
+    def probes(self, bug: int) -> dict[str, Probe]:
+        """What is known of a bug's builds, by build, in the order in which they were tried."""
+        sql = "SELECT * FROM probes WHERE bug = ? ORDER BY probed_at, build"
+        return {probe.build: probe for probe in self._records(Probe, sql, bug)}
+
+    def save_change(self, target: str, baseline: str, change: Change) -> None:
+        """Keeps a change; one with the same signature is replaced."""
+        cells = change._asdict()
+        with self._transaction():
+            self._insert(
+                "changes", verb="INSERT OR REPLACE", target=target, baseline=baseline, **cells, found_at=self._now()
+            )
+
+    def changes(self, target: str, baseline: str) -> list[Change]:
+        """What a target does otherwise than a baseline, worst first, then by api."""
+        sql = "SELECT * FROM changes WHERE target = ? AND baseline = ? ORDER BY api, signature"
+        return sorted(self._records(Change, sql, target, baseline), key=lambda change: CHANGES.index(change.kind))
+
+    def compared(self) -> list[tuple[str, str]]:
+        """(target, baseline) of every comparison that found something, the latest last."""
+        rows = self._rows("SELECT target, baseline FROM changes GROUP BY target, baseline ORDER BY MAX(id)")
+        return [(row["target"], row["baseline"]) for row in rows]

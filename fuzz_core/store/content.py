@@ -1,7 +1,7 @@
 """One description of the tables: what two state files have in common, which of two rows stays, and what is private.
 
-Numbers of invocations, runs and bugs differ from file to file. So rows of two files are compared with the key of a row
-in the place of its number.
+Numbers of runs and bugs differ from file to file. So rows of two files are compared with the key of a row in the place
+of its number. The number of an invocation follows from what it says.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-# Columns that hold the number of a row of another table. A test case has the number of the invocation that it was made
-# from inside its JSON text.
-_NUMBERS = {"run": "runs", "bug": "bugs", "invocation": "invocations", "test": "invocations"}
+# Columns that hold the number of a row of another table.
+_NUMBERS = {"run": "runs", "bug": "bugs"}
 # What others refer to.
-PARENTS = {"targets", *_NUMBERS.values()}
-_ORIGIN = "json_extract({row}.test, '$[2]')"
-_WITH_ORIGIN = """CASE json_extract(best.test, '$[2]') WHEN COALESCE(of_test.id, 0) THEN best.test
-    ELSE json_set(best.test, '$[2]', COALESCE(of_test.id, 0)) END"""
+PARENTS = {"targets", "invocations", "arguments", *_NUMBERS.values()}
+
 
 # Of two rows, what died is private in the one that stays.
 _DIED = "outcome_kind = 'signal'"
@@ -37,7 +34,10 @@ class Reference(NamedTuple):
     column: str
     parent: str
     key: tuple[str, ...]
-    join: str
+
+    def join(self, said: str) -> str:
+        """Beside a row, the one that it refers to. said: the condition. A finding may have no bug."""
+        return f"{'LEFT JOIN' if self.column == 'bug' else 'JOIN'} {{db}}.{self.parent} AS of_{self.column} ON {said}"
 
 
 class Table(NamedTuple):
@@ -48,7 +48,7 @@ class Table(NamedTuple):
     fold: what is put together out of all rows with one key, by column.
     shown: what a row says in a column, where that is not what the column holds.
     counted: columns that only count rows of this file, with the SQL for a row that is merged.
-    optional: references that may be missing. numbered: rows have an `id`.
+    numbered: rows have an `id`.
     private: the condition, on rows of the database `other`, for rows that not everybody may see.
     masked: what everybody sees in a private row, by column; without it the row is left out.
     """
@@ -60,7 +60,6 @@ class Table(NamedTuple):
     fold: Mapping[str, str] = {}
     shown: Mapping[str, str] = {}
     counted: Mapping[str, str] = {}
-    optional: tuple[str, ...] = ("test",)
     numbered: bool = False
     private: str = "false"
     masked: Mapping[str, str] = {}
@@ -74,7 +73,7 @@ class Table(NamedTuple):
     def references(self) -> list[Reference]:
         """The columns that hold numbers of other rows."""
         return [
-            Reference(name, parent, tuple(by_name(parent).key.split()), "LEFT JOIN" * (name in self.optional) or "JOIN")
+            Reference(name, parent, tuple(by_name(parent).key.split()))
             for name in self.stored
             if (parent := _NUMBERS.get(name))
         ]
@@ -92,49 +91,36 @@ class Table(NamedTuple):
     def _said(self, columns: str) -> Iterator[str]:
         keys = {reference.column: reference.key for reference in self.references}
         for name in columns.split():
-            if name not in keys or name == "test":
-                yield name
-            yield from (f"{name}_{part}" for part in keys.get(name, ()))
+            yield from (f"{name}_{part}" for part in keys[name]) if name in keys else [name]
 
     @property
     def order(self) -> str:
         """A total order on what rows with one key say, the one that stays first."""
-        rest = ("json_set(test, '$[2]', 0)" if name == "test" else name for name in self._said(self.rest))
-        return ", ".join([*self.prefer, *rest]) or "1"
+        return ", ".join([*self.prefer, *self._said(self.rest)]) or "1"
 
     @property
     def select(self) -> str:
         """The rows of {db}, with their number where they have one."""
         parts = {f"{each.column}_{part}": f"of_{each.column}.{part}" for each in self.references for part in each.key}
         said = [f"{self.shown.get(name, parts.get(name, f'its.{name}'))} AS {name}" for name in self.columns]
-        joins = [
-            f"{each.join} {{db}}.{each.parent} AS of_{each.column} ON of_{each.column}.id = {number(each.column)}"
-            for each in self.references
-        ]
+        joins = [each.join(f"of_{each.column}.id = its.{each.column}") for each in self.references]
         own = "its.id" if self.numbered else "NULL"
-        return f"SELECT {own} AS id, {', '.join(said)} FROM {{db}}.{self.name} AS its {' '.join(joins)}"
+        return f"SELECT {own} AS number, {', '.join(said)} FROM {{db}}.{self.name} AS its {' '.join(joins)}"
 
     @property
     def written(self) -> dict[str, str]:
         """By column, the value that the row `best` gives it."""
         values = {name: f"best.{name}" for name in self.stored}
-        for each in self.references:
-            values[each.column] = _WITH_ORIGIN if each.column == "test" else f"of_{each.column}.id"
+        values.update((each.column, f"of_{each.column}.id") for each in self.references)
         return {**({"id": "best.own"} if self.numbered else {}), **values, **self.counted}
 
     @property
     def joins(self) -> str:
         """What `written` needs: the rows of the store that keys in `best` stand for."""
         return " ".join(
-            f"{each.join} main.{each.parent} AS of_{each.column} ON "
-            + " AND ".join(f"of_{each.column}.{part} = best.{each.column}_{part}" for part in each.key)
+            each.join(" AND ".join(f"of_{each.column}.{part} = best.{each.column}_{part}" for part in each.key))
             for each in self.references
-        )
-
-
-def number(column: str, row: str = "its") -> str:
-    """The number that a column holds."""
-    return _ORIGIN.format(row=row) if column == "test" else f"{row}.{column}"
+        ).format(db="main")
 
 
 def by_name(name: str) -> Table:
@@ -152,9 +138,6 @@ TABLES = (
         {"info": "longer_texts(info) {over}", "made_at": "MIN(made_at) {over}"},
     ),
     Table("apis", "target name", "doc definition params kind aliases", ("length(doc) DESC",)),
-    Table("similarity_of", "target", "definitions", ("definitions DESC",)),
-    # Rows belong to one set of definitions and are merged as a whole: see `merging`.
-    Table("similarity", "target api", "row"),
     Table(
         "seeds",
         "target digest",
@@ -163,10 +146,11 @@ TABLES = (
         private=_DIED,
         masked={"status": "'failed'", "reason": "''", "outcome_kind": "''"},
     ),
+    Table("invocations", "id", "digest api body expected", ("expected = 'ok' DESC", "length(body)")),
     Table(
-        "invocations",
-        "target digest",
-        "api body expected valid reason outcome_kind",
+        "validity",
+        "target invocation",
+        "expected valid reason outcome_kind",
         ("expected = 'ok' DESC", "valid DESC", _DIED_FIRST, "reason DESC"),
         numbered=True,
         private=_DIED,
@@ -175,7 +159,8 @@ TABLES = (
     Table("provenance", "invocation seed", "part", ("part DESC",)),
     Table("undescribed", "target seed api type", "count", ("count DESC",)),
     Table("dropped", "target seed api reason", "count", ("count DESC",)),
-    Table("argument_values", "target argument type api digest", "value", ("length(value)",)),
+    Table("arguments", "id", "digest type value"),
+    Table("argument_values", "invocation api word place argument"),
     Table("constraints", "target api argument kind", "bounds text source"),
     Table(
         "facts",
@@ -211,7 +196,6 @@ TABLES = (
         "target key",
         "run api test verdict outcome status reason hits runs bug found_at origin",
         ("instr('pending rejected flaky duplicate confirmed', status) DESC", "found_at"),
-        optional=("test", "bug"),
         numbered=True,
         private=_FINDING,
     ),
@@ -241,7 +225,7 @@ TABLES = (
         "news",
         "target api class",
         "outcome_kind test",
-        (_DIED_FIRST, "test IS NULL", "length(json_set(test, '$[2]', 0))"),
+        (_DIED_FIRST, "test IS NULL", "length(test)"),
         numbered=True,
         private=_NEWS,
     ),

@@ -1,17 +1,16 @@
-"""Findings and bugs: a finding is committed as it is added, and settled once, together with its bug."""
+"""What fuzzing leaves. A finding is committed as it is added, and settled once, together with its bug."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from hashlib import blake2b
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from fuzz_core.ir import codec
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.base import Base, stored, text
-from fuzz_core.store.records import BugRow, FindingRow, NewBug
+from fuzz_core.store.base import Base, digest_of, stored
+from fuzz_core.store.records import BugRow, FindingRow, NewBug, RunRow
 
 # The row that was there first stays the bug; a later build that shows it is a check of that one.
 _SHOWN_AGAIN = """
@@ -27,8 +26,56 @@ WHERE id = ?1
 """
 
 
+class News(NamedTuple):
+    """An outcome class that an api has shown, and the kind of the outcomes in it.
+
+    test: JSON text of the case that joined the corpus for it, or None.
+    """
+
+    api: str
+    outcome_class: str
+    outcome_kind: str
+    test: str | None
+
+
+class Operator(NamedTuple):
+    """An operator that was dispatched to, with the dtype of its first tensor (`-`: none) and the first api to do so."""
+
+    name: str
+    dtype: str
+    api: str
+
+
 class FindingTables(Base):
-    """The tables `findings` and `bugs`."""
+    """The tables `runs`, `findings`, `bugs`, `news` and `operators`."""
+
+    def start_run(self, target: str, seed: int, options: Mapping[str, Any]) -> int:
+        """Records that a run begins; returns its id."""
+        with self._transaction():
+            return self._insert("runs", target=target, started=self._now(), seed=str(seed), options=options) or 0
+
+    def checkpoint_run(self, run: int, tests: int, seconds: float = 0.0) -> None:
+        """Records how far a run has come: tests executed and seconds spent since it began."""
+        with self._transaction():
+            self._update("runs", run, tests=tests, seconds=seconds)
+
+    def finish_run(self, run: int, status: str, summary: Mapping[str, Any]) -> None:
+        """Records how a run ended (`done`, `interrupted`, …) and its JSON-able summary."""
+        with self._transaction():
+            self._update("runs", run, status=status, summary=summary, finished=self._now())
+
+    def mark_killed_runs(self) -> None:
+        """Runs that are on record as running have died with their controller: only one writes at a time."""
+        with self._transaction():
+            self._db.execute("UPDATE runs SET status = 'killed' WHERE status = 'running'")
+
+    def run(self, number: int) -> RunRow:
+        """One run. Raises UserError where there is none."""
+        return self._numbered(RunRow, "run", number, "SELECT * FROM runs WHERE id = ?")
+
+    def runs(self, target: str | None = None) -> list[RunRow]:
+        """Runs (of one target), the oldest first."""
+        return self._records(RunRow, "SELECT * FROM runs WHERE ?1 IS NULL OR target = ?1 ORDER BY id", target)
 
     def add_finding(
         self, target: str, run: int, test: TestCase, verdict: Verdict, outcome: Outcome, origin: str = ""
@@ -46,11 +93,21 @@ class FindingTables(Base):
         ids: list[int | None] = []
         with self._transaction():
             for test, verdict, outcome in found:
-                cells = {
-                    **{"target": target, "run": run, "api": test.invocation.api, "test": test, "verdict": verdict},
-                    **{"outcome": outcome, "key": finding_key(test, verdict.oracle), "found_at": self._now()},
-                }
-                ids.append(self._insert("findings", verb="INSERT OR IGNORE", **cells, origin=origin))
+                ids.append(
+                    self._insert(
+                        "findings",
+                        verb="INSERT OR IGNORE",
+                        target=target,
+                        run=run,
+                        api=test.invocation.api,
+                        test=test,
+                        verdict=verdict,
+                        outcome=outcome,
+                        key=finding_key(test, verdict.oracle),
+                        found_at=self._now(),
+                        origin=origin,
+                    )
+                )
         return ids
 
     def pending_findings(self, target: str) -> list[FindingRow]:
@@ -83,25 +140,17 @@ class FindingTables(Base):
         shown before is a check of that bug too. Returns the bug's id. Raises UserError where there is no such finding.
         """
         with self._transaction():
-            row = self._finding(finding)
-            if row["status"] != "pending":
-                return int(row["bug"]) if row["bug"] is not None else None
-            number, known = self._place(row, bug)
+            row = self._numbered(FindingRow, "finding", finding, "SELECT * FROM findings WHERE id = ?")
+            if row.status != "pending":
+                return row.bug
+            if not isinstance(bug, NewBug):
+                number, known = bug, False
+            else:
+                number, known = self._upsert_bug(row.target, bug, row.found_at)
             cells = {"status": "duplicate" if known else status, "reason": reason, "hits": hits, "runs": runs}
             self._update("findings", finding, **cells, bug=number)
             self._db.execute(_LOCATE, (number, finding))
         return number
-
-    def _finding(self, finding: int) -> dict[str, Any]:
-        rows = self._rows("SELECT target, status, bug, found_at FROM findings WHERE id = ?", finding)
-        if not rows:
-            raise UserError(f"no finding {finding} in {self.path}")
-        return rows[0]
-
-    def _place(self, finding: dict[str, Any], bug: NewBug | int | None) -> tuple[int | None, bool]:
-        if isinstance(bug, NewBug):
-            return self._upsert_bug(finding["target"], bug, finding["found_at"])
-        return bug, False
 
     def _upsert_bug(self, target: str, bug: NewBug, found_at: str) -> tuple[int, bool]:
         signature = signature_digest(bug.signature)
@@ -144,18 +193,31 @@ class FindingTables(Base):
     def last_found(self) -> dict[int, str]:
         """When each bug was last found, by number: ISO 8601, UTC."""
         rows = self._rows("SELECT bug, MAX(found_at) AS at FROM findings WHERE bug IS NOT NULL GROUP BY bug")
-        return {int(row["bug"]): row["at"] for row in rows}
+        return {row["bug"]: row["at"] for row in rows}
+
+    def save_news(self, target: str, news: Iterable[News], operators: Iterable[Operator]) -> None:
+        """Adds what is new, in one transaction; what is known stays as it is."""
+        with self._transaction():
+            told = ((new.api, new.outcome_class, new.test, new.outcome_kind) for new in news)
+            self._insert_all("news", ((None, target, *each) for each in told))
+            self._insert_all("operators", ((target, *operator) for operator in operators))
+
+    def news(self, target: str) -> list[News]:
+        """All outcome classes of a target's apis, in the order in which they were first shown."""
+        rows = self._rows("SELECT api, class, outcome_kind, test FROM news WHERE target = ? ORDER BY id", target)
+        return [News(*row.values()) for row in rows]
+
+    def operators(self, target: str) -> list[Operator]:
+        """All operators that a target's apis have dispatched to, by name and dtype."""
+        sql = "SELECT name, dtype, api FROM operators WHERE target = ? ORDER BY name, dtype"
+        return self._records(Operator, sql, target)
 
 
 def finding_key(test: TestCase, oracle: str) -> str:
     """The identity of a finding: what replays (invocation with its elements, seed of the streams) and the oracle."""
-    return _digest(codec.dumps(test.invocation), str(test.seed), oracle, *([test.program] if test.program else []))
+    return digest_of(codec.dumps(test.invocation), str(test.seed), oracle, *([test.program] if test.program else []))
 
 
 def signature_digest(signature: str) -> str:
     """The identity of a bug: the digest of its signature text."""
-    return _digest(signature)
-
-
-def _digest(*parts: str) -> str:
-    return blake2b(text("\x1f".join(parts)).encode(), digest_size=16).hexdigest()
+    return digest_of(signature)

@@ -20,8 +20,8 @@ from sqlite_utils import Database
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.content import PARENTS, TABLES, by_name
 from fuzz_core.store.opening import NewerError, open_store
-from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, MIGRATIONS
-from fuzz_core.store.vetting import Refused, cell, check_row
+from fuzz_core.store.schema import APPLICATION_ID, KINDS_OF_TEXTS, NEWEST, migrate
+from fuzz_core.store.vetting import Refused, cell, check_row, need
 
 MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 2 << 30
@@ -32,8 +32,6 @@ BATCH = 1000
 # What grows with the square of their number (likenesses of bugs) must not grow without end.
 MOST = {"targets": 500, "bugs": 5_000, "changes": 10_000, "runs": 50_000, "probes": 50_000, "checks": 200_000}
 REMEDY = "it has to be a state file that nightfuzz of this version exported; run the fuzz job again"
-# What the same row has otherwise for another build, or in another file.
-_OWN = ("id", "target")
 
 
 class Taken(NamedTuple):
@@ -61,9 +59,9 @@ def take_in(path: Path, clean: Path, known: Path | None = None, max_bytes: int =
     counted.
     """
     with _reading(path, max_bytes, known) as connection:
-        _check_schema(connection, path)
+        version = _check_schema(connection, path)
         clean.unlink(missing_ok=True)
-        return _Copy(connection, known is not None).into(clean)
+        return _Copy(connection, known is not None and version == NEWEST).into(clean, version)
 
 
 def look_over(path: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -136,10 +134,11 @@ def _decoded(raw: bytes) -> str | bytes:
         return raw
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuses a file whose schema is none that this program has ever made, and one that is damaged."""
+def _check_schema(connection: sqlite3.Connection, path: Path) -> int:
+    """Refuses a file whose schema is none that this program has ever made, and one that is damaged; else its number."""
     found = _schema(connection)
-    if not any(sorted(found) == sorted(made) for made in _versions()):
+    version = next((n for n, made in enumerate(_versions(), 1) if sorted(found) == sorted(made)), None)
+    if version is None:
         _refuse_newer(connection, path, found)
         strange = sorted({name for _, name, _ in found} - {name for _, name, _ in _versions()[-1]})
         what = f": it has {', '.join(strange)[:200]!r}" if strange else ""
@@ -147,6 +146,7 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
     fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if fault != "ok":
         raise UserError(f"the state file {path.name} is damaged ({str(fault)[:200]})", REMEDY)
+    return version
 
 
 def _refuse_newer(connection: sqlite3.Connection, path: Path, found: list[tuple[str, str, str]]) -> None:
@@ -169,11 +169,10 @@ def _schema(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
 @cache
 def _versions() -> list[list[tuple[str, str, str]]]:
     """The schema after every migration: a file from before an upgrade has an earlier one."""
-    names = [migration.name for migration in MIGRATIONS.pending(Database(memory=True))]
     made = []
-    for stop in [*names[1:], None]:
+    for version in range(1, NEWEST + 1):
         db = Database(memory=True)
-        MIGRATIONS.apply(db, stop_before=stop)
+        migrate(db, version)
         made.append(_schema(db.conn))
         db.close()
     return made
@@ -195,12 +194,17 @@ class _Copy:
         sql = f"SELECT 1 FROM main.{table} AS theirs JOIN known.{table} AS ours USING (id) WHERE {other} LIMIT 1"
         return self.connection.execute(sql).fetchone() is None
 
-    def into(self, clean: Path) -> Taken:
-        with open_store(clean) as store, store._transaction():
+    def into(self, clean: Path, version: int) -> Taken:
+        """What an older file holds goes into one of its own schema, which is then brought up to date."""
+        db = Database(clean)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        migrate(db, version)
+        with db.atomic():
             for table in TABLES:
-                columns = _columns(store._db.conn, table.name, self.connection)
-                if columns:
-                    self._table(store._db.conn, table.name, columns)
+                if columns := _columns(db.conn, table.name):
+                    self._table(db.conn, table.name, columns)
+        db.close()
+        with open_store(clean) as store, store._transaction():
             for sql in KINDS_OF_TEXTS:
                 store._db.conn.execute(sql)
         return Taken(dict(self.rows), dict(self.dropped))
@@ -209,8 +213,8 @@ class _Copy:
         names = ", ".join(column.name for column in columns)
         sql = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
         fits = self._judge(into, table, columns)
-        sound = _said(table, columns, _OWN) if self.known else "0"
-        new = f"NOT {_said(table, columns)}" if self.began and table not in PARENTS else "1"
+        sound = _said(table, columns) if self.known else "0"
+        new = f"NOT {sound}" if self.began and table not in PARENTS else "1"
         cursor = self.connection.execute(f"SELECT {names}, {sound} FROM main.{table} AS theirs WHERE {new}")
         while rows := cursor.fetchmany(BATCH):
             room = max(MOST.get(table, MAX_BYTES) - self.rows[table], 0)
@@ -225,27 +229,20 @@ class _Copy:
             self.dropped[reason] += rows
 
     def _judge(self, into: sqlite3.Connection, table: str, columns: list[_Column]) -> Callable[[tuple[Any, ...]], bool]:
-        """Whether a row is fit for its table. What is sound has been checked, but for what `_OWN` names."""
-        names = [column.name for column in columns]
-        cells = [cell(table, *column) for column in columns]
-        own = [(place, cells[place]) for place, name in enumerate(names) if name in _OWN]
+        """Whether a row is fit for its table. What is sound has been checked."""
+        cells = {column.name: cell(table, *column) for column in columns}
+        names = list(cells)
         parents = [
             (names.index(column), {None, *(key for (key,) in into.execute(f"SELECT {key} FROM {parent}"))})
             for _, _, parent, column, key, *_ in into.execute(f"PRAGMA foreign_key_list({table})").fetchall()
         ]
 
-        def check(row: tuple[Any, ...]) -> None:
-            for place, there in parents:
-                if row[place] not in there:
-                    raise Refused(f"{names[place]}: refers to nothing")
-            for place, check_cell in own if row[-1] else enumerate(cells):
-                check_cell(row[place])
-            if not row[-1]:
-                check_row(table, dict(zip(names, row, strict=False)))
-
         def fits(row: tuple[Any, ...]) -> bool:
             try:
-                check(row)
+                for place, there in parents:
+                    need(row[place] in there, f"{names[place]}: refers to nothing")
+                if not row[-1]:
+                    check_row(table, cells, dict(zip(names, row, strict=False)))
             except Refused as reason:
                 self._drop(f"{table}: {reason}")
                 return False
@@ -254,21 +251,14 @@ class _Copy:
         return fits
 
 
-def _columns(into: sqlite3.Connection, table: str, connection: sqlite3.Connection) -> list[_Column]:
-    """The columns that the untrusted file has, as the newest schema has them."""
-    told = into.execute(f"PRAGMA table_info({table})")
+def _columns(into: sqlite3.Connection, table: str) -> list[_Column]:
+    """The columns of a table, which the untrusted file has too; none where its schema is older than the table."""
     # SQLite lets a key of text be missing.
-    kinds = {name: (kind, bool(need or key)) for _, name, kind, need, _, key in told}
-    had = [name for _, name, *_ in connection.execute(f"PRAGMA main.table_info({table})")]
-    return [_Column(name, *kinds[name]) for name in had]
+    rows = into.execute(f"PRAGMA table_info({table})")
+    return [_Column(name, kind, bool(need or key)) for _, name, kind, need, _, key in rows]
 
 
-def _said(table: str, columns: list[_Column], but: tuple[str, ...] = ()) -> str:
-    """SQL that tells whether the known state has a row as well, but for some columns."""
-    same = [
-        f"ours.{name} {'=' if required else 'IS'} theirs.{name}" for name, _, required in columns if name not in but
-    ]
-    if "target" in but and any(column.name == "target" for column in columns):
-        # Else no index is of use.
-        same.insert(0, "ours.target IN (SELECT key FROM known.targets)")
+def _said(table: str, columns: list[_Column]) -> str:
+    """SQL that tells whether the known state has a row as well."""
+    same = [f"ours.{name} {'=' if required else 'IS'} theirs.{name}" for name, _, required in columns]
     return f"EXISTS (SELECT 1 FROM known.{table} AS ours WHERE {' AND '.join(same)})"

@@ -15,15 +15,13 @@ from typing import Any, NamedTuple
 
 from fuzz_core.ir.codec import decode_test
 from fuzz_core.ir.values import TestCase
-from fuzz_core.store.base import to_json
+from fuzz_core.store.base import to_json, user_errors
 from fuzz_core.store.content import TABLES, Table
-from fuzz_core.store.faults import user_errors
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.store import Store
 
 # A new row keeps its number where nobody else has it, but no file may use up all numbers.
 GAP = 100_000
-_TABLES = [table for table in TABLES if table.name != "similarity"]
 Cost = Callable[[TestCase], Any]
 COUNT_FINDINGS = """
 UPDATE main.bugs SET findings = n FROM (
@@ -50,19 +48,16 @@ def merge(into: Store, others: Sequence[Path], cost: Cost) -> Merged:
         open_store(path, read_only=True).close()
     connection = into._db.conn
     with user_errors(into.path), _staged(connection, others), into._transaction():
-        done = _Fold(connection, cost).run()
-    into._known_params.clear()
-    return done
+        return _folded(connection, cost)
 
 
 @contextmanager
 def _staged(connection: Connection, others: Sequence[Path]) -> Iterator[None]:
     """Copies what the files say and the store does not into temporary tables: SQLite attaches no more than ten."""
     try:
-        for table in _TABLES:
-            connection.execute(f"CREATE TEMP TABLE in_{table.name} (id, {', '.join(table.columns)})")
+        for table in TABLES:
+            connection.execute(f"CREATE TEMP TABLE in_{table.name} (number, {', '.join(table.columns)})")
             connection.execute(f"CREATE TEMP VIEW mine_{table.name} AS {table.select.format(db='main')}")
-        connection.execute("CREATE TEMP TABLE in_similarity (target, api, row, definitions)")
         for path in others:
             _stage(connection, path)
         yield
@@ -79,110 +74,86 @@ def _drop(connection: Connection) -> None:
 def _stage(connection: Connection, path: Path) -> None:
     connection.execute("ATTACH ? AS other", (str(path),))
     try:
-        for table in _TABLES:
+        for table in TABLES:
             same = [f"mine.{name} {'=' if name in table.identity else 'IS'} theirs.{name}" for name in table.columns]
             connection.execute(
                 f"INSERT INTO in_{table.name} SELECT * FROM ({table.select.format(db='other')}) AS theirs"
                 f" WHERE NOT EXISTS (SELECT 1 FROM ({table.select.format(db='main')}) AS mine"
                 f" WHERE {' AND '.join(same)})"
             )
-        connection.execute(_STAGE_SIMILARITY)
         connection.commit()
     finally:
         connection.rollback()
         connection.execute("DETACH other")
 
 
-# A target's rows belong to one set of definitions. What was computed from the same definitions is the same.
-_STAGE_SIMILARITY = """
-INSERT INTO in_similarity
-SELECT target, api, row, definitions FROM other.similarity JOIN other.similarity_of USING (target)
-WHERE (target, definitions) NOT IN (SELECT target, definitions FROM main.similarity_of)
-    AND (target, definitions) NOT IN (SELECT target, definitions FROM temp.in_similarity)
-"""
-_FORGET_SIMILARITY = """
-DELETE FROM main.similarity WHERE target IN (
-    SELECT target FROM main.similarity_of AS mine JOIN temp.in_similarity_of AS theirs USING (target)
-    WHERE theirs.definitions > mine.definitions)
-"""
-_TAKE_SIMILARITY = """
-INSERT INTO main.similarity SELECT target, api, row FROM temp.in_similarity JOIN main.similarity_of
-USING (target, definitions) WHERE target NOT IN (SELECT target FROM main.similarity)
-"""
-
-
-class _Fold:
+def _folded(connection: Connection, cost: Cost) -> Merged:
     """What was staged goes into the store, table by table."""
+    numbers = "SELECT id FROM main.bugs"
+    before = set(connection.execute(numbers))
+    _order_tests(connection, cost)
+    connection.create_window_function("longer_texts", 1, _LongerTexts)
+    rows = {table.name: count for table in TABLES if (count := _fold(connection, table))}
+    connection.execute(COUNT_FINDINGS)
+    new = sorted(set(connection.execute(numbers)) - before)
+    return Merged(tuple(number for (number,) in new), rows)
 
-    def __init__(self, connection: Connection, cost: Cost) -> None:
-        self.connection = connection
-        self.cost = cost
 
-    def run(self) -> Merged:
-        before = self._bugs()
-        self._order_tests()
-        self.connection.create_window_function("longer_texts", 1, _LongerTexts)
-        self.connection.execute(_FORGET_SIMILARITY)
-        rows = {table.name: count for table in _TABLES if (count := self._table(table))}
-        self.connection.execute(_TAKE_SIMILARITY)
-        self.connection.execute(COUNT_FINDINGS)
-        return Merged(tuple(sorted(self._bugs() - before)), rows)
+def _order_tests(connection: Connection, cost: Cost) -> None:
+    """Places the tests of bugs, so that SQL can compare them; equal costs share a place."""
+    sql = "SELECT test FROM in_bugs UNION SELECT test FROM mine_bugs"
+    costs = {text: cost(decode_test(json.loads(text))) for (text,) in connection.execute(sql)}
+    places = {each: place for place, each in enumerate(sorted(set(costs.values())))}
+    connection.create_function("place_of", 1, lambda text: places[costs[text]], deterministic=True)
 
-    def _bugs(self) -> set[int]:
-        return {number for (number,) in self.connection.execute("SELECT id FROM main.bugs")}
 
-    def _order_tests(self) -> None:
-        """Places the tests of bugs, so that SQL can compare them; equal costs share a place."""
-        sql = "SELECT test FROM in_bugs UNION SELECT test FROM mine_bugs"
-        costs = {text: self.cost(decode_test(json.loads(text))) for (text,) in self.connection.execute(sql)}
-        places = {cost: place for place, cost in enumerate(sorted(set(costs.values())))}
-        self.connection.create_function("place_of", 1, lambda text: places[costs[text]], deterministic=True)
+def _fold(connection: Connection, table: Table) -> int:
+    key, columns = ", ".join(table.identity), ", ".join(table.columns)
+    over = f"OVER (PARTITION BY {key})"
+    folded = [f"{table.fold.get(name, name).format(over=over)} AS {name}" for name in table.columns]
+    connection.execute(
+        f"CREATE TEMP TABLE best_{table.name} AS SELECT * FROM (SELECT {', '.join(folded)},"
+        f" MAX(number) FILTER (WHERE mine) {over} AS own, MIN(number) {over} AS claim,"
+        f" ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY {table.order}) AS rank"
+        f" FROM (SELECT {columns}, number, 0 AS mine FROM in_{table.name}"
+        f" UNION ALL SELECT {columns}, number, 1 AS mine FROM mine_{table.name}"
+        f" WHERE ({key}) IN (SELECT {key} FROM in_{table.name}))) WHERE rank = 1"
+    )
+    if table.numbered:
+        _number(connection, table)
+    return _write(connection, table)
 
-    def _table(self, table: Table) -> int:
-        key, columns = ", ".join(table.identity), ", ".join(table.columns)
-        over = f"OVER (PARTITION BY {key})"
-        folded = [f"{table.fold.get(name, name).format(over=over)} AS {name}" for name in table.columns]
-        self.connection.execute(
-            f"CREATE TEMP TABLE best_{table.name} AS SELECT * FROM (SELECT {', '.join(folded)},"
-            f" MAX(id) FILTER (WHERE mine) {over} AS own, MIN(id) {over} AS claim,"
-            f" ROW_NUMBER() OVER (PARTITION BY {key} ORDER BY {table.order}) AS rank"
-            f" FROM (SELECT {columns}, id, 0 AS mine FROM in_{table.name}"
-            f" UNION ALL SELECT {columns}, id, 1 AS mine FROM mine_{table.name}"
-            f" WHERE ({key}) IN (SELECT {key} FROM in_{table.name}))) WHERE rank = 1"
-        )
-        if table.numbered:
-            self._number(table)
-        return self._write(table)
 
-    def _number(self, table: Table) -> None:
-        """Rows that the store does not have get a number: the one they claim, else one behind all that are taken."""
-        best, name = f"best_{table.name}", table.name
-        execute = self.connection.execute
-        (newest,) = execute(f"SELECT COALESCE(MAX(id), 0) FROM main.{name}").fetchone()
-        execute(
-            f"UPDATE {best} SET own = claim WHERE own IS NULL AND claim BETWEEN 1 AND ? AND claim NOT IN"
-            f" (SELECT id FROM main.{name}) AND claim NOT IN"
-            f" (SELECT claim FROM {best} WHERE own IS NULL GROUP BY claim HAVING COUNT(*) > 1)",
-            (newest + GAP,),
-        )
-        (newest,) = execute(f"SELECT MAX(?, COALESCE(MAX(own), 0)) FROM {best}", (newest,)).fetchone()
-        execute(
-            f"UPDATE {best} SET own = ? + place FROM (SELECT rowid AS which, ROW_NUMBER() OVER"
-            f" (ORDER BY claim, {', '.join(table.identity)}) AS place FROM {best} WHERE own IS NULL) AS placed"
-            f" WHERE {best}.rowid = which",
-            (newest,),
-        )
+def _number(connection: Connection, table: Table) -> None:
+    """Rows that the store does not have get a number: the one they claim, else one behind all that are taken."""
+    best, name = f"best_{table.name}", table.name
+    execute = connection.execute
+    (newest,) = execute(f"SELECT COALESCE(MAX(id), 0) FROM main.{name}").fetchone()
+    execute(
+        f"UPDATE {best} SET own = claim WHERE own IS NULL AND claim BETWEEN 1 AND ? AND claim NOT IN"
+        f" (SELECT id FROM main.{name}) AND claim NOT IN"
+        f" (SELECT claim FROM {best} WHERE own IS NULL GROUP BY claim HAVING COUNT(*) > 1)",
+        (newest + GAP,),
+    )
+    (newest,) = execute(f"SELECT MAX(?, COALESCE(MAX(own), 0)) FROM {best}", (newest,)).fetchone()
+    execute(
+        f"UPDATE {best} SET own = ? + place FROM (SELECT rowid AS which, ROW_NUMBER() OVER"
+        f" (ORDER BY claim, {', '.join(table.identity)}) AS place FROM {best} WHERE own IS NULL) AS placed"
+        f" WHERE {best}.rowid = which",
+        (newest,),
+    )
 
-    def _write(self, table: Table) -> int:
-        values = table.written
-        sql = (
-            f"INSERT INTO main.{table.name} AS mine ({', '.join(values)}) SELECT {', '.join(values.values())}"
-            f" FROM best_{table.name} AS best {table.joins} WHERE true ORDER BY best.own"
-            f" ON CONFLICT ({'id' if table.numbered else ', '.join(table.key.split())}) DO UPDATE"
-            f" SET {', '.join(f'{name} = excluded.{name}' for name in values)}"
-            f" WHERE {' OR '.join(f'mine.{name} IS NOT excluded.{name}' for name in values)}"
-        )
-        return self.connection.execute(sql).rowcount
+
+def _write(connection: Connection, table: Table) -> int:
+    values, order = table.written, ", ".join(f"best.{name}" for name in ("own", *table.identity))
+    sql = (
+        f"INSERT INTO main.{table.name} AS mine ({', '.join(values)}) SELECT {', '.join(values.values())}"
+        f" FROM best_{table.name} AS best {table.joins} WHERE true ORDER BY {order}"
+        f" ON CONFLICT ({'id' if table.numbered else ', '.join(table.key.split())}) DO UPDATE"
+        f" SET {', '.join(f'{name} = excluded.{name}' for name in values)}"
+        f" WHERE {' OR '.join(f'mine.{name} IS NOT excluded.{name}' for name in values)}"
+    )
+    return connection.execute(sql).rowcount
 
 
 class _LongerTexts:

@@ -1,11 +1,16 @@
-"""Derivation trees of MoCo, one row for each node: a tree goes on from where its record ends."""
+"""What MoCo knows of apis, and its derivation trees: one row for each node, so that a tree goes on where it ended."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
+from fuzz_core.modelgen.moco.facts import VERSION, Facts, Knowledge
+from fuzz_core.modelgen.moco.knowledge.file import plain
 from fuzz_core.modelgen.moco.nodes import Arrival, Node
 from fuzz_core.store.base import Base, to_json
 
@@ -34,7 +39,44 @@ class TreeRow(NamedTuple):
 
 
 class MocoTables(Base):
-    """The tables `moco_trees` and `moco_nodes`: working data of this file; they are neither merged nor parted."""
+    """The tables `facts`, `moco_trees` and `moco_nodes`.
+
+    Facts travel with the state. Trees are working data of this file; they are neither merged nor parted.
+    """
+
+    def save_knowledge(self, target: str, knowledge: Knowledge) -> None:
+        """Replaces what is known of the apis of a target."""
+        unfinished = set(knowledge.unfinished)
+        rows = [
+            (target, name, VERSION, name in unfinished, knowledge.embedding, body_of(facts))
+            for name, facts in sorted(knowledge.apis.items())
+        ]
+        with self._transaction():
+            self._db.execute("DELETE FROM facts WHERE target = ?", (target,))
+            self._insert_all("facts", rows)
+
+    def knowledge(self, target: str) -> Knowledge | None:
+        """What is on record of a target, None where nothing is that this program reads.
+
+        It may come from anywhere: see `modelgen.moco.knowledge.portable`.
+        """
+        sql = """SELECT api, body, embedding, unfinished, library FROM facts JOIN targets ON target = key
+            WHERE target = ? AND facts.version = ? ORDER BY api"""
+        rows = self._rows(sql, target, VERSION)
+        if not rows:
+            return None
+        return Knowledge(
+            library=rows[0]["library"],
+            build=target,
+            embedding=max(row["embedding"] for row in rows),
+            unfinished=tuple(row["api"] for row in rows if row["unfinished"]),
+            apis={row["api"]: Facts.model_validate_json(row["body"]) for row in rows},
+        )
+
+    def builds_known(self) -> set[str]:
+        """The keys of the targets that anything is on record of."""
+        rows = self._rows("SELECT DISTINCT target FROM facts WHERE version = ?", VERSION)
+        return {row["target"] for row in rows}
 
     def begin_tree(self, target: str, program: str, digest: str, seed: int, options: Mapping[str, Any]) -> int:
         """Records a new tree; returns its number."""
@@ -64,8 +106,8 @@ class MocoTables(Base):
         """The nodes of a tree, by number."""
         sql = f"SELECT {', '.join(Node._fields)} FROM moco_nodes WHERE tree = ? ORDER BY number"
         # Many nodes bring the same to the next slots; they share it.
-        known: dict[str, dict[int, Arrival]] = {}
-        return [_node(row, known) for row in self._db.conn.execute(sql, (tree,))]
+        arrivals = cache(_arrivals)
+        return [_node(row, arrivals) for row in self._db.conn.execute(sql, (tree,))]
 
 
 def _row(node: Node) -> tuple[Any, ...]:
@@ -73,13 +115,25 @@ def _row(node: Node) -> tuple[Any, ...]:
     return (*node[:-1], to_json(arrives) if arrives else "")
 
 
-def _node(row: tuple[Any, ...], known: dict[str, dict[int, Arrival]]) -> Node:
+def _node(row: tuple[Any, ...], arrivals: Callable[[str], dict[int, Arrival]]) -> Node:
     *cells, positive, base, equivalence, state, why, kept, arrives = row
-    if arrives not in known:
-        known[arrives] = _arrivals(arrives)
     truth = None if kept is None else bool(kept)
-    return Node._make((*cells, bool(positive), base, equivalence, state, why, truth, known[arrives]))
+    return Node._make((*cells, bool(positive), base, equivalence, state, why, truth, arrivals(arrives)))
 
 
 def _arrivals(body: str) -> dict[int, Arrival]:
     return {block: Arrival(tuple(shape), dtype) for block, shape, dtype in json.loads(body or "[]")}
+
+
+def body_of(facts: Facts) -> str:
+    """The facts of an api as JSON, defaults left out; the same text for the same facts."""
+    return json.dumps(plain(facts), separators=(",", ":"))
+
+
+def is_body(body: str, api: str) -> bool:
+    """Whether it is what `body_of` gives for facts of this api."""
+    try:
+        facts = Facts.model_validate_json(body)
+    except ValidationError:
+        return False
+    return facts.api == api and body_of(facts) == body

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from sqlite_utils import Database
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.faults import is_corrupt, is_not_writable, not_writable, user_errors
+from fuzz_core.store.base import is_corrupt, is_not_writable, not_writable, user_errors
 from fuzz_core.store.schema import APPLICATION_ID, MIGRATIONS, NEWEST, version_of
 from fuzz_core.store.store import Store
 
@@ -83,8 +83,7 @@ def _open_writer(path: Path) -> Database:
         _check_first(path)
         db = Database(sqlite3.connect(path), execute_plugins=False)
         with _closing_on_error(db):
-            _refuse_foreign(db, path)
-            _refuse_newer(db, path)
+            _refuse(db, path)
             # Before anything else is written: a file that was killed here must be known as ours next time.
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.enable_wal()
@@ -112,8 +111,7 @@ def _open_reader(path: Path) -> Database:
     with user_errors(path):
         db = _connect_reader(path)
         with _closing_on_error(db):
-            _refuse_foreign(db, path)
-            _refuse_newer(db, path)
+            _refuse(db, path)
             if version_of(db) < NEWEST:
                 raise UserError(
                     f"the state file {path} has schema {version_of(db)}, this nightfuzz reads {NEWEST}",
@@ -157,13 +155,11 @@ def _closing_on_error(db: Database) -> Iterator[None]:
         raise
 
 
-def _refuse_foreign(db: Database, path: Path) -> None:
+def _refuse(db: Database, path: Path) -> None:
+    """Raises UserError for a file of another program or of a later nightfuzz."""
     owner = db.execute("PRAGMA application_id").fetchone()[0]
     if owner != APPLICATION_ID and db.table_names():
         raise UserError(f"{path} is a database of another program", "choose another state file; this one is untouched")
-
-
-def _refuse_newer(db: Database, path: Path) -> None:
     version = version_of(db)
     if version > NEWEST:
         raise NewerError(

@@ -1,4 +1,4 @@
-"""One state file as two: what may be seen by everybody, and what may not."""
+"""One state file as two: what may be seen by everybody, and what may not; and what a state forgets."""
 
 from __future__ import annotations
 
@@ -10,10 +10,48 @@ from sqlite3 import Connection
 from typing import NamedTuple
 
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.content import TABLES, Table, number
+from fuzz_core.store.content import PARENTS, TABLES, Table
 from fuzz_core.store.merging import COUNT_FINDINGS
 from fuzz_core.store.opening import now, open_store
 from fuzz_core.store.store import Store
+
+_NEEDED = PARENTS - {"targets"}
+# The target, its baseline, and the one that the next target takes over from.
+KEEP = 3
+_USED = """
+SELECT key FROM (
+    SELECT key, made_at, ROW_NUMBER() OVER (PARTITION BY library ORDER BY MAX(made_at,
+        COALESCE((SELECT MAX(started) FROM runs WHERE target = key), ''),
+        COALESCE((SELECT MAX(traced_at) FROM seeds WHERE target = key), ''),
+        COALESCE((SELECT MAX(found_at) FROM changes WHERE key IN (target, baseline)), '')) DESC, key DESC) AS place
+    FROM targets)
+WHERE place > ? ORDER BY made_at, key
+"""
+_TOLD = " UNION ".join(
+    f"SELECT json_extract(test, '$[2]') FROM {table} WHERE ?1 IN ({targets})"
+    for table, targets in (("bugs", "target"), ("findings", "target"), ("changes", "target, baseline"))
+)
+_STATEMENTS = (
+    f"DELETE FROM validity WHERE target = ?1 AND invocation NOT IN ({_TOLD})",
+    """DELETE FROM seeds WHERE target = ?1 AND digest NOT IN (
+        SELECT seed FROM provenance JOIN validity USING (invocation) WHERE target = ?1)""",
+    "DELETE FROM moco_nodes WHERE tree IN (SELECT id FROM moco_trees WHERE target = ?1)",
+    *(
+        f"DELETE FROM {table} WHERE target = ?1"
+        for table in ("moco_trees", "facts", "undescribed", "dropped", "news", "operators")
+    ),
+)
+
+# What no build has any more.
+_ORPHANS = tuple(
+    f"DELETE FROM {table} WHERE {column} NOT IN (SELECT {used})"
+    for table, column, used in (
+        ("argument_values", "invocation", "invocation FROM validity"),
+        ("arguments", "id", "argument FROM argument_values"),
+        ("provenance", "invocation", "invocation FROM validity"),
+        ("invocations", "id", "invocation FROM validity"),
+    )
+)
 
 
 class Apart(NamedTuple):
@@ -41,7 +79,8 @@ def shown_changes(store: Store) -> list[Shown]:
 def part(source: Path, public: Path, private: Path, apart: Apart, clock: Callable[[], datetime] = now) -> bool:
     """Writes two state files that merged are the one; where nothing is private, there is no second one.
 
-    Both are written row by row into empty files, so that nothing of a row that is left out can be in one. Beyond what
+    Both are written row by row into empty files, so that nothing of a row that is left out can be in one, and the same
+    source gives the same bytes. Beyond what
     `apart` names, private is what deaths have left elsewhere: news of signals, test cases like private ones, and the
     words that traced code died with. Returns whether anything is private. Raises UserError for a source that
     `open_store` refuses.
@@ -61,6 +100,7 @@ def _write(source: Path, path: Path, apart: Apart, copy: Callable[[Table], str],
     with open_store(path, clock=clock) as store:
         execute = store._db.conn.execute
         with _attached(store._db.conn, source, apart), store._transaction():
+            execute("REPLACE INTO main._sqlite_migrations SELECT * FROM other._sqlite_migrations")
             rows = {table.name: execute(copy(table)).rowcount for table in TABLES}
             execute(COUNT_FINDINGS)
         return sum(rows.values()) - rows["targets"]
@@ -72,8 +112,11 @@ def _public(table: Table) -> str:
 
 
 def _private(table: Table) -> str:
-    needed = f"OR id IN temp.needed_{table.name}" if table.numbered else ""
-    return _copy(table, {}, f"{table.private} {needed}" if table.name != "targets" else "true")
+    return _copy(table, {}, _chosen(table) if table.name != "targets" else "true")
+
+
+def _chosen(table: Table) -> str:
+    return f"({table.private} {f'OR id IN temp.needed_{table.name}' if table.name in _NEEDED else ''})"
 
 
 def _copy(table: Table, shown: Mapping[str, str], where: str) -> str:
@@ -99,14 +142,31 @@ def _attached(connection: Connection, source: Path, apart: Apart) -> Iterator[No
 
 def _need(connection: Connection) -> None:
     """What private rows refer to comes along, children first."""
-    for table in TABLES:
-        if table.numbered:
-            connection.execute(f"CREATE TEMP TABLE needed_{table.name} (id INTEGER PRIMARY KEY)")
+    for name in _NEEDED:
+        connection.execute(f"CREATE TEMP TABLE needed_{name} (id INTEGER PRIMARY KEY)")
     for table in reversed(TABLES):
-        too = f"OR id IN temp.needed_{table.name}" if table.numbered else ""
-        for reference in table.references:
-            connection.execute(
-                f"INSERT OR IGNORE INTO temp.needed_{reference.parent} SELECT number FROM ("
-                f"SELECT {number(reference.column)} AS number FROM other.{table.name} AS its"
-                f" WHERE {table.private} {too}) WHERE number IS NOT NULL"
-            )
+        for _, _, parent, column, *_ in connection.execute(f"PRAGMA foreign_key_list({table.name})").fetchall():
+            if parent in _NEEDED:
+                connection.execute(
+                    f"INSERT OR IGNORE INTO temp.needed_{parent} SELECT {column} FROM other.{table.name}"
+                    f" WHERE {_chosen(table)} AND {column} IS NOT NULL"
+                )
+
+
+def thin(store: Store, keep: int = KEEP) -> list[str]:
+    """Forgets value spaces and corpora of all but the builds of each library that were used last.
+
+    Bugs, findings, checks and changes stay with all builds, and with them the invocations that they were made from, the
+    seeds of these, and what documentation says. Returns the keys of the targets that had something to forget.
+    """
+    with store._transaction():
+        thinned = [row["key"] for row in store._rows(_USED, keep) if _forget(store, row["key"])]
+        for sql in _ORPHANS:
+            store._db.execute(sql)
+    return thinned
+
+
+def _forget(store: Store, target: str) -> bool:
+    # One after the other: what is deleted later depends on what was deleted before.
+    gone = [store._db.conn.execute(sql, (target,)).rowcount for sql in _STATEMENTS]
+    return any(gone)

@@ -39,7 +39,7 @@ class SeedRecord(NamedTuple):
 
 
 class InvocationRow(NamedTuple):
-    """An entry of the API value space.
+    """An entry of the API value space. id: the same in every state file; place: when it came to the target.
 
     expected: `ok`, or `exception` for an error input of the developers. valid: whether it re-ran unmutated without an
     exception; None before it was tried.
@@ -52,6 +52,7 @@ class InvocationRow(NamedTuple):
     expected: str
     valid: bool | None
     reason: str
+    place: int
 
 
 class Body(NamedTuple):

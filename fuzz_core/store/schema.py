@@ -5,8 +5,13 @@ Each runs in one transaction with the record that it has run: a kill in between 
 
 from __future__ import annotations
 
+import json
+
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
+
+from fuzz_core.ir.codec import decode_invocation
+from fuzz_core.store.traces import number_of, save_arguments
 
 APPLICATION_ID = 0x4E46555A
 MIGRATIONS = Migrations("nightfuzz")
@@ -160,89 +165,133 @@ _KIND_OF_TEXT = """
 UPDATE {table} SET outcome_kind = {word}
 WHERE {word} = 'signal' OR outcome_kind = '' AND {where} AND {word} IN ('ok', 'exception', 'timeout', 'oom', 'exit')
 """
-# For rows from before the column, and for what nobody trusts: where the words of old say that a process died, it did.
-KINDS_OF_TEXTS = (
-    *(
-        _KIND_OF_TEXT.format(table=table, where=where, word=f"lower(substr({text}, 1, instr({text}, ' ') - 1))")
-        for table, text, where in (
-            ("seeds", "reason", "status = 'crashed'"),
-            ("invocations", "reason", "valid = 0"),
-            ("news", "class", "true"),
-        )
-    ),
-    "UPDATE seeds SET outcome_kind = 'timeout' WHERE outcome_kind = '' AND status = 'timeout'",
-    "UPDATE invocations SET outcome_kind = 'ok' WHERE outcome_kind = '' AND valid = 1",
-)
 
 
-@MIGRATIONS()
-def m0001_value_spaces(db: Database) -> None:
-    """What targets have, what seeds did with it, and the two value spaces."""
-    db.executescript(_VALUE_SPACES)
+def _kinds_of_texts(calls: str) -> tuple[str, ...]:
+    """Where the words say that a process died, it did. calls: the table that says how invocations re-ran."""
+    words = (("seeds", "reason", "status = 'crashed'"), (calls, "reason", "valid = 0"), ("news", "class", "true"))
+    return (
+        *(
+            _KIND_OF_TEXT.format(table=table, where=where, word=f"lower(substr({text}, 1, instr({text}, ' ') - 1))")
+            for table, text, where in words
+        ),
+        "UPDATE seeds SET outcome_kind = 'timeout' WHERE outcome_kind = '' AND status = 'timeout'",
+        f"UPDATE {calls} SET outcome_kind = 'ok' WHERE outcome_kind = '' AND valid = 1",
+    )
 
 
-@MIGRATIONS()
-def m0002_results(db: Database) -> None:
-    """Runs, findings and bugs."""
-    db.executescript(_RESULTS)
+# For what nobody trusts.
+KINDS_OF_TEXTS = _kinds_of_texts("validity")
+
+_CONTENT = """
+CREATE TEMP TABLE old_invocations AS SELECT *, number_of(digest) AS number FROM invocations;
+CREATE INDEX temp.old_by_id ON old_invocations (id);
+CREATE TEMP TABLE old_provenance AS SELECT * FROM provenance;
+DROP TABLE provenance;
+DROP TABLE invocations;
+DROP TABLE argument_values;
+DROP TABLE similarity;
+DROP TABLE similarity_of;
+CREATE TABLE invocations (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL, api TEXT NOT NULL, body TEXT NOT NULL,
+    expected TEXT NOT NULL CHECK (expected IN ('ok', 'exception'))
+);
+CREATE TABLE validity (
+    id INTEGER PRIMARY KEY, target TEXT NOT NULL REFERENCES targets(key),
+    invocation INTEGER NOT NULL REFERENCES invocations(id),
+    expected TEXT NOT NULL CHECK (expected IN ('ok', 'exception')), valid INTEGER CHECK (valid IN (0, 1)),
+    reason TEXT NOT NULL DEFAULT '', outcome_kind TEXT NOT NULL DEFAULT '', UNIQUE (invocation, target)
+);
+CREATE TABLE provenance (
+    invocation INTEGER NOT NULL REFERENCES invocations(id), seed TEXT NOT NULL, part TEXT NOT NULL,
+    PRIMARY KEY (invocation, seed)
+) WITHOUT ROWID;
+CREATE INDEX provenance_by_seed ON provenance (seed);
+CREATE TABLE arguments (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL, type TEXT NOT NULL, value TEXT NOT NULL
+);
+CREATE TABLE argument_values (
+    invocation INTEGER NOT NULL REFERENCES invocations(id), api TEXT NOT NULL, word TEXT NOT NULL,
+    place INTEGER NOT NULL, argument INTEGER NOT NULL REFERENCES arguments(id),
+    PRIMARY KEY (invocation, api, word, place, argument)
+) WITHOUT ROWID;
+CREATE TABLE similarity (
+    definitions TEXT NOT NULL, api TEXT NOT NULL, row BLOB NOT NULL, PRIMARY KEY (definitions, api)
+) WITHOUT ROWID;
+CREATE VIEW calls AS
+SELECT invocations.id AS id, digest, api, body, target, validity.id AS place, validity.expected AS expected, valid,
+    reason, outcome_kind
+FROM validity JOIN invocations ON invocations.id = invocation;
+INSERT INTO invocations SELECT number, digest, api, body, expected FROM (
+    SELECT *, ROW_NUMBER() OVER (PARTITION BY number ORDER BY expected = 'ok' DESC, id) AS nth FROM old_invocations
+) WHERE nth = 1;
+INSERT INTO validity SELECT id, target, number, expected, valid, reason, outcome_kind FROM old_invocations;
+INSERT INTO provenance SELECT number, seed, MAX(part) FROM old_provenance JOIN old_invocations ON id = invocation
+GROUP BY number, seed;
+"""
+_ORIGINS = """
+UPDATE {table} SET test = json_set(test, '$[2]',
+    COALESCE((SELECT number FROM old_invocations WHERE old_invocations.id = json_extract(test, '$[2]')), 0))
+WHERE json_extract(test, '$[2]') <> 0
+"""
 
 
-@MIGRATIONS()
-def m0003_news(db: Database) -> None:
-    """Outcome classes with the corpus, and operators."""
-    db.executescript(_NEWS)
+# What the later ones change besides is in functions of their own.
+SCRIPTS = {
+    "m0001_value_spaces": _VALUE_SPACES,
+    "m0002_results": _RESULTS,
+    "m0003_news": _NEWS,
+    "m0004_known": _KNOWN,
+    "m0005_constraints": _CONSTRAINTS,
+    "m0006_versions": _VERSIONS,
+    "m0007_moco": _MOCO,
+    "m0008_origin": _ORIGIN,
+    "m0009_facts": _FACTS,
+}
 
 
-@MIGRATIONS()
-def m0004_known(db: Database) -> None:
-    """What entries of the registry of known findings have matched."""
-    db.executescript(_KNOWN)
+def _register(name: str) -> None:
+    @MIGRATIONS(name=name)
+    def run(db: Database) -> None:
+        db.executescript(SCRIPTS[name])
 
 
-@MIGRATIONS()
-def m0005_constraints(db: Database) -> None:
-    """What documentation says of arguments."""
-    db.executescript(_CONSTRAINTS)
-
-
-@MIGRATIONS()
-def m0006_versions(db: Database) -> None:
-    """What bugs do on other builds, what differs between two builds, and what a bisection has tried."""
-    db.executescript(_VERSIONS)
-
-
-@MIGRATIONS()
-def m0007_moco(db: Database) -> None:
-    """Derivation trees of MoCo."""
-    db.executescript(_MOCO)
-
-
-@MIGRATIONS()
-def m0008_origin(db: Database) -> None:
-    """Where in which program findings and bugs come from."""
-    db.executescript(_ORIGIN)
-
-
-@MIGRATIONS()
-def m0009_facts(db: Database) -> None:
-    """What MoCo knows of apis."""
-    db.executescript(_FACTS)
+for _name in SCRIPTS:
+    _register(_name)
 
 
 @MIGRATIONS()
 def m0010_outcome_kind(db: Database) -> None:
     """How seeds, invocations and the tests of news ended, which decides what is private."""
     db.executescript(_OUTCOME_KIND)
-    for sql in KINDS_OF_TEXTS:
+    for sql in _kinds_of_texts("invocations"):
         db.execute(sql)
 
 
-NEWEST = 10
+@MIGRATIONS()
+def m0011_content(db: Database) -> None:
+    """Invocations and what they bring are there once for all builds, and numbered by what they say."""
+    db.conn.create_function("number_of", 1, number_of, deterministic=True)
+    db.executescript(_CONTENT)
+    for table in ("bugs", "findings", "changes", "news"):
+        db.execute(_ORIGINS.format(table=table))
+    for number, body in db.execute("SELECT id, body FROM invocations WHERE expected = 'ok' ORDER BY id").fetchall():
+        save_arguments(db.conn, number, decode_invocation(json.loads(body)))
+    db.executescript("DROP TABLE temp.old_invocations; DROP TABLE temp.old_provenance;")
+
+
+NEWEST = 11
 # What fuzzing leaves, children first; everything else is what tracing has left.
 RESULT_TABLES = (
     *("known_matches", "checks", "probes", "changes", "findings", "bugs", "runs", "news", "operators"),
     *("moco_nodes", "moco_trees"),
 )
+
+
+def migrate(db: Database, version: int = NEWEST) -> None:
+    """Brings a database to a schema version."""
+    later = [migration.name for migration in MIGRATIONS.pending(db)][version - version_of(db) :]
+    MIGRATIONS.apply(db, stop_before=later)
 
 
 def version_of(db: Database) -> int:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from hashlib import blake2b
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from fuzz_core.store.base import text, to_json
+from fuzz_core.store.base import digest_of, to_json, user_errors
 from fuzz_core.store.store import Store
 
 ONE = 65535
 MAX_DEFINITION = 512
-CHUNK = 256
 
 
 def similarity_rows(definitions: Mapping[str, str]) -> dict[str, bytes]:
@@ -25,21 +23,26 @@ def similarity_rows(definitions: Mapping[str, str]) -> dict[str, bytes]:
     """
     names = sorted(definitions)
     texts = [definitions[name][:MAX_DEFINITION] for name in names]
-    matrix = np.empty((len(names), len(names)), dtype="<u2")
-    for start in range(0, len(names), CHUNK):
-        end = start + CHUNK
-        part = cdist(texts[start:end], texts[start:], scorer=Levenshtein.normalized_similarity, dtype=np.float32)
-        fixed = np.rint(part * ONE)
-        matrix[start:end, start:] = fixed
-        matrix[start:, start:end] = fixed.T
-    return {name: row.tobytes() for name, row in zip(names, matrix, strict=True)}
+    matrix = cdist(texts, texts, scorer=Levenshtein.normalized_similarity, dtype=np.float32)
+    return {name: np.rint(row * ONE).astype("<u2").tobytes() for name, row in zip(names, matrix, strict=True)}
 
 
-def refresh_similarity(store: Store, target: str) -> bool:
-    """Computes and saves the similarity of a target's apis where their definitions have changed; says whether."""
+def refresh_similarity(store: Store, target: str) -> str:
+    """Computes the similarity of a target's apis where the file has that of other definitions; returns their digest.
+
+    The file keeps that of one set of definitions.
+    """
     definitions = {api.name: api.definition or api.name for api in store.apis(target)}
-    digest = blake2b(text(to_json(definitions)).encode(), digest_size=16).hexdigest()
-    if store.similarity_of(target) == digest:
-        return False
-    store.save_similarity(target, digest, similarity_rows(definitions))
-    return True
+    digest = digest_of(to_json(definitions))
+    if not store._rows("SELECT 1 FROM similarity WHERE definitions = ? LIMIT 1", digest):
+        with store._transaction():
+            store._db.execute("DELETE FROM similarity")
+            store._insert_all("similarity", ((digest, *row) for row in similarity_rows(definitions).items()))
+    return digest
+
+
+def similarity(store: Store, target: str) -> Iterator[tuple[str, bytes]]:
+    """Rows of `similarity_rows` for a target's apis, one at a time: all of them are tens of megabytes."""
+    rows = "SELECT api, row FROM similarity WHERE definitions = ? ORDER BY api"
+    with user_errors(store.path):
+        yield from store._db.conn.execute(rows, (refresh_similarity(store, target),))

@@ -4,43 +4,63 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from sqlite3 import Connection
 from typing import Any
 
 from fuzz_core.ir import codec
-from fuzz_core.ir.tree import argument_names, children, fuzz_type, walk
+from fuzz_core.ir.tree import argument_slots, children, fuzz_type, slot_name, walk
 from fuzz_core.ir.values import Invocation, Value
-from fuzz_core.store.base import Base, text, to_json
+from fuzz_core.store.base import Base, digest_of, text, to_json
 from fuzz_core.store.records import Body, InvocationRow, SeedRecord
 
 PAGE = 1000
+_INVOCATIONS = f"""
+SELECT *, body AS invocation FROM calls
+WHERE target = ?1 AND place > ?2 AND (?3 IS NULL OR api = ?3) AND (?4 IS NULL OR valid = ?4)
+    AND (NOT ?5 OR valid IS NULL)
+ORDER BY place LIMIT {PAGE}
+"""
 _WORKING = "target = ? AND valid = 1 AND expected = 'ok'"
 # Numbers first: sorting whole bodies would copy them.
 _SAMPLES = f"""
 SELECT id, api, body FROM invocations JOIN (
-    SELECT id AS chosen, ROW_NUMBER() OVER (PARTITION BY api ORDER BY instr(body, ?) = 0, id) AS place
-    FROM invocations WHERE {_WORKING} AND api IN (SELECT value FROM json_each(?))
-) ON chosen = id WHERE place <= ? ORDER BY api, place
+    SELECT id AS chosen, ROW_NUMBER() OVER (PARTITION BY api ORDER BY instr(body, ?) = 0, place) AS nth
+    FROM calls WHERE {_WORKING} AND api IN (SELECT value FROM json_each(?))
+) ON chosen = id WHERE nth <= ? ORDER BY api, nth
+"""
+# Of a value that several invocations bring, the elements that came first.
+_ARGUMENTS = """
+SELECT slot_name(api, word, argument_values.place) AS argument, type, api, digest, value, MIN(validity.id)
+FROM validity JOIN argument_values USING (invocation) JOIN arguments ON arguments.id = argument_values.argument
+WHERE target = ? AND expected = 'ok' GROUP BY 1, 2, 3, 4
+"""
+_REFUSALS = """
+SELECT DISTINCT api, reason FROM calls WHERE target = ? AND outcome_kind = 'exception' ORDER BY api, reason
 """
 _TENSOR = re.compile(r"(?:tensor|parameter|variable|ndarray)<(\d+,\w+)>")
 Counts = Mapping[tuple[str, str], int]
 
 # An error input that some seed calls without an exception is no error input: its elements decide.
 _SAVE_INVOCATION = """
-INSERT INTO invocations (target, api, digest, body, expected) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (target, digest) DO UPDATE
-    SET expected = 'ok', body = excluded.body, valid = NULL, reason = '', outcome_kind = ''
+INSERT INTO invocations (id, digest, api, body, expected) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET expected = 'ok', body = excluded.body
     WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
-_LINK = """
-INSERT OR IGNORE INTO provenance (invocation, seed, part)
-SELECT id, ?, ? FROM invocations WHERE target = ? AND digest = ?
+SAVE_VALIDITY = """
+INSERT INTO validity (target, invocation, expected, valid, reason, outcome_kind) {values}
+ON CONFLICT (invocation, target) DO UPDATE SET expected = 'ok', valid = excluded.valid, reason = excluded.reason,
+    outcome_kind = excluded.outcome_kind WHERE expected = 'exception' AND excluded.expected = 'ok'
 """
-_UNLINK = "DELETE FROM provenance WHERE seed = ? AND invocation IN (SELECT id FROM invocations WHERE target = ?)"
+_NEW_VALIDITY = SAVE_VALIDITY.format(values="VALUES (?, ?, ?, NULL, '', '')")
+# What every reader of JSON takes for the same number.
+_BITS = 53
 
 
 class TraceTables(Base):
-    """The tables `seeds`, `invocations`, `provenance`, `undescribed`, `dropped` and `argument_values`."""
+    """What tracing has left: `seeds`, `undescribed`, `dropped` and `validity` by target, and for all builds
+    `invocations`, `provenance`, `arguments` and `argument_values`."""
 
     def traced(self, target: str) -> set[str]:
         """Digests of the seeds that were traced, whatever came of it."""
@@ -68,49 +88,30 @@ class TraceTables(Base):
         Returns how many invocations were new to the target.
         """
         with self._transaction():
-            self._save_seed(target, seed)
+            self._insert("seeds", verb="INSERT OR REPLACE", target=target, **seed._asdict(), traced_at=self._now())
             new = self._save_invocations(target, seed.digest, invocations, parts)
             self._save_counts(target, seed.digest, "undescribed", undescribed)
             self._save_counts(target, seed.digest, "dropped", dropped)
-            self._save_arguments(target, [invocation for invocation, expected in new if expected == "ok"])
-        return len(new)
-
-    def _save_seed(self, target: str, seed: SeedRecord) -> None:
-        self._insert("seeds", verb="INSERT OR REPLACE", target=target, **seed._asdict(), traced_at=self._now())
+        return new
 
     def _save_invocations(
         self, target: str, seed: str, found: Iterable[tuple[Invocation, str]], parts: Mapping[Invocation, str]
-    ) -> list[tuple[Invocation, str]]:
-        self._db.execute(_UNLINK, (seed, target))
-        new: dict[str, tuple[Invocation, str]] = {}
-        digests = []
+    ) -> int:
+        execute, new = self._db.conn.execute, set[int]()
         for invocation, expected in found:
             digest = codec.digest(invocation)
-            row = (target, text(invocation.api), digest, codec.dumps(invocation), expected)
-            if self._db.conn.execute(_SAVE_INVOCATION, row).rowcount:
-                new[digest] = (invocation, expected)
-            digests.append((seed, text(parts.get(invocation, "")), target, digest))
-        self._db.conn.executemany(_LINK, digests)
-        return list(new.values())
+            number = number_of(digest)
+            row = (number, digest, text(invocation.api), codec.dumps(invocation), expected)
+            if execute(_SAVE_INVOCATION, row).rowcount and expected == "ok":
+                save_arguments(self._db.conn, number, invocation)
+            if execute(_NEW_VALIDITY, (target, number, expected)).rowcount:
+                new.add(number)
+            self._insert_all("provenance", [(number, seed, parts.get(invocation, ""))])
+        return len(new)
 
     def _save_counts(self, target: str, seed: str, table: str, counts: Counts) -> None:
         self._db.execute(f"DELETE FROM {table} WHERE target = ? AND seed = ?", (target, seed))
         self._insert_all(table, ((target, seed, *why, count) for why, count in counts.items()), "INSERT OR REPLACE")
-
-    def _save_arguments(self, target: str, invocations: list[Invocation]) -> None:
-        params = self._params(target) if invocations else {}
-        rows = [
-            (target, name, fuzz_type(value), api, codec.digest(value), codec.dumps(value))
-            for invocation in invocations
-            for api, name, value in named_values(invocation, params)
-        ]
-        self._insert_all("argument_values", rows)
-
-    def _params(self, target: str) -> dict[str, list[str]]:
-        if target not in self._known_params:
-            rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
-            self._known_params[target] = {row["name"]: json.loads(row["params"]) for row in rows}
-        return self._known_params[target]
 
     def invocations(
         self, target: str, api: str | None = None, valid: bool | None = None, *, unchecked: bool = False
@@ -119,24 +120,19 @@ class TraceTables(Base):
 
         api: of this one only. valid: only those that re-ran so. unchecked: only those not re-run yet.
         """
-        where, parameters = "target = ? AND id > ?", [target, 0]
-        for condition, value in (("api", api), ("valid", valid)):
-            if value is not None:
-                where, parameters = f"{where} AND {condition} = ?", [*parameters, value]
-        where += " AND valid IS NULL" if unchecked else ""
-        sql = f"SELECT *, body AS invocation FROM invocations WHERE {where} ORDER BY id LIMIT {PAGE}"
-        while rows := self._records(InvocationRow, sql, *parameters):
+        last = 0
+        while rows := self._records(InvocationRow, _INVOCATIONS, target, last, api, valid, unchecked):
             yield from rows
-            parameters[1] = rows[-1].id
+            last = rows[-1].place
 
     def bodies(self, target: str, *, unchecked: bool = False) -> list[Body]:
         """Entries of the API value space undecoded, in the order they came; decoding 100,000 takes half a minute."""
         where = "target = ?" + (" AND valid IS NULL" if unchecked else "")
-        return self._records(Body, f"SELECT * FROM invocations WHERE {where} ORDER BY id", target)
+        return self._records(Body, f"SELECT * FROM calls WHERE {where} ORDER BY place", target)
 
     def apis_with(self, target: str, part: str) -> set[str]:
         """Apis with a valid invocation whose JSON text has this part."""
-        sql = f"SELECT DISTINCT api FROM invocations WHERE {_WORKING} AND instr(body, ?)"
+        sql = f"SELECT DISTINCT api FROM calls WHERE {_WORKING} AND instr(body, ?)"
         return {row["api"] for row in self._rows(sql, target, part)}
 
     def samples(self, target: str, apis: Iterable[str], part: str, most: int) -> Iterator[tuple[int, str, str]]:
@@ -147,11 +143,11 @@ class TraceTables(Base):
         for row in self._each(_SAMPLES, part, target, to_json(sorted(apis)), most):
             yield row["id"], row["api"], row["body"]
 
-    def set_validity(self, rows: Iterable[tuple[int, str, str]]) -> None:
+    def set_validity(self, target: str, rows: Iterable[tuple[int, str, str]]) -> None:
         """Records how invocations re-ran unmutated: (id, kind of the outcome, reason); those that were ok are valid."""
         with self._transaction():
-            named = [(kind == "ok", kind, text(reason), number) for number, kind, reason in rows]
-            sql = "UPDATE invocations SET valid = ?, outcome_kind = ?, reason = ? WHERE id = ?"
+            named = [(kind == "ok", kind, text(reason), number, target) for number, kind, reason in rows]
+            sql = "UPDATE validity SET valid = ?, outcome_kind = ?, reason = ? WHERE invocation = ? AND target = ?"
             self._db.conn.executemany(sql, named)
 
     def argument_space(self, target: str, cap: int = 20) -> dict[str, dict[str, dict[str, list[Any]]]]:
@@ -159,9 +155,8 @@ class TraceTables(Base):
 
         cap: at most so many values per (argument, FuzzType, api), the same ones every time.
         """
-        sql = "SELECT argument, type, api, value FROM argument_values WHERE target = ? ORDER BY 1, 2, 3, digest"
         space: dict[str, dict[str, dict[str, list[Any]]]] = {}
-        for row in self._each(sql, target):
+        for row in self._arguments(_ARGUMENTS, target):
             values = space.setdefault(row["argument"], {}).setdefault(row["type"], {}).setdefault(row["api"], [])
             if len(values) < cap:
                 values.append(json.loads(row["value"]))
@@ -169,22 +164,63 @@ class TraceTables(Base):
 
     def tensor_space(self, target: str, cap: int = 20) -> dict[str, list[Any]]:
         """The tensors of the argument value space as JSON data: {"rank,dtype": [encoded tensor, …]}, `cap` of each."""
-        sql = "SELECT type, value FROM argument_values WHERE target = ? AND type LIKE '%>' ORDER BY digest, argument"
+        sql = f"SELECT type, value FROM ({_ARGUMENTS}) WHERE type LIKE '%>' ORDER BY digest, argument, api"
         space: dict[str, dict[str, None]] = {}
-        for row in self._each(sql, target):
+        for row in self._arguments(sql, target):
             found = _TENSOR.fullmatch(row["type"])
             values = space.setdefault(found[1], {}) if found else None
             if values is not None and len(values) < cap:
                 values[row["value"]] = None
         return {key: [json.loads(value) for value in space[key]] for key in sorted(space)}
 
+    def _arguments(self, sql: str, target: str) -> Iterator[dict[str, Any]]:
+        """Rows of `_ARGUMENTS`. Names are those that mutation looks values up by."""
+        rows = self._rows("SELECT name, params FROM apis WHERE target = ?", target)
+        name = partial(slot_name, params={row["name"]: json.loads(row["params"]) for row in rows})
+        self._db.conn.create_function("slot_name", 3, name, deterministic=True)
+        return self._each(sql, target)
 
-def named_values(invocation: Invocation, params: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str, Value]]:
-    """Every argument as (api, argument name, value), those of nested invocations too.
+    def refusals(self, target: str) -> list[tuple[str, str]]:
+        """(api, message) of the exceptions that recorded invocations ended with when they were re-run."""
+        return [(row["api"], row["reason"].partition(": ")[2]) for row in self._rows(_REFUSALS, target)]
 
-    params: names of the positional parameters by api. The names are those that mutation looks values up by.
-    """
+    def seeds_of(self, invocation: int, target: str | None = None) -> list[str]:
+        """Names of the seeds that an invocation was traced from (for a target): `test_loss.py::test_focal`."""
+        sql = (
+            "SELECT DISTINCT name || CASE part WHEN '' THEN '' ELSE '::' || part END AS name"
+            " FROM provenance JOIN seeds ON digest = seed"
+            " WHERE invocation = ?1 AND (?2 IS NULL OR target = ?2) ORDER BY 1"
+        )
+        return [row["name"] for row in self._rows(sql, invocation, target)]
+
+    def brought(self, target: str, seeds: Iterable[str]) -> set[int]:
+        """Numbers of the invocations that come from any of these seeds."""
+        sql = (
+            "SELECT DISTINCT invocation FROM provenance JOIN validity USING (invocation)"
+            " WHERE target = ? AND seed IN (SELECT value FROM json_each(?))"
+        )
+        return {row["invocation"] for row in self._rows(sql, target, to_json(list(seeds)))}
+
+
+def number_of(digest: str) -> int:
+    """The number of what has this digest in every state file: its first bits."""
+    return int(digest, 16) >> 4 * len(digest) - _BITS
+
+
+def save_arguments(connection: Connection, number: int, invocation: Invocation) -> None:
+    """Adds every argument of an invocation, those of nested ones too; of one that comes again, the first elements."""
+    found: dict[tuple[str, str, int, str], Value] = {}
     for call in walk(invocation):
         if isinstance(call, Invocation):
-            for name, value in zip(argument_names(call, params), children(call), strict=True):
-                yield call.api, name, value
+            for slot, value in zip(argument_slots(call), children(call), strict=True):
+                found.setdefault((call.api, *slot, codec.digest(value)), value)
+    for (api, word, place, digest), value in found.items():
+        body = codec.dumps(value)
+        argument = number_of(digest_of(body))
+        connection.execute(
+            "INSERT OR IGNORE INTO arguments VALUES (?, ?, ?, ?)", (argument, digest, fuzz_type(value), body)
+        )
+        connection.execute(
+            "INSERT OR IGNORE INTO argument_values VALUES (?, ?, ?, ?, ?)",
+            (number, text(api), text(word), place, argument),
+        )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from hashlib import blake2b
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,14 @@ from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import KINDS, Outcome
-from fuzz_core.ir.tree import tensors_of
+from fuzz_core.ir.tree import fuzz_type, tensors_of
 from fuzz_core.ir.values import Tensor, TestCase
 from fuzz_core.oracles.kinds import CHANGES, check_kind
-from fuzz_core.store.base import text
-from fuzz_core.store.checks import FIXED
-from fuzz_core.store.facts import is_body
+from fuzz_core.store.base import digest_of, text
+from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.findings import finding_key, signature_digest
-from fuzz_core.store.known import KNOWN, OPEN
+from fuzz_core.store.moco import is_body
+from fuzz_core.store.traces import number_of
 
 Row = Mapping[str, Any]
 Rule = Callable[[Row], None]
@@ -43,7 +43,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "REAL": (int | float, "no count"),
     "BLOB": (bytes, "no bytes, or too many"),
 }
-_LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary", "row"}
+_LONG = {"body", "value", "test", "script", "outcome", "before", "after", "info", "options", "summary"}
 _NAMES = {"key", "spec", "library", "version", "python", "target", "baseline", "build", "entry", "kind", "oracle"}
 _TIMES = (
     *("made_at", "traced_at", "started", "finished", "found_at", "first_found"),
@@ -62,34 +62,40 @@ class Refused(Exception):  # noqa: N818 - named for what became of the row
 def cell(table: str, name: str, kind: str, required: bool) -> Callable[[Any], None]:
     """The check of a column of this name and type: it raises Refused for what it may not hold."""
     types, problem = _TYPES[kind]
+    wrong = f"{name}: {problem}"
     limit = MAX_COUNT if kind in ("INTEGER", "REAL") else LONG if name in _LONG else NAME if name in _NAMES else SHORT
     meaning = _MEANINGS.get(f"{table}.{name}") or _MEANINGS.get(name)
 
     def check(value: Any) -> None:
         if value is None:
-            if required:
-                raise Refused(f"{name}: missing")
+            need(not required, f"{name}: missing")
             return
-        if not isinstance(value, types) or not 0 <= (len(value) if isinstance(value, str | bytes) else value) <= limit:
-            raise Refused(f"{name}: {problem}")
+        sized = isinstance(value, types) and 0 <= (len(value) if isinstance(value, str | bytes) else value) <= limit
+        need(sized, wrong)
         try:
             if meaning is not None:
                 meaning(value)
         except Refused as fault:
             raise Refused(f"{name}: {fault}") from fault
-        except CodecError as fault:
-            raise Refused("describes no value") from fault
 
     return check
 
 
-def check_row(table: str, row: Row) -> None:
-    """Raises Refused for a row whose cells are sound each for itself, and do not fit each other."""
+def check_row(table: str, cells: Mapping[str, Callable[[Any], None]], row: Row) -> None:
+    """Raises Refused for a row with a cell that is not sound, or whose cells do not fit each other."""
     try:
+        for name, check in cells.items():
+            check(row[name])
         if table in _RULES:
             _RULES[table](row)
     except CodecError as fault:
         raise Refused("describes no value") from fault
+
+
+def need(sound: bool, problem: str) -> None:
+    """Raises Refused for what is not sound."""
+    if not sound:
+        raise Refused(problem)
 
 
 def _no_constant(name: str) -> Any:
@@ -112,20 +118,15 @@ def _shallow(body: str) -> Any:
     data = parsed(body)
     level = [data]
     for _ in range(MAX_DEPTH + 1):
-        level = [part for each in level if isinstance(each, list | dict) for part in _parts(each)]
-    if level:
-        raise Refused("too deep")
+        level = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, list | dict)]
+        level = [*chain.from_iterable(level)]
+    need(not level, "too deep")
     return data
 
 
-def _parts(data: list[Any] | dict[str, Any]) -> Iterator[Any]:
-    yield from data.values() if isinstance(data, dict) else data
-
-
 def _object(body: str) -> dict[str, Any]:
-    data = _shallow(body)
-    if not isinstance(data, dict):
-        raise Refused("no object")
+    data: dict[str, Any] = _shallow(body)
+    need(isinstance(data, dict), "no object")
     return data
 
 
@@ -135,25 +136,23 @@ def _is(data: Any, kind: Any) -> bool:
 
 
 def _target(body: str) -> None:
-    if not all(_is(told, _TARGET[key]) for key, told in _object(body).items() if key in _TARGET):
-        raise Refused("not what is told of a build")
+    told = _object(body)
+    need(all(_is(told[key], _TARGET[key]) for key in told.keys() & _TARGET), "not what is told of a build")
 
 
 def _probe(body: str) -> None:
     info = _object(body)
-    if not all(_is(info.get(key), kind) for key, kind in _PROBE.items()):
-        raise Refused("not what is told of a probe")
+    need(all(_is(info.get(key), kind) for key, kind in _PROBE.items()), "not what is told of a probe")
 
 
 def _names(body: str) -> None:
-    if not _is(parsed(body), list):
-        raise Refused("no list of names")
+    need(_is(parsed(body), list), "no list of names")
 
 
 def _library(name: str) -> None:
     """It has to be one that this installation can speak of; nothing is imported to find out."""
-    if not name.isidentifier() or (name not in DIALECTS and find_spec(f"nightfuzz_{name}") is None):
-        raise Refused("none that is known here")
+    known = name.isidentifier() and (name in DIALECTS or find_spec(f"nightfuzz_{name}") is not None)
+    need(known, "none that is known here")
 
 
 def _time(value: str) -> None:
@@ -171,10 +170,8 @@ def _outcome(body: str) -> None:
 
 def _test(body: str) -> TestCase:
     test = codec.decode_test(parsed(body))
-    if not (0 <= test.origin <= MAX_COUNT and 0 <= test.seed < 2**64):
-        raise Refused("no number of an invocation, or no seed")
-    if not all(map(_is_drawable, tensors_of(test.invocation))):
-        raise Refused("no elements of its tensor")
+    need(0 <= test.origin <= MAX_COUNT and 0 <= test.seed < 2**64, "no number of an invocation, or no seed")
+    need(all(map(_is_drawable, tensors_of(test.invocation))), "no elements of its tensor")
     return test
 
 
@@ -189,24 +186,11 @@ def _is_drawable(tensor: Tensor) -> bool:
 
 
 def _one_of(*allowed: str) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        if value not in allowed:
-            raise Refused(f"none of {', '.join(allowed)}")
-
-    return check
+    return lambda value: need(value in allowed, f"none of {', '.join(allowed)}")
 
 
-def _like(pattern: str, problem: str) -> Callable[[str], None]:
-    def check(value: str) -> None:
-        if not re.fullmatch(pattern, value):
-            raise Refused(problem)
-
-    return check
-
-
-def _similarities(row: bytes) -> None:
-    if len(row) % 2:
-        raise Refused("no similarities")
+def _whole(value: str) -> None:
+    need(re.fullmatch(r"-?\d{1,40}", value) is not None, "no number")
 
 
 # By name of a column, in one table or in all.
@@ -215,7 +199,7 @@ _MEANINGS: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(("outcome", "before", "after"), _outcome),
     **dict.fromkeys(("options", "summary"), _object),
     **dict.fromkeys(("params", "aliases"), _names),
-    **dict.fromkeys(("seeds.outcome_kind", "invocations.outcome_kind"), _one_of(*KINDS, "")),
+    **dict.fromkeys(("seeds.outcome_kind", "validity.outcome_kind", "invocations.outcome_kind"), _one_of(*KINDS, "")),
     "test": _test,
     "bounds": _shallow,
     "targets.info": _target,
@@ -224,32 +208,8 @@ _MEANINGS: dict[str, Callable[[Any], object]] = {
     "news.outcome_kind": _one_of(*KINDS),
     "bugs.status": _one_of(OPEN, KNOWN, FIXED),
     "changes.kind": _one_of(*CHANGES),
-    "runs.seed": _like(r"-?\d{1,40}", "no number"),
-    "similarity_of.definitions": _like("[0-9a-f]{32}", "no digest"),
-    "similarity.row": _similarities,
+    "runs.seed": _whole,
 }
-
-
-def _agree(said: bool, problem: str) -> None:
-    if not said:
-        raise Refused(problem)
-
-
-def _once(*columns: str) -> Callable[[Rule], Rule]:
-    """Checks what rows say in these columns once: builds share most of it."""
-
-    def decorate(rule: Rule) -> Rule:
-        sound: set[bytes] = set()
-
-        def check(row: Row) -> None:
-            key = blake2b("\x1f".join(row[name] for name in columns).encode(), digest_size=16).digest()
-            if key not in sound:
-                rule(row)
-                sound.add(key)
-
-        return check
-
-    return decorate
 
 
 def _json(row: Row, name: str) -> Any:
@@ -261,45 +221,47 @@ def _json(row: Row, name: str) -> Any:
 
 def _ended(row: Row, needed: bool) -> None:
     """In a file from before the kinds of outcomes were on record, there is none."""
-    _agree(not needed or row.get("outcome_kind") != "", f"outcome_kind: none of {', '.join(KINDS)}")
+    need(not needed or row.get("outcome_kind") != "", f"outcome_kind: none of {', '.join(KINDS)}")
 
 
 def _seed(row: Row) -> None:
     _ended(row, row["status"] == "crashed")
 
 
-def _invocation(row: Row) -> None:
+def _validity(row: Row) -> None:
     _ended(row, bool(row["reason"]))
     kind = row.get("outcome_kind")
-    _agree(kind is None or (kind == "ok") == (row["valid"] == 1), "outcome_kind: not that of its validity")
-    _body(row)
+    need(kind is None or (kind == "ok") == (row["valid"] == 1), "outcome_kind: not that of its validity")
 
 
-@_once("digest", "api", "body")
-def _body(row: Row) -> None:
+def _invocation(row: Row) -> None:
     found = codec.decode_invocation(_json(row, "body"))
-    _agree((codec.digest(found), text(found.api)) == (row["digest"], row["api"]), "digest: not that of the body")
+    need((codec.digest(found), text(found.api)) == (row["digest"], row["api"]), "digest: not that of the body")
+    if "target" in row:
+        # A file from before there was one of it for all builds.
+        _validity(row)
+    else:
+        need(row["id"] == number_of(row["digest"]), "id: not that of the digest")
 
 
-@_once("digest", "value")
 def _argument(row: Row) -> None:
     found = codec.decode(_json(row, "value"))
-    _agree(codec.digest(found) == row["digest"], "digest: not that of the value")
+    need((codec.digest(found), fuzz_type(found)) == (row["digest"], row["type"]), "digest: not that of the value")
+    need(row["id"] == number_of(digest_of(row["value"])), "id: not that of the value")
 
 
 def _constraint(row: Row) -> None:
     told = [row["api"], row["argument"], row["kind"], _json(row, "bounds"), row["text"], row["source"]]
-    _agree(Constraint.from_json(told).text == row["text"], "bounds: no constraint")
+    need(Constraint.from_json(told).text == row["text"], "bounds: no constraint")
 
 
-@_once("api", "body")
 def _facts(row: Row) -> None:
-    _agree(is_body(row["body"], row["api"]), "body: no facts of the api")
+    need(is_body(row["body"], row["api"]), "body: no facts of the api")
 
 
 def _bug(row: Row) -> None:
     check_kind(row["oracle"], row["kind"])
-    _agree(signature_digest(row["signature_text"]) == row["signature"], "signature: not that of its text")
+    need(signature_digest(row["signature_text"]) == row["signature"], "signature: not that of its text")
 
 
 def _finding(row: Row) -> None:
@@ -310,18 +272,19 @@ def _finding(row: Row) -> None:
             raise Refused("verdict: none")
     test = _test(row["test"])
     same = (finding_key(test, oracle), text(test.invocation.api)) == (row["key"], row["api"])
-    _agree(same, "key: not that of the test")
+    need(same, "key: not that of the test")
 
 
 def _news(row: Row) -> None:
     if row["test"] is not None:
-        _agree(text(_test(row["test"]).invocation.api) == row["api"], "test: of another api")
+        need(text(_test(row["test"]).invocation.api) == row["api"], "test: of another api")
 
 
 _RULES: dict[str, Rule] = {
     "seeds": _seed,
     "invocations": _invocation,
-    "argument_values": _argument,
+    "validity": _validity,
+    "arguments": _argument,
     "constraints": _constraint,
     "facts": _facts,
     "bugs": _bug,

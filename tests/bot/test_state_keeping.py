@@ -18,7 +18,7 @@ import zstandard
 from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from statecases import HARMLESS, OLD, WILD, case, clock, copied, fresh, histories, lived, settled
+from statecases import HARMLESS, OLD, WILD, case, clock, copied, earlier, fresh, histories, lived, settled
 
 from bot.github.redaction import Secret
 from bot.state import packing, private
@@ -432,12 +432,7 @@ class DescribeKeep:
 def _earlier(path: Path) -> Path:
     """A state as it was before `outcome_kind`."""
     settled(path)
-    with sqlite3.connect(path) as connection:
-        for table in ("seeds", "invocations", "news"):
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN outcome_kind")
-        connection.execute("DELETE FROM _sqlite_migrations WHERE name = 'm0010_outcome_kind'")
-    settled(path)
-    return path
+    return earlier(path, path.with_suffix(".old"), 9).replace(path)
 
 
 def _bugs(path: Path | None) -> list[tuple[int, str, str]]:

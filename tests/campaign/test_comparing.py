@@ -14,7 +14,7 @@ from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.store.changes import Change
+from fuzz_core.store.checks import Change
 from fuzz_core.store.records import TargetRecord
 
 OLD = {

@@ -10,8 +10,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import NewCheck
+from fuzz_core.store.checks import Change, NewCheck
 from fuzz_core.store.records import NewBug
 from fuzz_core.store.store import Store
 from reports.results import Result

@@ -7,7 +7,7 @@ from fakebuilds import found
 
 from fuzz_core.campaign.history import came_with
 from fuzz_core.campaign.session import Session
-from fuzz_core.store.probes import Probe
+from fuzz_core.store.checks import Probe
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from statecases import (
     fresh,
     histories,
     lived,
+    ran,
     said,
     settled,
     target,
@@ -28,10 +29,8 @@ from statecases import (
 from fuzz_core.campaign.exporting import joined, split
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, SeedRecord, Store, open_store
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import NewCheck
-from fuzz_core.store.news import News
-from fuzz_core.store.probes import Probe
+from fuzz_core.store.checks import Change, NewCheck, Probe
+from fuzz_core.store.findings import News
 from fuzz_core.triage.stack import NULL_PAGE
 
 CRASH = Verdict("crash", "crash")
@@ -165,7 +164,7 @@ class DescribeSplit:
     @pytest.mark.parametrize("reason", ["signal SIGSEGV: at {}".format, "it fell over at {}".format, "ok {}".format])
     def test_the_words_that_traced_code_died_with_are_private(self, state: Path, reason: Callable[[str], str]) -> None:
         with open_store(state) as store:
-            store.set_validity([(1, "signal", reason("0xdead"))])
+            ran(store, OLD, (1, "signal", reason("0xdead")))
             seed = SeedRecord("dead", "docs", "a seed", "crashed", reason("0xbeef"), outcome_kind="signal")
             store.save_trace(OLD, seed, [], {}, {})
         whole = said(state)
@@ -178,7 +177,7 @@ class DescribeSplit:
 
     def test_what_only_speaks_of_a_death_is_public(self, state: Path) -> None:
         with open_store(state) as store:
-            store.set_validity([(1, "exception", "signal SIGSEGV: at 0xdead")])
+            ran(store, OLD, (1, "exception", "signal SIGSEGV: at 0xdead"))
             seed = SeedRecord("s", "docs", "a seed", "failed", "signal SIGBUS: at 0xbeef")
             store.save_trace(OLD, seed, [], {}, {})
             store.save_news(OLD, [News("lib.f0", "signal SIGABRT told", "exception", None)], [])

@@ -19,7 +19,7 @@ def test_what_the_deadline_leaves_waits_and_is_run_the_next_time(fakelib_session
     store, key = fakelib_session.store, fakelib_session.target.key
     trace(fakelib_session, DOCS)
     numbers = {row.id for row in store.bodies(key)}
-    store.doubt(numbers)
+    store.doubt(key, numbers)
     late, in_time = TraceReport(), TraceReport()
     validate(fakelib_session, late, deadline=fakelib_session.clock() - 1.0)
     assert (
@@ -45,7 +45,7 @@ def test_how_an_invocation_ended_goes_on_record_beside_the_words(fakelib_session
     work.death(lease, 0, Outcome("signal", "SIGSEGV", "at 0xdead"))
     work.message(lease, {"ran": 1, "outcome": ["exception", "ValueError", "no", [], 0.0]})
     work.save()
-    rows = store._rows("SELECT outcome_kind, reason FROM invocations WHERE id IN (?, ?) ORDER BY id", one.id, other.id)
+    rows = store._rows("SELECT outcome_kind, reason FROM calls WHERE id IN (?, ?) ORDER BY place", one.id, other.id)
     assert [tuple(row.values()) for row in rows] == [
         ("signal", "signal SIGSEGV: at 0xdead"),
         ("exception", "exception ValueError: no"),

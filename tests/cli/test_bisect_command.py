@@ -15,8 +15,8 @@ from fuzz_core.campaign.bisection import Bisection
 from fuzz_core.cli.bisecting import told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
+from fuzz_core.store.checks import Probe
 from fuzz_core.store.opening import open_store
-from fuzz_core.store.probes import Probe
 from fuzz_core.store.records import NewBug, TargetRecord
 
 Cli = Callable[..., Any]

@@ -20,7 +20,7 @@ from fuzz_core.cli.main import app
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.store.news import Operator
+from fuzz_core.store.findings import Operator
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug
 

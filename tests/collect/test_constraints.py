@@ -228,7 +228,7 @@ def test_what_is_documented_is_on_record_with_its_source(fakelib_session: Sessio
     call = Invocation("fakelib.scale", (prim(1), prim(2)))
     store.save_trace(key, SeedRecord("d", "docs", "n", "ok"), [(call, "ok")], {}, {})
     [row] = store.invocations(key)
-    store.set_validity([(row.id, "exception", "exception ValueError: x must be non-negative, got -1")])
+    store.set_validity(key, [(row.id, "exception", "exception ValueError: x must be non-negative, got -1")])
     learn_refusals(fakelib_session)
     learn_refusals(fakelib_session)
     assert [(c.argument, c.kind, c.source, c.text) for c in store.constraints(key)][1:] == [

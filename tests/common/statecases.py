@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+from sqlite_utils import Database
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.constraints import Constraint
@@ -18,12 +19,10 @@ from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.modelgen.moco.facts import Facts, Knowledge
 from fuzz_core.oracles.kinds import CHANGES
 from fuzz_core.store import NewBug, SeedRecord, Store, TargetRecord, open_store
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import NewCheck
+from fuzz_core.store.checks import Change, NewCheck, Probe
 from fuzz_core.store.content import TABLES
-from fuzz_core.store.news import News, Operator
-from fuzz_core.store.probes import Probe
-from fuzz_core.store.similarity import refresh_similarity
+from fuzz_core.store.findings import News, Operator
+from fuzz_core.store.schema import APPLICATION_ID, migrate
 
 OLD, NEW = "lib-1", "lib-2"
 HARMLESS = Outcome("signal", "SIGABRT", "Check failed: a == b", ("lib::check",))
@@ -81,7 +80,6 @@ def fresh(path: Path) -> Path:
         store.save_apis(OLD, [Api(f"lib.f{n}", "function", ("a", "b"), f"f{n}(a, b)", "Doc.") for n in range(3)])
         store.save_constraints(OLD, [Constraint("lib.f0", "a", "minimum", (0,), "at least 0", "docstring")])
         know(store, OLD, 1, 1)
-        refresh_similarity(store, OLD)
         trace(store, OLD, 0)
         store.start_run(OLD, 1, {})
         store.finish_run(1, "done", {})
@@ -133,10 +131,17 @@ def trace(store: Store, key: str, one: int, other: int = 0) -> None:
 def valid(store: Store, key: str, one: int, other: int) -> None:
     numbers = [row.id for row in store.invocations(key)]
     store.set_validity(
+        key,
         [(numbers[one], *(("ok", "") if other % 2 else ("exception", "exception ValueError: no")))]
         if one < len(numbers)
-        else []
+        else [],
     )
+
+
+def ran(store: Store, key: str, *rows: tuple[int, str, str]) -> None:
+    """Records how invocations re-ran: (which of the target's, counted from 1; kind of the outcome; reason)."""
+    ids = [row.id for row in store.invocations(key)]
+    store.set_validity(key, [(ids[nth - 1], kind, reason) for nth, kind, reason in rows])
 
 
 def find(store: Store, key: str, one: int, other: int) -> None:
@@ -179,7 +184,9 @@ def known(store: Store, key: str, one: int, other: int) -> None:
 
 def news(store: Store, key: str, one: int, other: int) -> None:
     origins = [row.id for row in store.invocations(key)]
-    test = json.dumps([["I", f"lib.f{one}", [other], [], None], 7, origins[0] if origins else 0, []])
+    test = json.dumps(
+        [["I", f"lib.f{one}", [other], [], None], 7, origins[0] if origins else 0, []], separators=(",", ":")
+    )
     store.save_news(key, [News(f"lib.f{one}", f"ok {other}", "ok", test if other else None)], [])
 
 
@@ -221,17 +228,40 @@ def said(path: Path, numbered: bool = False) -> dict[str, list[tuple[Any, ...]]]
     try:
         found: dict[str, list[tuple[Any, ...]]] = {}
         for table in TABLES:
-            columns = ["json_set(test, '$[2]', 0)" if name == "test" else name for name in table.columns]
-            columns += ["id"] * (numbered and table.numbered)
+            columns = [*table.columns, *["number"] * (numbered and table.numbered)]
             sql = f"SELECT {', '.join(columns)} FROM ({table.select.format(db='main')})"
             found[table.name] = sorted(connection.execute(sql).fetchall(), key=repr)
         for sql in (
             "SELECT * FROM targets",
-            "SELECT * FROM similarity_of",
-            "SELECT * FROM similarity",
             "SELECT target, signature, findings FROM bugs",
         ):
             found[sql] = sorted(connection.execute(sql).fetchall(), key=repr)
         return found
     finally:
         connection.close()
+
+
+# What the tables of an earlier schema hold, where it isn't what today's hold.
+_EARLIER = {
+    "invocations": "(SELECT place AS id, api, digest, body, expected, target, valid, reason, outcome_kind FROM calls)",
+    "provenance": "(SELECT place AS invocation, seed, part FROM newer.provenance JOIN calls ON calls.id = invocation)",
+}
+_ORIGIN = "json_set(test, '$[2]', COALESCE((SELECT place FROM calls WHERE calls.id = json_extract(test, '$[2]')), 0))"
+
+
+def earlier(path: Path, to: Path, version: int) -> Path:
+    """The same state as a nightfuzz of an earlier schema would have kept it."""
+    db = Database(to)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    migrate(db, version)
+    db.execute("ATTACH ? AS newer", [str(path)])
+    db.execute("CREATE TEMP VIEW calls AS SELECT * FROM newer.calls")
+    for table in TABLES:
+        columns = [column.name for column in db[table.name].columns] if db[table.name].exists() else []
+        if columns and table.name != "argument_values":
+            cells = [_ORIGIN if name == "test" else name for name in columns]
+            source = _EARLIER.get(table.name, f"newer.{table.name}")
+            db.execute(f"INSERT INTO {table.name} ({', '.join(columns)}) SELECT {', '.join(cells)} FROM {source}")
+    db.conn.commit()
+    db.close()
+    return to

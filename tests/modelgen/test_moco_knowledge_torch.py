@@ -29,7 +29,7 @@ def session(torch_python: Path, tmp_path: Path) -> Iterator[Session]:
         store.save_trace(
             target.key, SeedRecord("digest", "test", "calls", "ok"), [(call, "ok") for call in CALLS], {}, {}
         )
-        store.set_validity((body.id, "ok", "") for body in store.bodies(target.key))
+        store.set_validity(target.key, ((body.id, "ok", "") for body in store.bodies(target.key)))
         yield Session(store, target, tmp_path)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from statecases import ran
 from store_values import KEY, SEED, TARGET, add, invocations
 
 from fuzz_core.ir import codec
@@ -28,7 +31,7 @@ def both(store: Store) -> Store:
     counts = {("torch.add", "file"): 2}, {("torch.sub", "too large"): 1}
     store.save_trace(KEY, SEED, [(add(1), "ok"), (add(2), "ok"), (add(3, api="torch.sub"), "exception")], *counts)
     store.save_trace(KEY, SEED._replace(digest="d2"), [(add(2), "ok"), (add(45, api="torch.mul"), "ok")], *counts)
-    store.set_validity([(1, "ok", ""), (2, "exception", "RuntimeError"), (3, "exception", "ValueError"), (4, "ok", "")])
+    ran(store, KEY, (1, "ok", ""), (2, "exception", "RuntimeError"), (3, "exception", "ValueError"), (4, "ok", ""))
     return store
 
 
@@ -76,10 +79,10 @@ class DescribeCarry:
     def test_kinds_of_outcomes_come_along_but_for_what_counts_as_not_run(self, both: Store) -> None:
         died = SEED._replace(digest="d4", status="crashed", reason="fell over", outcome_kind="signal")
         both.save_trace(KEY, died, [(add(20, api="torch.sub"), "ok")], {}, {})
-        both.set_validity([(1, "signal", "fell over"), (3, "signal", "fell over"), (5, "signal", "fell over")])
+        ran(both, KEY, *((nth, "signal", "fell over") for nth in (1, 3, 5)))
         both.carry(NEW, KEY, {"d1": "a", "d2": "b", "d4": "d"}, (), {"torch.add"})
         assert {seed.digest: seed.outcome_kind for seed in both.seeds(NEW)} == {"d1": "", "d2": "", "d4": "signal"}
-        kinds = both._rows("SELECT api, outcome_kind FROM invocations WHERE target = ? ORDER BY id", NEW)
+        kinds = both._rows("SELECT api, outcome_kind FROM calls WHERE target = ? ORDER BY place", NEW)
         assert [(row["api"], row["outcome_kind"]) for row in kinds] == [
             ("torch.add", ""),
             ("torch.add", ""),
@@ -91,19 +94,16 @@ class DescribeCarry:
     def test_what_is_doubted_counts_as_not_run(self, both: Store) -> None:
         both.carry(NEW, KEY, {"d1": "a", "d2": "b"}, (), ())
         (product,) = both.invocations(NEW, "torch.mul")
-        both.doubt([product.id])
+        both.doubt(NEW, [product.id])
         assert [row.api for row in both.invocations(NEW, unchecked=True)] == ["torch.mul"]
         twins = both.twins(NEW, KEY)
         assert [(t.api, t.valid, t.before) for t in twins if t.valid != t.before] == [("torch.mul", None, True)]
-        both.doubt(twin.id for twin in twins)
+        both.doubt(NEW, (twin.id for twin in twins))
         assert len(list(both.invocations(NEW, unchecked=True))) == 3
 
-    def test_it_is_all_or_nothing(self, both: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        def broken(*_: object) -> None:
-            raise RuntimeError("the power is gone")
-
-        monkeypatch.setattr(both, "_carry_arguments", broken)
-        with pytest.raises(RuntimeError):
+    def test_it_is_all_or_nothing(self, both: Store) -> None:
+        both._db.execute("CREATE TEMP TRIGGER last BEFORE UPDATE ON targets BEGIN SELECT RAISE(ABORT, 'no power'); END")
+        with pytest.raises(sqlite3.IntegrityError):
             both.carry(NEW, KEY, {"d1": "a"}, (), ())
         assert (rows(both, NEW), both.traced(NEW), both.since(NEW), both.argument_space(NEW)) == ([], set(), "", {})
 

@@ -9,8 +9,7 @@ from store_values import CRASH, DEAD, KEY, TARGET, bug, case
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store import Store, TargetRecord, open_store
-from fuzz_core.store.checks import FIXED, NewCheck
-from fuzz_core.store.known import KNOWN, OPEN
+from fuzz_core.store.checks import FIXED, KNOWN, OPEN, NewCheck
 
 NEXT = TARGET._replace(key="torch-2.14.0+cpu-cp311", version="2.14.0")
 OTHER = TargetRecord("tensorflow-2.21.0", "tensorflow==2.21.0", "tensorflow", "2.21.0", "/tf/bin/python")

@@ -59,7 +59,7 @@ def check(path: Path, said: set[tuple[str, int]]) -> None:
         settled = [number for word, number in said if word == "settled"]
         assert all(findings[number].status in ("confirmed", "duplicate") for number in settled)
         assert {str(number) for word, number in said if word == "traced"} <= store.traced(KEY)
-        assert counted(store, KEY, "invocations") == 20 * len(store.traced(KEY))
+        assert counted(store, KEY, "calls") == 20 * len(store.traced(KEY))
         assert Counter(row.bug for row in findings.values() if row.bug) == {b.id: b.findings for b in store.bugs()}
         confirmed = Counter(row.bug for row in findings.values() if row.status == "confirmed")
         assert set(confirmed.values()) <= {1}

@@ -5,7 +5,7 @@ from pathlib import Path
 from store_values import CRASH, DEAD, KEY, bug, case
 
 from fuzz_core.store import Store, open_store
-from fuzz_core.store.known import KNOWN, OPEN, KnownCount
+from fuzz_core.store.checks import KNOWN, OPEN, KnownCount
 
 
 def make_bug(store: Store, *details: str) -> int:

@@ -11,16 +11,15 @@ import pytest
 from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from statecases import NEW, OLD, call, case, copied, fresh, histories, lived, said, target
+from statecases import NEW, OLD, call, case, copied, fresh, histories, lived, ran, said, target
 from store_values import bug
 
+from fuzz_core.campaign.exporting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import SeedRecord, Store, open_store
-from fuzz_core.store.changes import Change
-from fuzz_core.store.checks import NewCheck
+from fuzz_core.store.checks import Change, NewCheck, Probe
 from fuzz_core.store.merging import Merged, merge
-from fuzz_core.store.probes import Probe
 from fuzz_core.triage.simplify import cost
 
 CRASH = Verdict("crash", "crash")
@@ -55,6 +54,35 @@ class DescribeMerge:
         twice = together(base, [*files, *files], tmp_path / "twice.db")
         assert said(twice, numbered=True) == one
 
+    def test_sixteen_shards_give_the_same_bytes_in_any_order(self, tmp_path: Path, base: Path) -> None:
+        kinds = (
+            "trace",
+            "valid",
+            "find",
+            "settle",
+            "news",
+            "learn",
+            "change",
+            "check",
+            "known",
+            "probe",
+            "know",
+            "run",
+        )
+        files = []
+        for shard in range(16):
+            events = [(kind, (OLD, NEW)[(shard + n) % 2], (shard + n) % 4, shard % 4) for n, kind in enumerate(kinds)]
+            events += [("find", NEW, shard % 3, 0), ("settle", NEW, 1, shard % 4), ("trace", NEW, shard % 4, 1)]
+            files.append(lived(copied(base, tmp_path / f"{shard}.db"), events, shard))
+        orders = [files, files[::-1], files[5:] + files[:5], files[::2] + files[1::2]]
+        written = set()
+        for n, order in enumerate(orders):
+            whole = together(base, order, tmp_path / f"order-{n}.db")
+            public, private = tmp_path / f"public-{n}.db", tmp_path / f"private-{n}.db"
+            assert split(whole, public, private).there
+            written.add((written_anew(whole), public.read_bytes(), private.read_bytes()))
+        assert len(written) == 1
+
     @several
     @given(before=histories, one=histories, other=histories)
     def test_one_after_the_other_says_the_same(
@@ -77,6 +105,15 @@ class DescribeMerge:
         base = lived(copied(beginning, tmp_path / "base.db"), before, 1)
         shard = lived(copied(base, tmp_path / "shard.db"), after, 2)
         assert numbers(base) <= numbers(together(base, [shard], tmp_path / "end.db")) == numbers(shard)
+
+
+def written_anew(path: Path) -> bytes:
+    """The file that SQLite writes of what is in it, free of how it got there."""
+    to = path.with_suffix(".anew")
+    with sqlite3.connect(path) as connection:
+        connection.execute("VACUUM INTO ?", (str(to),))
+    connection.close()
+    return to.read_bytes()
 
 
 def numbers(path: Path) -> set[tuple[int, str, str]]:
@@ -211,7 +248,7 @@ class DescribeWhatStays:
     def test_an_invocation_that_re_ran_over_one_that_has_not(self, tmp_path: Path, base: Path) -> None:
         shard = copied(base, tmp_path / "a.db")
         with open_store(shard) as store:
-            store.set_validity([(2, "ok", ""), (3, "exception", "ValueError")])
+            ran(store, OLD, (2, "ok", ""), (3, "exception", "ValueError"))
         with open_store(base) as store:
             merge(store, [shard], cost)
             assert [row.valid for row in store.invocations(OLD)] == [None, True, False]

@@ -10,10 +10,11 @@ import pytest
 from sqlite_utils import Database
 from store_values import CRASH, DEAD, KEY, TARGET, add, case
 
+from fuzz_core.ir import codec
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store import open_store
-from fuzz_core.store.schema import MIGRATIONS, NEWEST, version_of
+from fuzz_core.store.schema import MIGRATIONS, NEWEST, SCRIPTS, version_of
 
 VERSION_1 = Path(__file__).with_name("version_1.sql")
 
@@ -93,7 +94,8 @@ class DescribeMigrations:
                 row = (KEY, f"s{number}", "docs", "n", status, reason, 0, 0, 0, "")
                 connection.execute(f"INSERT INTO seeds VALUES ({', '.join('?' * len(row))})", row)
             for number, (valid, reason) in enumerate(INVOCATIONS, 2):
-                row = (number, KEY, "a", f"i{number}", "", "ok", valid, reason)
+                call = add(number)
+                row = (number, KEY, call.api, codec.digest(call), codec.dumps(call), "ok", valid, reason)
                 connection.execute(f"INSERT INTO invocations VALUES ({', '.join('?' * len(row))})", row)
             for name in NEWS:
                 connection.execute("INSERT INTO news (target, api, class) VALUES (?, 'a', ?)", (KEY, name))
@@ -101,11 +103,11 @@ class DescribeMigrations:
         with open_store(path) as store:
             found = {
                 table: [row["outcome_kind"] for row in store._rows(f"SELECT outcome_kind FROM {table} ORDER BY {by}")]
-                for table, by in (("seeds", "digest"), ("invocations", "id"), ("news", "id"))
+                for table, by in (("seeds", "digest"), ("validity", "id"), ("news", "id"))
             }
         assert found == {
             "seeds": ["", *SEEDS.values()],
-            "invocations": ["ok", *INVOCATIONS.values()],
+            "validity": ["ok", *INVOCATIONS.values()],
             "news": [*NEWS.values()],
         }
 
@@ -120,7 +122,7 @@ class DescribeMigrations:
 
     def test_a_failing_migration_leaves_the_file_as_it_was(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         restore(VERSION_1, path)
-        monkeypatch.setattr("fuzz_core.store.schema._RESULTS", "CREATE TABLE runs (id); CREATE TABLE bugs (nonsense")
+        monkeypatch.setitem(SCRIPTS, "m0002_results", "CREATE TABLE runs (id); CREATE TABLE bugs (nonsense")
         with pytest.raises(sqlite3.OperationalError):
             open_store(path)
         assert version(path) == 1
@@ -132,7 +134,7 @@ class DescribeMigrations:
     def test_a_file_whose_very_first_migration_did_not_happen_is_taken_up(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("fuzz_core.store.schema._VALUE_SPACES", "CREATE TABLE targets (nonsense")
+        monkeypatch.setitem(SCRIPTS, "m0001_value_spaces", "CREATE TABLE targets (nonsense")
         with pytest.raises(sqlite3.OperationalError):
             open_store(path)
         assert version(path) == 0

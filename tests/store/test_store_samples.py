@@ -37,7 +37,7 @@ def test_samples_are_the_first_of_each_api(
         expected = data.draw(st.lists(st.sampled_from(["ok", "exception"]), min_size=len(calls), max_size=len(calls)))
         store.save_trace("t", SeedRecord("s", "docs", "s", "ok"), list(zip(calls, expected, strict=True)), {}, {})
         bodies = store.bodies("t")
-        store.set_validity((body.id, data.draw(st.sampled_from(("ok", "exception"))), "") for body in bodies)
+        store.set_validity("t", ((body.id, data.draw(st.sampled_from(("ok", "exception"))), "") for body in bodies))
         working = [body for body in store.bodies("t") if body.valid and body.expected == "ok"]
         assert store.apis_with("t", PART) == {body.api for body in working if PART in body.body}
         wanted = []

@@ -3,11 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
-from store_values import KEY
+from store_values import KEY, TARGET
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store import Store, similarity
-from fuzz_core.store.similarity import CHUNK, MAX_DEFINITION, ONE, refresh_similarity, similarity_rows
+from fuzz_core.store.similarity import MAX_DEFINITION, ONE, refresh_similarity, similarity_rows
+from fuzz_core.store.similarity import similarity as rows_of
 
 
 def matrix(rows: dict[str, bytes]) -> np.ndarray:
@@ -35,13 +36,13 @@ class DescribeSimilarityRows:
                 expected = 1 - edit_distance(a, b) / max(len(a), len(b), 1)
                 assert found[i, j] == pytest.approx(expected, abs=1 / ONE)
 
-    def test_more_apis_than_one_chunk(self) -> None:
-        count = 2 * CHUNK + 3
+    def test_of_many_apis_both_halves_are_the_same(self) -> None:
+        count = 515
         definitions = {f"torch.f{n:04}": f"torch.f{n}(input, {'dim, ' * (n % 5)}out)" for n in range(count)}
         found = matrix(similarity_rows(definitions))
         assert (found == found.T).all() and (found.diagonal() == ONE).all()
         texts = [definitions[name] for name in sorted(definitions)]
-        for i, j in ((0, count - 1), (CHUNK, CHUNK - 1), (count - 1, CHUNK + 1)):
+        for i, j in ((0, 514), (256, 255), (514, 257)):
             assert found[i, j] == round(Levenshtein.normalized_similarity(texts[i], texts[j]) * ONE)
 
     def test_long_definitions_are_compared_up_to_the_bound(self) -> None:
@@ -56,18 +57,19 @@ class DescribeRefresh:
         compute = similarity.similarity_rows
         monkeypatch.setattr(similarity, "similarity_rows", lambda d: asked.append(len(d)) or compute(d))
         store.save_apis(KEY, [Api("b", "function", (), "b(x)"), Api("a", "function", (), "a(x)")])
-        assert refresh_similarity(store, KEY)
-        assert not refresh_similarity(store, KEY)
-        assert dict(store.similarity(KEY)) == compute({"a": "a(x)", "b": "b(x)"})
+        refresh_similarity(store, KEY)
+        assert dict(rows_of(store, KEY)) == compute({"a": "a(x)", "b": "b(x)"})
+        store.save_target(TARGET._replace(key="another"))
+        store.save_apis("another", [Api("a", "function", (), "a(x)"), Api("b", "function", (), "b(x)")])
+        assert list(rows_of(store, "another")) == list(rows_of(store, KEY))
+        assert asked == [2]
         store.save_apis(KEY, [Api("a", "function", (), "a(x)")])
-        assert refresh_similarity(store, KEY)
-        assert store.similar_apis(KEY) == ["a"]
+        assert [api for api, _ in rows_of(store, KEY)] == ["a"]
         assert asked == [2, 1]
 
     def test_without_a_definition_the_name_is_compared(self, store: Store) -> None:
         store.save_apis(KEY, [Api("torch.aa", "function"), Api("torch.ab", "function")])
-        refresh_similarity(store, KEY)
-        assert dict(store.similarity(KEY)) == similarity_rows({"torch.aa": "torch.aa", "torch.ab": "torch.ab"})
+        assert dict(rows_of(store, KEY)) == similarity_rows({"torch.aa": "torch.aa", "torch.ab": "torch.ab"})
 
-    def test_nothing_is_saved_at_first(self, store: Store) -> None:
-        assert store.similar_apis(KEY) == [] and store.similarity_of(KEY) == ""
+    def test_without_apis_there_is_none(self, store: Store) -> None:
+        assert list(rows_of(store, KEY)) == []

@@ -11,9 +11,8 @@ from store_values import CRASH, DEAD, SEED, TARGET, add, bug, case
 
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.store import Store, open_store
-from fuzz_core.store.news import News, Operator
-from fuzz_core.store.similarity import refresh_similarity
-from fuzz_core.store.thinning import thin
+from fuzz_core.store.findings import News, Operator
+from fuzz_core.store.parting import thin
 
 
 class Days:
@@ -47,7 +46,6 @@ def nights(path: Path, days: Days) -> Iterator[Store]:
 
 def live(store: Store, key: str) -> None:
     store.save_apis(key, [Api("torch.add", "function", ("a",), "add(a)")])
-    refresh_similarity(store, key)
     found = [(add(1), "ok"), (add(2), "ok"), (add(3), "exception")]
     store.save_trace(key, SEED, found[:2], {("torch.add", "file"): 1}, {("torch.add", "large"): 1})
     store.save_trace(key, SEED._replace(digest="d2", name="another"), found[2:], {}, {})
@@ -60,7 +58,6 @@ def left(store: Store, key: str) -> dict[str, object]:
         "seeds": [seed.name for seed in store.seeds(key)],
         "values": bool(store.argument_space(key)),
         "news": len(store.news(key)) + len(store.operators(key)),
-        "similarity": len(store.similar_apis(key)) + len(store.similarity_of(key)) // 32,
         "gaps": [coverage.undescribed | coverage.dropped for coverage in store.coverage(key)],
     }
 
@@ -69,7 +66,7 @@ def test_the_builds_that_were_used_last_stay_whole(nights: Store) -> None:
     before = {key: left(nights, key) for key in ("tf", "torch-2", "torch-3", "torch-4")}
     assert thin(nights) == ["torch-0", "torch-1"]
     assert {key: left(nights, key) for key in before} == before
-    empty = {"invocations": [], "seeds": [], "values": False, "news": 0, "similarity": 0, "gaps": [{}]}
+    empty = {"invocations": [], "seeds": [], "values": False, "news": 0, "gaps": [{}]}
     assert left(nights, "torch-0") == left(nights, "torch-1") == empty
     assert [api.name for api in nights.apis("torch-0")] == ["torch.add"]
     assert thin(nights) == []
@@ -90,6 +87,7 @@ def test_a_bug_keeps_the_invocation_and_the_test_that_it_comes_from(nights: Stor
     assert thin(nights) == ["torch-0", "torch-1"]
     assert (nights.bugs(), nights.findings("torch-0"), nights.seeds_of(origin)) == before
     assert left(nights, "torch-0")["invocations"] == [add(1)]
+    assert left(nights, "torch-1")["invocations"] == []
     assert before[2] == ["torch.add#0"]
 
 

@@ -4,6 +4,7 @@ import pytest
 from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from statecases import ran
 from store_values import KEY, SEED, TARGET, add, counted, invocations
 
 from fuzz_core.ir import codec
@@ -21,7 +22,7 @@ counts = st.dictionaries(st.tuples(st.text(max_size=5), st.text(max_size=5)), st
 
 def everything(store: Store, key: str) -> tuple[Any, ...]:
     rows = [(row.digest, row.expected, row.valid) for row in store.invocations(key)]
-    figures = [counted(store, key, table) for table in ("apis", "invocations", "argument_values")]
+    figures = [counted(store, key, table) for table in ("apis", "calls", "seeds")]
     figures += [counted(store, key, table, "SUM(count)") for table in ("undescribed", "dropped")]
     return rows, store.seeds(key), store.coverage(key), store.argument_space(key), figures
 
@@ -86,7 +87,7 @@ class DescribeSaveTrace:
         bad, good = (Invocation("torch.abs", (Tensor("float32", (2,), Fill("constant", low)),)) for low in (1.0, 2.0))
         store.save_trace(KEY, SEED, [(bad, "exception")], {}, {})
         assert store.argument_space(KEY) == {}
-        store.set_validity([(1, "exception", "RuntimeError")])
+        ran(store, KEY, (1, "exception", "RuntimeError"))
         assert store.save_trace(KEY, SEED._replace(digest="d2"), [(good, "ok")], {}, {}) == 1
         (row,) = store.invocations(KEY)
         assert (row.expected, row.valid, row.reason, row.invocation) == ("ok", None, "", good)
@@ -107,19 +108,19 @@ class DescribeInvocations:
         store.save_trace(KEY, SEED, ((add(n), "ok") for n in range(PAGE + 7)), {}, {})
         seen = []
         for row in store.invocations(KEY, unchecked=True):
-            seen.append(row.id)
-            store.set_validity([(row.id, ("exception", "ok")[row.id % 2 == 0], "odd")])
-        assert seen == list(range(1, PAGE + 8))
+            seen.append(row.invocation)
+            store.set_validity(KEY, [(row.id, ("exception", "ok")[row.id % 2 == 0], "odd")])
+        assert seen == [add(n) for n in range(PAGE + 7)]
 
     def test_filters(self, store: Store) -> None:
         found = [(add(1), "ok"), (add(2), "ok"), (add(3, api="torch.sub"), "ok")]
         store.save_trace(KEY, SEED, found, {}, {})
-        store.set_validity([(1, "ok", ""), (2, "exception", "ValueError: \ud800")])
-        assert [row.id for row in store.invocations(KEY, "torch.add")] == [1, 2]
-        assert [row.id for row in store.invocations(KEY, valid=True)] == [1]
-        assert [row.id for row in store.invocations(KEY, unchecked=True)] == [3]
+        ran(store, KEY, (1, "ok", ""), (2, "exception", "ValueError: \ud800"))
+        assert [row.invocation for row in store.invocations(KEY, "torch.add")] == [add(1), add(2)]
+        assert [row.invocation for row in store.invocations(KEY, valid=True)] == [add(1)]
+        assert [row.invocation for row in store.invocations(KEY, unchecked=True)] == [add(3, api="torch.sub")]
         (row,) = store.invocations(KEY, "torch.add", valid=False)
-        assert (row.id, row.reason, row.valid) == (2, "ValueError: \\ud800", False)
+        assert (row.invocation, row.reason, row.valid) == (add(2), "ValueError: \\ud800", False)
         assert list(store.invocations("another")) == []
 
 
@@ -131,7 +132,7 @@ class DescribeCoverage:
         traced.append((add(1, api="errors"), "exception"))
         gaps = {("undescribed", "socket"): 4}, {("dropped", "too large"): 1}
         store.save_trace(KEY, SEED, traced, *gaps)
-        store.set_validity([(1, "ok", ""), (2, "exception", "RuntimeError"), (5, "ok", "")])
+        ran(store, KEY, (1, "ok", ""), (2, "exception", "RuntimeError"), (5, "ok", ""))
         assert {c.api: c.gap for c in store.coverage(KEY)} == {
             "dropped": "dropped",
             "elsewhere": "",
@@ -143,10 +144,10 @@ class DescribeCoverage:
             "untraced": "not traced",
         }
         assert {c.api: c.kind for c in store.coverage(KEY)}["elsewhere"] == "unlisted"
-        assert (counted(store, KEY, "apis"), counted(store, KEY, "invocations")) == (7, 5)
-        assert counted(store, KEY, "invocations", where="expected = 'exception'") == 1
+        assert (counted(store, KEY, "apis"), counted(store, KEY, "calls")) == (7, 5)
+        assert counted(store, KEY, "calls", where="expected = 'exception'") == 1
         for what in ("COUNT(*)", "COUNT(DISTINCT api)"):
-            assert counted(store, KEY, "invocations", what, "expected = 'ok' AND valid = 1") == 1
+            assert counted(store, KEY, "calls", what, "expected = 'ok' AND valid = 1") == 1
 
 
 class DescribeArgumentSpace:
@@ -174,7 +175,7 @@ class DescribeArgumentSpace:
     def test_the_same_value_counts_once(self, store: Store) -> None:
         store.save_trace(KEY, SEED, [(add(1, n), "ok") for n in range(9)], {}, {})
         assert store.argument_space(KEY)["arg0"] == {"int": {"torch.add": [1]}}
-        assert counted(store, KEY, "argument_values") == 10
+        assert sum(map(len, (each["torch.add"] for each in store.argument_space(KEY)["arg1"].values()))) == 9
 
     @given(found=st.lists(invocations, min_size=1, max_size=3))
     @shared
