@@ -107,8 +107,9 @@ def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
 def _problem(python: str) -> str:
     """The last line that it says where it fails, else nothing."""
     try:
+        # The working folder may hold a stranger's sources, and an old Python knows no `-P`.
         ran = subprocess.run(
-            [python, "-c", NEEDED], stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False
+            [python, "-c", NEEDED], stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, cwd="/"
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.execution.docker import Engine, Sandbox
-from fuzz_core.execution.image import ROOT
 from fuzz_core.execution.scratch import remove
 
 FILE = "protection.txt"
@@ -24,7 +23,7 @@ _NETWORKS = {
 
 def process_protection(reason: str = "") -> tuple[str, ...]:
     """The lines for workers that are plain processes. reason: why they are not in a container."""
-    ran = subprocess.run([sys.executable, "-c", _ASKED], capture_output=True, text=True, check=False, cwd=ROOT)
+    ran = subprocess.run([sys.executable, "-P", "-c", _ASKED], capture_output=True, text=True, check=False)
     why = f" ({reason})" if reason else ""
     return (
         f"no container{why}: workers are processes of this user, who can read and write what the user can",
