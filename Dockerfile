@@ -45,7 +45,7 @@ ENV PATH=/opt/nightfuzz/environment/bin:${PATH} \
     PYTHONUNBUFFERED=1
 USER 10001:10001
 WORKDIR /tmp
-ENTRYPOINT ["python", "-m", "fuzz_core.cli"]
+ENTRYPOINT ["python", "-P", "-m", "fuzz_core.cli"]
 
 # One job, then gone: `--jitconfig` is what GitHub gives for a single use (docs/sandbox.md).
 FROM ${RUNNER} AS runner

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
 
 from fuzz_core.ir.outcome import Outcome, reason_of
 from fuzz_core.oracles.kinds import kind_of
@@ -16,6 +19,9 @@ SPAN = 400
 # GitHub's renderer takes no code span with a fence of more than 80, and counts the fence of a block up to 255.
 BACKTICKS = 40
 _RUN = re.compile(f"`{{{BACKTICKS + 1},}}")
+# Blocks are all that is asked for.
+_BLOCKS = MarkdownIt("commonmark").disable(["inline"])
+_LINE_END = re.compile(r"\r\n?|\n")
 LONGEST = 20_000
 # How long an argument in a title may be: all of it first, then ever less.
 ARGUMENTS = (CALL, 50, 35, 20, 10)
@@ -78,6 +84,30 @@ def fence_for(text: str, shortest: int) -> tuple[str, str]:
     shown = _RUN.sub(f"{'`' * BACKTICKS}…", text)
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     return shown, "`" * max(shortest, longest + 1)
+
+
+class Block(NamedTuple):
+    """A fenced code block. lines: the numbers of its lines, fences included, from 0. closed: whether it has an end."""
+
+    lines: range
+    fence: str
+    closed: bool
+
+
+def code_blocks(markdown: str) -> list[Block]:
+    """The fenced code blocks of a text (CommonMark 0.31, section 4.5), numbered by its `text_lines`."""
+    lines, found = text_lines(markdown), []
+    for token in _BLOCKS.parse(markdown):
+        if token.type == "fence" and token.map is not None:
+            last = lines[token.map[1] - 1].strip() if token.map[1] - token.map[0] > 1 else ""
+            closed = last.startswith(token.markup) and not last.strip(token.markup[0])
+            found.append(Block(range(*token.map), token.markup, closed))
+    return found
+
+
+def text_lines(markdown: str) -> list[str]:
+    """The lines of a Markdown text, without what ends them."""
+    return _LINE_END.split(markdown)
 
 
 def span(text: str) -> str:

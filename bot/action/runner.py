@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from reports.annotations import TITLE, command
-from reports.text import bounded
+from reports.text import bounded, code_blocks
 
 SHORTEST = 4
 """A shorter line of a secret is no secret, and stars for it would hide the log."""
@@ -110,13 +110,7 @@ def _cut(markdown: str, room: int) -> str:
 
 def _closing(markdown: str) -> str:
     """What closes the code block and the folds that a cut has left open."""
-    fence = ""
-    for line in markdown.splitlines():
-        found = re.match(r" {0,3}(`{3,}|~{3,})", line)
-        if found and not fence:
-            fence = found.group(1)
-        elif found and found.group(1).startswith(fence) and not line.strip().strip(fence[0]):
-            fence = ""
+    fence = "".join(block.fence for block in code_blocks(markdown)[-1:] if not block.closed)
     folds = max(markdown.count("<details>") - markdown.count("</details>"), 0)
     return f"{fence}\n{'</details>' * folds}\n" if fence or folds else ""
 

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reports.text import bounded
+from reports.text import bounded, code_blocks, text_lines
 
 WORD = "/nightfuzz"
 # A comment with more than this is no request but something else.
 MOST = 5
 LONGEST = 65_536
 _LINE = re.compile(rf"{WORD}(?:[ \t]+(?P<name>\S+)(?P<rest>.*))?[ \t]*")
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
@@ -33,16 +32,9 @@ def commands(text: str) -> list[Command]:
 
 def _spoken(text: str) -> Iterator[str]:
     """Lines that a reader sees as somebody's own words. A fence that is never closed reaches to the end."""
-    fence = ""
-    for line in _HIDDEN.sub(_blank, text).replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        found = _FENCE.match(line)
-        if fence:
-            if found and found["fence"].startswith(fence) and not line.strip().strip(fence[0]):
-                fence = ""
-        elif found:
-            fence = found["fence"]
-        else:
-            yield line
+    shown = _HIDDEN.sub(_blank, text)
+    code = {number for block in code_blocks(shown) for number in block.lines}
+    yield from (line for number, line in enumerate(text_lines(shown)) if number not in code)
 
 
 def _blank(hidden: re.Match[str]) -> str:

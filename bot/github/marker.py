@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from reports.text import code_blocks, text_lines
+
 BODY = 65_536
 MOST_ALSO = 256
 _KIND = re.compile(r"[a-z][a-z-]{0,31}")
@@ -13,8 +15,6 @@ _LINE = re.compile(
     r"<!-- nightfuzz:1 kind=(?P<kind>[a-z][a-z-]{0,31}) id=(?P<id>[0-9a-f]{32})"
     rf"(?: also=(?P<also>[0-9a-f]{{32}}(?:,[0-9a-f]{{32}}){{0,{MOST_ALSO - 1}}}))? -->"
 )
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_BREAK = re.compile(r"\r\n|\n|\r")
 
 
 class Marker(NamedTuple):
@@ -53,7 +53,7 @@ def parsed(body: str | None) -> Marker | None:
     The first line counts, then the last. People write above and below: then the only one that stands outside of code
     counts. One in a code block, in a quotation or inside a line is somebody's text.
     """
-    lines = _outside_code(_BREAK.split(body or ""))
+    lines = _outside_code(body or "")
     for line in lines[:1] + lines[-1:]:
         if found := _read(line):
             return found
@@ -68,16 +68,8 @@ def _read(line: str) -> Marker | None:
     return Marker(found["kind"], found["id"], tuple(found["also"].split(",")) if found["also"] else ())
 
 
-def _outside_code(lines: list[str]) -> list[str]:
+def _outside_code(body: str) -> list[str]:
     """The lines that are neither empty nor part of a fenced code block."""
-    kept, fence = [], ""
-    for line in (each.rstrip() for each in lines):
-        found = _FENCE.match(line)
-        if fence:
-            closed = found and found[1].startswith(fence) and not found[2].strip()
-            fence = "" if closed else fence
-        elif found and not (found[1][0] == "`" and "`" in found[2]):
-            fence = found[1]
-        elif line:
-            kept.append(line)
-    return kept
+    code = {number for block in code_blocks(body) for number in block.lines}
+    lines = (line.rstrip() for number, line in enumerate(text_lines(body)) if number not in code)
+    return [line for line in lines if line]

@@ -41,8 +41,11 @@ class Job:
         self.problems: list[str] = []
 
     def call(self, step: Step, more: Sequence[str] = ()) -> Any:
-        """Runs a command in the sources' directory and returns what it has said as JSON."""
-        command = [sys.executable, "-m", "fuzz_core.cli", *step.arguments, "--state", str(self.work.state), *more]
+        """Runs a command in the sources' directory and returns what it has said as JSON.
+
+        The sources may be a stranger's: no module is imported from there (`-P`).
+        """
+        command = [sys.executable, "-P", "-m", "fuzz_core.cli", *step.arguments, "--state", str(self.work.state), *more]
         self.work.root.mkdir(parents=True, exist_ok=True)
         with self.quiet(f"nightfuzz {step.arguments[0]}"), self.work.told(step.name).open("wb") as told:
             process = subprocess.Popen(command, cwd=self.work.sources, env=_environment(os.environ), stdout=told)

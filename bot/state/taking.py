@@ -29,7 +29,8 @@ class Taken(NamedTuple):
 
 def taken_in(raw: Sequence[Path], clean: Sequence[Path], known: Path) -> list[Taken]:
     """Takes in several files at once. known: as for `take_in`."""
-    commands = [[sys.executable, "-m", __name__, *map(str, (*each, known))] for each in zip(raw, clean, strict=True)]
+    python = (sys.executable, "-P", "-m", __name__)
+    commands = [[*python, *map(str, (*each, known))] for each in zip(raw, clean, strict=True)]
     # What a state may speak of depends on which libraries' packages are installed.
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environment |= {name: os.environ[name] for name in _PASSED if name in os.environ}

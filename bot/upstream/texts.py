@@ -48,7 +48,7 @@ def refuse(wanted: Wanted, policy: Policy, text: Text) -> None:
         "it is known already": wanted.known,
         "it is fixed": wanted.standing == "fixed",
         "its input is not one that the library allows": wanted.validity == "invalid" or wanted.batched,
-        f"it shows itself in {policy.refused_apis[:1]} alone: {policy.why}": not any(map(policy.takes, apis)),
+        f"only {', '.join(policy.refused_apis)} shows it: {policy.why}": not any(map(policy.takes, apis)),
         f"the report lacks {', '.join(lacking)}": bool(lacking),
         f"its text is longer than {LONGEST} characters, so a draft cannot show all of it": len(text.body) > LONGEST,
         "its text cannot be shown as it is": shown(draft(text, policy, 1)) != text,

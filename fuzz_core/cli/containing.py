@@ -23,7 +23,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.record import targets_root
 
-LOOK = ("python", "-m", "fuzz_core.execution.image")
+LOOK = ("python", "-P", "-m", "fuzz_core.execution.image")
 # Who works in the container where this user is root, which a container must not be.
 STRANGER = (10001, 10001)
 MEMORY_SHARE = 0.75

@@ -26,7 +26,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 
-WORK = ("python", "-m", "fuzz_core.cli")
+WORK = ("python", "-P", "-m", "fuzz_core.cli")
 # Options that name a target, as a person writes it.
 NAMING = ("target", "baseline", "old", "new")
 # The log of a GitHub job takes such lines for commands.

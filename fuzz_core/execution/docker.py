@@ -26,7 +26,6 @@ import docker.errors  # type: ignore[import-untyped]
 import requests.exceptions
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit  # type: ignore[import-untyped]
 
-from fuzz_core.execution.image import ROOT
 from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 
@@ -332,7 +331,7 @@ def relay(stream: Iterable[tuple[bytes | None, bytes | None]], write: Write, mos
 
 def process_protection(reason: str = "") -> tuple[str, ...]:
     """The lines for workers that are plain processes. reason: why they are not in a container."""
-    ran = subprocess.run([sys.executable, "-c", _ASKED], capture_output=True, text=True, check=False, cwd=ROOT)
+    ran = subprocess.run([sys.executable, "-P", "-c", _ASKED], capture_output=True, text=True)
     why = f" ({reason})" if reason else ""
     return (
         f"no container{why}: workers are processes of this user, who can read and write what the user can",

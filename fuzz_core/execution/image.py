@@ -23,7 +23,6 @@ from fuzz_core.ir.errors import UserError
 
 ROOT = Path(fuzz_core.__file__).parents[1]
 PACKAGES = ("fuzz_core", "reports")
-SUFFIXES = (".py", ".j2", ".toml")
 REPOSITORY = "nightfuzz-sandbox"
 STAGE = "sandbox"
 ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
@@ -37,8 +36,11 @@ NEEDED = "import ctypes, json, socket, zlib"
 def identity() -> str:
     """Which code this is: the version, and a hash of the source files that an image holds: `0.1.0-3f2a41d09c77`."""
     digest = hashlib.sha256()
-    paths = [path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in SUFFIXES]
-    for path in sorted(paths):
+    paths = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.is_file())
+    for path in paths:
+        # Caches differ from machine to machine.
+        if path.parent.name == "__pycache__":
+            continue
         content = path.read_bytes()
         digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
     return f"{fuzz_core.__version__}-{digest.hexdigest()[:12]}"
@@ -107,8 +109,9 @@ def found(state: Path, mark: str, pythons: Sequence[str]) -> dict[str, object]:
 def _problem(python: str) -> str:
     """The last line that it says where it fails, else nothing."""
     try:
+        # The working folder may hold a stranger's sources, and an old Python knows no `-P`.
         ran = subprocess.run(
-            [python, "-c", NEEDED], stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, check=False
+            [python, "-c", NEEDED], stdin=subprocess.DEVNULL, capture_output=True, timeout=START_SECONDS, cwd="/"
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)

@@ -35,7 +35,7 @@ class IndexUnreachable(UserError):  # noqa: N818 - says what happened, as UserEr
 def pip_command() -> list[str]:
     """The pip of this interpreter, or the one that its ensurepip carries. Raises UserError where there is neither."""
     if importlib.util.find_spec("pip"):
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]
     bundled = sorted(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
     if not bundled:
         raise UserError("this Python has no pip", "install it (on Debian: apt install python3-pip)")
@@ -65,7 +65,7 @@ def make_environment(folder: Path) -> Path:
 
     Returns its interpreter. Raises UserError where this Python has no venv module, or the disk refuses.
     """
-    done = process.run([sys.executable, "-m", "venv", "--without-pip", folder], timeout=300)
+    done = process.run([sys.executable, "-P", "-m", "venv", "--without-pip", folder], timeout=300)
     if done.returncode != 0:
         raise UserError(
             _told(f"no virtual environment could be made in {folder}", done.stdout + done.stderr),
@@ -81,7 +81,8 @@ def install(python: Path, requirements: Sequence[str], options: Sequence[str] = 
     """
     command = [*_installer(python), *options, *requirements]
     try:
-        done = process.run(command, INSTALL_TIMEOUT_S, process.for_installer(os.environ))
+        # uv reads settings from the folder that it starts in, and that may hold a stranger's sources.
+        done = process.run(command, INSTALL_TIMEOUT_S, process.for_installer(os.environ), python.parent)
     except subprocess.TimeoutExpired as error:
         raise UserError(f"the installer took more than {INSTALL_TIMEOUT_S:.0f} s and was stopped", _CHECK) from error
     if done.returncode != 0:

@@ -23,6 +23,8 @@ from bot.commands.parsing import MOST, Command, commands
         ("> /nightfuzz ignore", []),
         ("```\n/nightfuzz ignore\n```\n/nightfuzz retry", ["retry"]),
         ("````\n```\n/nightfuzz ignore\n````", []),
+        ("```x```\n/nightfuzz retry", ["retry"]),
+        ("> ```\n> quoted\n\n/nightfuzz retry", ["retry"]),
         ("~~~ text\n/nightfuzz ignore", []),
         ("`/nightfuzz ignore`", []),
         ("<!-- \n/nightfuzz ignore\n-->\n/nightfuzz retry", ["retry"]),

@@ -67,6 +67,19 @@ def test_a_night_leaves_bugs_and_notes(work: Work, wheel: Path) -> None:
     assert list(work.ended().codes) == ["pull", "recheck", "run"]
 
 
+def test_no_module_of_the_sources_is_imported(work: Work, wheel: Path, tmp_path: Path) -> None:
+    """A pull request may bring files that are named as what nightfuzz, pip and venv import first."""
+    imported = tmp_path / "imported"
+    trap = f"open({str(imported)!r}, 'a').write(__file__)\nraise SystemExit('a module of the sources')\n"
+    for name in ("typer", "json", "pip", "venv", "reports/__init__", "fuzz_core/__init__", "numpy/__init__"):
+        path = work.sources / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(trap)
+    assert night(work, wheel) == 0
+    assert dict(work.ended().codes) == {"pull": 0, "run": 0}
+    assert not imported.exists()
+
+
 def test_what_the_runner_tells_its_steps_does_not_reach_a_command(
     work: Work, wheel: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -42,7 +42,7 @@ def test_a_whole_report_of_a_public_bug_is_fine() -> None:
         ({"standing": "fixed"}, "fixed"),
         ({"validity": "invalid"}, "input"),
         ({"batched": True}, "input"),
-        ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "alone"),
+        ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "only fakelib.raw.* shows it"),
         ({"body": "see title"}, "lacks a standalone script"),
         ({"title": "fakelib.a(1): wrong result"}, "by which rules results were compared"),
     ],
