@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.collect_env import Environment
@@ -12,31 +15,27 @@ from fuzz_core.triage.assess import Severity
 from reports.text import said
 
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
-# For readers who do not know nightfuzz; a mode that is not here speaks for itself.
-MEANINGS = {
+# Of modes that are no records: devices, and what is done with whole programs.
+_OTHERS = {
     "cpu": "the plain call on the CPU",
-    "cpu-fp64": "the same call in double precision",
-    "strided": "the same values in non-contiguous tensors",
-    "out": "the result written into `out=`",
-    "inplace": "the in-place form",
-    "meta": "shapes and dtypes alone, on the meta device",
-    "vmap": "`torch.vmap` against a loop",
-    "grad-forward": "reverse-mode against forward-mode gradients",
-    "grad-numerical": "gradients against differences in double precision",
-    "grad-second": "gradients of gradients",
-    "compile": "`torch.compile` without code generation",
     "inductor": "`torch.compile` with inductor",
-    "onednn-off": "without oneDNN",
-    "threads": "with one thread",
-    "fused": "with its arguments computed in the same fused operator",
-    "function": "inside `tf.function`",
-    "xla": "compiled by XLA (`jit_compile=True`)",
     "program": "the whole program, each block of which works by itself",
     "training": "the gradients of what the model trains",
     "cuda": "the same call on a CUDA device",
     "cuda-nocudnn": "on a CUDA device without cuDNN",
 }
 COMPARED = ("differential", "nonfinite", "gradient")
+
+
+def meaning_of(mode: str) -> str:
+    """A mode in words for readers who do not know nightfuzz; empty where its name speaks for itself."""
+    return _meanings().get(mode, "")
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    modes = (item for library in KNOWN_LIBRARIES for item in dialect_of(library).modes.items())
+    return _OTHERS | {name: mode.meaning for name, mode in modes if mode.meaning}
 
 
 class Baseline(NamedTuple):

@@ -15,7 +15,7 @@ import fuzz_core
 from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
-from reports.case import MEANINGS, Case
+from reports.case import Case, meaning_of
 from reports.markdown import environment
 from reports.text import BODY, SPAN, TITLE, bounded, call_of, clipped, fitting, happened, one_line, title
 
@@ -103,7 +103,7 @@ def _templates() -> Environment:
         call=lambda case: call_of(case.bug.script, case.bug.api),
         happened=lambda case: happened(case.bug.kind, case.bug.outcome),
         one_line=lambda case: one_line(case.bug.script, SPAN),
-        meaning=lambda mode: MEANINGS.get(mode, ""),
+        meaning=meaning_of,
         cut=_cut,
     )
     return made

@@ -13,7 +13,7 @@ from jinja2.runtime import Context
 
 import fuzz_core
 from reports import telling
-from reports.case import MEANINGS
+from reports.case import meaning_of
 from reports.markdown import environment, escaped
 from reports.results import Bug, Result, Said, Site
 from reports.text import bounded, clipped, span
@@ -108,7 +108,7 @@ def _modes(bug: Bug) -> str:
     shows = telling.shows(bug)
     if not shows or PLAIN in shows:
         return ""
-    told = [f"{span(mode)} ({MEANINGS[mode]})" if mode in MEANINGS else span(mode) for mode in shows[:MODES]]
+    told = [f"{span(mode)} ({words})" if (words := meaning_of(mode)) else span(mode) for mode in shows[:MODES]]
     return f" in the mode {'; '.join(told)}"
 
 

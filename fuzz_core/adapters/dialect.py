@@ -56,7 +56,8 @@ class ModeSpec(NamedTuple):
     alone ask for it. kind: of the verdict where it disagrees. equivalent: whether it does the same work by other code,
     so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
     refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
-    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`.
+    do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. meaning: for readers of a
+    report who do not know nightfuzz; empty where the name speaks for itself.
     """
 
     run: str = ""
@@ -70,8 +71,11 @@ class ModeSpec(NamedTuple):
     dear: bool = False
     keeps_nan: bool = True
     noise: float = 0.0
+    meaning: str = ""
 
 
+# Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
+DOUBLE, NUDGED = "cpu-fp64", ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
 # A mode that others are compared with, and which is compared with nothing by itself.
 REFERENCE = ModeSpec(against="", relation="", share=0.0)
 DEVICE = ModeSpec()
@@ -84,15 +88,24 @@ def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
     """
     plain = REFERENCE._replace(run=run, dear=dear)
     return {
-        "cpu-fp64": plain._replace(script=script, against="cpu", relation="finite"),
-        "cpu-fp64-nudged": plain._replace(noise=4.0),
-        "cpu-fp64-nudged-back": plain._replace(noise=-4.0),
+        DOUBLE: plain._replace(
+            script=script, against="cpu", relation="finite", meaning="the same call in double precision"
+        ),
+        NUDGED[0]: plain._replace(noise=4.0),
+        NUDGED[1]: plain._replace(noise=-4.0),
     }
 
 
-def derivative(run: str, script: Way, share: float = 0.005, against: str = "grad", dear: bool = False) -> ModeSpec:
+def derivative(
+    run: str,
+    script: Way,
+    share: float = 0.005,
+    against: str = "grad",
+    dear: bool = False,
+    meaning: str = "gradients against differences in double precision",
+) -> ModeSpec:
     """Derivatives, by another way than backward mode."""
-    return ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear)
+    return ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear, meaning=meaning)
 
 
 class Around(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from math import inf
 
+from fuzz_core.adapters.dialect import DOUBLE, NUDGED
 from fuzz_core.campaign.reproduce import PLAIN, Bench
 from fuzz_core.execution.replay import Replayer
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -15,7 +16,7 @@ from fuzz_core.ir.wire import Telling, Told
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.versions import BASELINE, BETTER, SLOWER, WORSE
 from fuzz_core.triage.difference import difference, distance
-from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, NUDGED, REFERENCE, REPEATS
+from fuzz_core.worker.evidence import BUILD_OTHER, BUILD_SPEED, BUILD_VALUES, REPEATS
 from fuzz_core.worker.excuses import find_excuse
 
 VERSIONS = oracle_of("versions")
@@ -127,12 +128,12 @@ class BuildDifference:
     @cached_property
     def precise(self) -> Telling:
         """What the target makes of the test case in double precision, where the library has such a mode."""
-        return self.pair.sides[1].tell(self.case, (PLAIN, REFERENCE, *NUDGED))
+        return self.pair.sides[1].tell(self.case, (PLAIN, DOUBLE, *NUDGED))
 
     @property
     def reference(self) -> Value:
         """The result in double precision; without one, that of the baseline."""
-        reference = next((t.value for t in self.precise.get(REFERENCE, ()) if t.value is not None), self.before.value)
+        reference = next((t.value for t in self.precise.get(DOUBLE, ()) if t.value is not None), self.before.value)
         assert reference is not None
         return reference
 

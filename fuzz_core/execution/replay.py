@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz_core.adapters.dialect import LIBRARIES, Dialect, dialect_of
+from fuzz_core.adapters.dialect import DOUBLE, LIBRARIES, Dialect, dialect_of
 from fuzz_core.execution.link import Compiling, Link, Links, Stopwatch
 from fuzz_core.execution.zygote import MEMORY_BYTES, Zygote
 from fuzz_core.ir.codec import encode_test
@@ -27,7 +27,6 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.ir.wire import Executions, PackedArray, ProgramResults, Replayed, Telling, Told, answer, decode
 from fuzz_core.modelgen.gandalf.scripts import SAID
-from fuzz_core.oracles.compare import REFERENCE
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.oracles.crash import PROGRAM
 from fuzz_core.worker.journal import Entry
@@ -47,7 +46,7 @@ ASKED_SECONDS = 0.2
 POLL_SECONDS = 0.005
 MOST_STACK_BYTES = 1 << 16
 # Modes of a program.
-COMPILED, TRAINING, DOUBLED = "compiled", "training", REFERENCE
+COMPILED, TRAINING, DOUBLED = "compiled", "training", DOUBLE
 # What has to be asked for, since it costs further executions.
 DEEP = (COMPILED, TRAINING, DOUBLED)
 ORACLES = {PROGRAM: "crash", TRAINING: "differential", DOUBLED: "nonfinite"}

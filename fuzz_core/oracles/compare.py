@@ -7,7 +7,7 @@ from functools import cache
 from zlib import crc32
 
 from fuzz_core.adapters import documented
-from fuzz_core.adapters.dialect import DEVICE, Dialect
+from fuzz_core.adapters.dialect import DEVICE, DOUBLE, Dialect
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.rng import derive
 from fuzz_core.ir.values import TestCase
@@ -16,7 +16,6 @@ from fuzz_core.oracles.contract import EachMode, Example, each
 # How the text of an outcome begins where one of two modes alone refuses the call.
 ACCEPTS, REFUSES = "accepts what ", "refuses what "
 GRAIN = 1 << 20
-REFERENCE = "cpu-fp64"
 
 
 class Differential(EachMode):
@@ -82,16 +81,14 @@ class Nonfinite(EachMode):
 
     def plan(self, test: TestCase, modes: Sequence[str], dialect: Dialect) -> Sequence[str]:
         """The reference mode, where there is one."""
-        return [REFERENCE] if REFERENCE in modes else ()
+        return [DOUBLE] if DOUBLE in modes else ()
 
     def examples(self, dialect: Dialect) -> Sequence[Example]:
         """A reference that is finite too, one that is finite alone, and one where the input explains it."""
         alone = Outcome("ok", text="not finite in 1 of 4 elements")
         unsupported = Outcome("exception", "RuntimeError", "not implemented")
         excused = alone._replace(name="badly scaled")
-        return each(
-            REFERENCE, [(Outcome("ok"), "clean"), (alone, self.name), (excused, "clean"), (unsupported, "clean")]
-        )
+        return each(DOUBLE, [(Outcome("ok"), "clean"), (alone, self.name), (excused, "clean"), (unsupported, "clean")])
 
 
 class Bounds(EachMode):

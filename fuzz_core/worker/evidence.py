@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from fuzz_core.adapters.base import Adapter
+from fuzz_core.adapters.dialect import DOUBLE, NUDGED
 from fuzz_core.adapters.modes import Mode
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import TestCase
 from fuzz_core.worker.observers import GARBAGE, garbage
 
-REFERENCE = "cpu-fp64"
-NUDGED = ("cpu-fp64-nudged", "cpu-fp64-nudged-back")
 NUMERICAL = "grad-numerical"
 REPEATS = 3
 
@@ -99,13 +98,13 @@ class Difference:
     @cached_property
     def has_reference(self) -> bool:
         """Whether the library has a mode of higher precision."""
-        return REFERENCE in self.adapter.ways
+        return DOUBLE in self.adapter.ways
 
     @cached_property
     def precise(self) -> tuple[Any] | None:
         """The result in higher precision, which is the plain result where the mode does not apply."""
-        if self.executor.mode(REFERENCE).applies(self.case):
-            return self.run(self.case, REFERENCE)
+        if self.executor.mode(DOUBLE).applies(self.case):
+            return self.run(self.case, DOUBLE)
         return (self.reference,)
 
     @cached_property

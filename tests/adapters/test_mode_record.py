@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
 
 ROOT = Path(__file__).parent.parent.parent
 LIBRARY = """
@@ -56,3 +63,42 @@ def test_a_new_mode_is_one_record(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout.split() == ["wrong-metadata", "halved", "True", "True", "True"]
+
+
+def tables(source: str) -> Iterator[int]:
+    """Lines of literals that hold two modes. Names that functions have as well (`backward`, `compile`) do not count."""
+    modes = {name for library in KNOWN_LIBRARIES for name in dialect_of(library).modes} - {
+        "cuda",
+        "backward",
+        "compile",
+    }
+    for node in ast.walk(ast.parse(source)):
+        held = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+        if len({each.value for each in held if isinstance(each, ast.Constant)} & modes) > 1:
+            yield node.lineno
+
+
+def test_nobody_keeps_a_second_table_of_modes() -> None:
+    """What else is to be known of a mode is a field of its record."""
+    rooms = [ROOT / room for room in ("fuzz_core", "bot", "reports")]
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for room in rooms
+        for path in sorted(room.rglob("*.py"))
+        if "adapters" not in path.parts and "programs" not in path.parts
+        for line in tables(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "second"),
+    [
+        ('{"strided": 0.25, "vmap": 0.1}', True),
+        ('mode in ("grad", "grad-second")', True),
+        ('("cpu", "cuda")', False),
+        ('("strided", "call")', False),
+    ],
+)
+def test_a_second_table_of_modes_would_be_seen(source: str, second: bool) -> None:
+    assert bool([*tables(source)]) == second

@@ -78,7 +78,14 @@ _MODES = "fuzz_core.adapters.jittor.modes:"
 MODES: dict[str, ModeSpec] = {
     **doubles(f"{_MODES}Precise", Way(FINITE, _wide, instance=WIDENED, owner=MODULES), dear=True),
     # One object for all calls: what is drawn for its parameters is drawn when it is looked at, whatever seed was set.
-    "fused": ModeSpec(f"{_MODES}Fused", Way(CLOSE, _pending, shared=True), share=0.05, dear=True, keeps_nan=False),
+    "fused": ModeSpec(
+        f"{_MODES}Fused",
+        Way(CLOSE, _pending, shared=True),
+        share=0.05,
+        dear=True,
+        keeps_nan=False,
+        meaning="with its arguments computed in the same fused operator",
+    ),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient", dear=True),
     "grad-numerical": derivative(
         f"{_MODES}Gradient",

@@ -160,14 +160,27 @@ _THREADED = (
     f"torch.set_num_threads({THREADS})\nactual = {{actual}}\ntorch.set_num_threads(1)\n{close('actual', '{expected}')}"
 )
 MODES: dict[str, ModeSpec] = {
-    "strided": ModeSpec(f"{_MODES}Strided", Way(CLOSE, _scattered), share=0.2, equivalent=True),
+    "strided": ModeSpec(
+        f"{_MODES}Strided",
+        Way(CLOSE, _scattered),
+        share=0.2,
+        equivalent=True,
+        meaning="the same values in non-contiguous tensors",
+    ),
     **doubles(f"{_MODES}Doubled", Way(_FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
-    "out": ModeSpec(f"{_MODES}Out", Way(OUT, actual="f({x}, out=out)", more="out"), share=0.1, equivalent=True),
+    "out": ModeSpec(
+        f"{_MODES}Out",
+        Way(OUT, actual="f({x}, out=out)", more="out"),
+        share=0.1,
+        equivalent=True,
+        meaning="the result written into `out=`",
+    ),
     "inplace": ModeSpec(
         f"{_MODES}InPlace",
         Way("expected = {expected}\n{actual}\n" + close("x", "expected"), actual="g({x})", call=inplace),
         share=0.3,
         equivalent=True,
+        meaning="the in-place form",
     ),
     "meta": ModeSpec(
         f"{_MODES}Meta",
@@ -175,6 +188,7 @@ MODES: dict[str, ModeSpec] = {
         relation="shape",
         share=0.2,
         kind="wrong-metadata",
+        meaning="shapes and dtypes alone, on the meta device",
     ),
     "fake": ModeSpec(
         f"{_MODES}Fake",
@@ -187,7 +201,12 @@ MODES: dict[str, ModeSpec] = {
         share=0.05,
         kind="wrong-metadata",
     ),
-    "vmap": ModeSpec(f"{_MODES}VMap", Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"), share=0.1),
+    "vmap": ModeSpec(
+        f"{_MODES}VMap",
+        Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
+        share=0.1,
+        meaning="`torch.vmap` against a loop",
+    ),
     "backward": ModeSpec(
         f"{_MODES}Backward",
         Way(_SUMMED, _same("", ".detach().requires_grad_().clone()"), imports=(_FLATTEN,)),
@@ -199,6 +218,7 @@ MODES: dict[str, ModeSpec] = {
         f"{_MODES}Forward",
         _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
         share=0.01,
+        meaning="reverse-mode against forward-mode gradients",
     ),
     "grad-numerical": derivative(
         f"{_MODES}Gradient", _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)")
@@ -208,6 +228,7 @@ MODES: dict[str, ModeSpec] = {
         f"{_MODES}Second",
         _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),
         against="grad-grad",
+        meaning="gradients of gradients",
     ),
     "compile": ModeSpec(
         f"{_MODES}Compiled",
@@ -215,9 +236,12 @@ MODES: dict[str, ModeSpec] = {
         relation="behaviour",
         share=0.0005,
         dear=True,
+        meaning="`torch.compile` without code generation",
     ),
-    "onednn-off": ModeSpec(f"{_MODES}OneDnnOff", Way(_UNDONE, _same(".clone()")), share=0.02, equivalent=True),
-    "threads": ModeSpec(f"{_MODES}Threads", Way(_THREADED, _same(".clone()")), share=0.002),
+    "onednn-off": ModeSpec(
+        f"{_MODES}OneDnnOff", Way(_UNDONE, _same(".clone()")), share=0.02, equivalent=True, meaning="without oneDNN"
+    ),
+    "threads": ModeSpec(f"{_MODES}Threads", Way(_THREADED, _same(".clone()")), share=0.002, meaning="with one thread"),
 }
 DEVICES = {"cuda": ModeSpec(script=Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")))}
 

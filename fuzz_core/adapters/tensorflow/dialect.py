@@ -105,13 +105,27 @@ PROGRAMS = {
     "cpu-fp64": twice(_PLAIN, _DOUBLES, _NOTING),
 }
 _MODES = "fuzz_core.adapters.tensorflow.modes:"
-_TRACED = ModeSpec(f"{_MODES}Traced", _graph(), relation="behaviour", share=0.02, blind="function-known", dear=True)
+_TRACED = ModeSpec(
+    f"{_MODES}Traced",
+    _graph(),
+    relation="behaviour",
+    share=0.02,
+    blind="function-known",
+    dear=True,
+    meaning="inside `tf.function`",
+)
 MODES: dict[str, ModeSpec] = {
     **doubles(f"{_MODES}Precise", Way(FINITE, _wide)),
     "function": _TRACED,
     "function-known": REFERENCE._replace(run=f"{_MODES}Known", dear=True),
     # Minima and maxima lose NaN: TensorFlow turns XLA's option xla_cpu_enable_fast_min_max on.
-    "xla": _TRACED._replace(run=f"{_MODES}Compiled", script=_graph(", jit_compile=True"), share=0.002, keeps_nan=False),
+    "xla": _TRACED._replace(
+        run=f"{_MODES}Compiled",
+        script=_graph(", jit_compile=True"),
+        share=0.002,
+        keeps_nan=False,
+        meaning="compiled by XLA (`jit_compile=True`)",
+    ),
     "backward": ModeSpec(f"{_MODES}Backward", Way(BACKWARD, actual="[{x}]"), relation="", share=0.03),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),
     "grad-numerical": derivative(f"{_MODES}Gradient", Way(GRADIENT, _wide, "[{x}]")),
