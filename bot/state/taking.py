@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
 
 SECONDS = 1800
-_PASSED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+_PASSED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", ADAPTERS_VARIABLE)
 
 
 class Taken(NamedTuple):

@@ -230,8 +230,7 @@ def load_plugin(table: dict[str, str], name: str, what: str) -> Any:
 def load_half(table: dict[str, str], library: str, attribute: str) -> Any:
     """The `Adapter` or `Dialect` of a library: from the table, or from a module `nightfuzz_LIBRARY` of its own.
 
-    So a library can be added from outside: such a module on the path (and on NIGHTFUZZ_PATH, for the processes of the
-    target) is all it takes. Raises UserError for an unknown library.
+    Such a module in a folder of NIGHTFUZZ_PATH adds a library from outside. Raises UserError for an unknown library.
     """
     outside = f"nightfuzz_{library}"
     if library not in table and importlib.util.find_spec(outside) is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
 from fuzz_core.cli.config import Settings
 from fuzz_core.cli.display import printable
@@ -29,7 +30,6 @@ STRANGER = (10001, 10001)
 MEMORY_SHARE = 0.75
 PROCESSES, PROCESSES_PER_WORKER = 1024, 256
 _ELSEWHERE = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
-_ADAPTERS = "NIGHTFUZZ_PATH"
 
 
 def user_of(engine: Engine) -> tuple[int, int]:
@@ -83,7 +83,7 @@ def _interpreter(record: TargetRecord, user: tuple[int, int], instead: Mapping[s
 
 
 def _files(settings: Settings, files: Iterable[Path]) -> list[Path]:
-    adapters = filter(None, os.environ.get(_ADAPTERS, "").split(os.pathsep))
+    adapters = filter(None, os.environ.get(ADAPTERS_VARIABLE, "").split(os.pathsep))
     return [path.absolute() for path in (settings.known, *files, *map(Path, adapters)) if path.exists()]
 
 
@@ -118,9 +118,9 @@ def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path)
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What workers are given anyway, but for places of this machine; nothing else of the caller's."""
     names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
-    kept = {name: environ[name] for name in (*names, _ADAPTERS) if name in environ}
+    kept = {name: environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in environ}
     columns = str(shutil.get_terminal_size().columns)
-    return {**kept, "HOME": "/tmp", "PYTHONPATH": environ.get(_ADAPTERS, ""), "COLUMNS": columns}
+    return {**kept, "HOME": "/tmp", "PYTHONPATH": environ.get(ADAPTERS_VARIABLE, ""), "COLUMNS": columns}
 
 
 def _gpus(records: Iterable[TargetRecord], environ: Mapping[str, str]) -> tuple[str, ...] | None:

@@ -20,6 +20,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 import fuzz_core
+from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import dialect_of, surroundings
 from fuzz_core.execution.link import Compiling, Ending, Link, Links, Output, Stopwatch
 from fuzz_core.execution.scratch import Scratch, explained
@@ -45,7 +46,7 @@ TURN_SECONDS = 0.05
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """What foreign code gets to see: no tokens, no user's home, one thread, a fixed hash seed."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-    outside = os.environ.get("NIGHTFUZZ_PATH", "")
+    outside = os.environ.get(ADAPTERS_VARIABLE, "")
     fixed = {
         "HOME": str(home),
         "TMPDIR": str(home),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakeindex import real_index
 from githubserver import Repository
-from project import INSTALLED, ROOT, Project
+from project import INSTALLED, Project
 from workflow import Hosting
 
 SETTINGS = """
@@ -55,6 +55,14 @@ def test_shards_are_put_together_and_only_the_report_has_the_token(
     assert all(github_repo.token.encode() not in data for data in left)
 
 
+def trap(folder: Path) -> Path:
+    """A folder with modules that end whoever imports them."""
+    folder.mkdir(exist_ok=True)
+    for name in ("typer", "reports", "pip"):
+        (folder / f"{name}.py").write_text("raise SystemExit('a module of the caller')\n")
+    return folder
+
+
 def environment(project: Project) -> dict[str, str]:
     """What a runner of this GitHub tells its steps."""
     return {
@@ -64,5 +72,6 @@ def environment(project: Project) -> dict[str, str]:
         "GITHUB_RUN_ID": "1",
         "NIGHTFUZZ_CACHE": os.environ["NIGHTFUZZ_CACHE"],
         "NIGHTFUZZ_PATH": os.environ["NIGHTFUZZ_PATH"],
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ["NIGHTFUZZ_PATH"]]),
+        # A caller's own path, which nightfuzz must not import from.
+        "PYTHONPATH": str(trap(project.home / "modules")),
     }
