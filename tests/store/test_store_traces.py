@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.tree import fuzz_type
 from fuzz_core.ir.values import Fill, Invocation, Map, Seq, Tensor, Then, prim
-from fuzz_core.store import SeedRecord, Store
+from fuzz_core.store import SeedRecord, Store, open_store
 from fuzz_core.store.traces import PAGE
 
 shared = examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -31,24 +32,25 @@ class DescribeSaveTrace:
     @given(found=st.lists(st.tuples(invocations, expectations), max_size=4), undescribed=counts, dropped=counts)
     @shared
     def test_what_is_saved_reads_back_equal_and_saving_again_changes_nothing(
-        self, store: Store, found, undescribed, dropped
+        self, tmp_path: Path, found, undescribed, dropped
     ) -> None:
-        key = f"target-{len(store.targets())}"
-        store.save_target(TARGET._replace(key=key))
-        new = store.save_trace(key, SEED, found, undescribed, dropped)
-        rows = {row.digest: row for row in store.invocations(key)}
-        assert rows.keys() == {codec.digest(invocation) for invocation, _ in found}
-        assert new == len(rows)
-        for row in rows.values():
-            same = [(i, e) for i, e in found if codec.digest(i) == row.digest]
-            assert row.invocation in [invocation for invocation, _ in same]
-            assert row.expected == ("ok" if ("ok" in [e for _, e in same]) else "exception")
-        gaps = store.coverage(key)
-        assert {(c.api, why): n for c in gaps for why, n in c.undescribed.items()} == undescribed
-        assert {(c.api, why): n for c in gaps for why, n in c.dropped.items()} == dropped
-        before = everything(store, key)
-        assert store.save_trace(key, SEED, found, undescribed, dropped) == 0
-        assert everything(store, key) == before
+        # A store for each example: one holds the elements of an invocation's tensors once for all builds.
+        with open_store(tmp_path / f"{len([*tmp_path.iterdir()])}.db") as store:
+            store.save_target(TARGET)
+            new = store.save_trace(KEY, SEED, found, undescribed, dropped)
+            rows = {row.digest: row for row in store.invocations(KEY)}
+            assert rows.keys() == {codec.digest(invocation) for invocation, _ in found}
+            assert new == len(rows)
+            for row in rows.values():
+                same = [(i, e) for i, e in found if codec.digest(i) == row.digest]
+                assert row.invocation in [invocation for invocation, _ in same]
+                assert row.expected == ("ok" if ("ok" in [e for _, e in same]) else "exception")
+            gaps = store.coverage(KEY)
+            assert {(c.api, why): n for c in gaps for why, n in c.undescribed.items()} == undescribed
+            assert {(c.api, why): n for c in gaps for why, n in c.dropped.items()} == dropped
+            before = everything(store, KEY)
+            assert store.save_trace(KEY, SEED, found, undescribed, dropped) == 0
+            assert everything(store, KEY) == before
 
     def test_it_is_all_or_nothing(self, store: Store) -> None:
         before = everything(store, KEY)

@@ -53,7 +53,8 @@ def unseeded() -> Callable[[], None]:
 @contextmanager
 def doubles() -> Iterator[None]:
     """Its default dtype and policy are double precision."""
-    with switched(floatx, set_floatx, "float64"), switched(policy, set_policy, "float64"):
+    # The policy first: Keras makes its first one from the default dtype.
+    with switched(policy, set_policy, "float64"), switched(floatx, set_floatx, "float64"):
         yield
 
 
