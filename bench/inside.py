@@ -19,7 +19,6 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NoReturn
 
-from fuzz_core.execution.pool import Lease
 from fuzz_core.worker import limits
 from fuzz_core.worker.journal import SIZE, Journal
 from fuzz_core.worker.loop import Channel, Worker, World
@@ -120,8 +119,9 @@ def child(world: World, apis: list[str], positions: dict[str, int], outgoing: in
             first, inside = positions[api], worker.execution.inside()
             parts.seconds.clear()
             parts.since = perf_counter()
-            lease = Lease(1, api, first, first + TURN_TESTS, time.monotonic() + TURN_SECONDS)
-            worker.work(lease.message())
+            # As `execution.pool.Lease` says it, which takes more than a target has.
+            turn = {"lease": 1, "api": api, "first": first, "last": first + TURN_TESTS, "log": False, "news": ()}
+            worker.work({**turn, "until": time.monotonic() + TURN_SECONDS})
             parts.turn()
             parts.seconds[INSIDE] = worker.execution.inside() - inside
             parts.seconds[CALLS] -= parts.seconds[INSIDE]

@@ -35,19 +35,20 @@ def children(value: Value) -> tuple[Value, ...]:
 def with_children(value: _V, parts: Sequence[Value]) -> _V:
     """The same value with other children, as many as before."""
     made: Any = value
-    if isinstance(value, Seq):
-        made = Seq(value.kind, tuple(parts))
-    elif isinstance(value, Map):
-        made = Map(_named(value.entries, parts))
-    elif isinstance(value, Slice):
-        made = Slice(*parts)
-    elif isinstance(value, Invocation):
+    # Calls first: each mutation makes one.
+    if isinstance(value, Invocation):
         api, args, kwargs, then = value
         first, second = len(args), len(args) + len(kwargs)
         if then is not None:
             third = second + len(then.args)
             then = Then(then.method, tuple(parts[second:third]), _named(then.kwargs, parts[third:]))
         made = Invocation(api, tuple(parts[:first]), _named(kwargs, parts[first:second]), then)
+    elif isinstance(value, Seq):
+        made = Seq(value.kind, tuple(parts))
+    elif isinstance(value, Map):
+        made = Map(_named(value.entries, parts))
+    elif isinstance(value, Slice):
+        made = Slice(*parts)
     return made  # type: ignore[no-any-return]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.tree import Params, fuzz_type
@@ -64,10 +63,11 @@ def same(one: Value, other: Value) -> bool:
 
 
 def _holds_nan(value: Value) -> bool:
-    numbers: tuple[Any, ...] = (value.value,) if isinstance(value, Prim) else ()
+    # A NaN alone is unequal to itself.
     if isinstance(value, Tensor):
-        numbers = value.fill.special, value.fill.low
-    return any(number != number for number in numbers)
+        special, low = value.fill.special, value.fill.low
+        return special != special or low != low
+    return isinstance(value, Prim) and value.value != value.value
 
 
 def try_rules(rules: Sequence[Mutator], value: Value, ctx: Context, applied: list[str]) -> Value | None:
