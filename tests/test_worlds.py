@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import grimp
 import pytest
@@ -35,6 +37,17 @@ def test_a_room_below_the_line_imports_the_standard_library_and_numpy_alone(
         allowed = ALLOWED | LIBRARIES.get("".join(library), set()) | GUESTS.get(module, set())
         found = {each.split(".")[0] for each in graph.find_modules_directly_imported_by(module)}
         assert found <= allowed, f"{module} imports {sorted(found - allowed)}"
+
+
+def test_the_profile_of_a_worker_imports_no_more_than_a_target_has() -> None:
+    """`bench/inside.py` runs in the target's interpreter."""
+    tree = ast.parse((Path(__file__).parents[1] / "bench" / "inside.py").read_text(encoding="utf-8"))
+    modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    ours = [module.split(".")[1] for module in modules if module.startswith("fuzz_core.")]
+    assert ours and set(ours) <= {*BELOW_THE_LINE}
+    others = [module.split(".")[0] for module in modules if not module.startswith("fuzz_core.")]
+    others += [each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
+    assert {*others} <= ALLOWED
 
 
 def test_a_library_is_imported_by_its_adapter_alone(graph: grimp.ImportGraph) -> None:
