@@ -87,7 +87,10 @@ def fence_for(text: str, shortest: int) -> tuple[str, str]:
 
 
 class Block(NamedTuple):
-    """A fenced code block. lines: the numbers of its lines, fences included, from 0. closed: whether it has an end."""
+    """A fenced code block. lines: the numbers of its lines, fences included, from 0.
+
+    closed: whether text that is added below stands outside of it. A block in a quotation or a list ends with that.
+    """
 
     lines: range
     fence: str
@@ -100,7 +103,7 @@ def code_blocks(markdown: str) -> list[Block]:
     for token in _BLOCKS.parse(markdown):
         if token.type == "fence" and token.map is not None:
             last = lines[token.map[1] - 1].strip() if token.map[1] - token.map[0] > 1 else ""
-            closed = last.startswith(token.markup) and not last.strip(token.markup[0])
+            closed = token.level > 0 or (last.startswith(token.markup) and not last.strip(token.markup[0]))
             found.append(Block(range(*token.map), token.markup, closed))
     return found
 

@@ -63,6 +63,11 @@ class DescribeSummary:
         assert data.decode().startswith("# Found\n- line 0 ü\n")
         assert "the whole report is in the artifact" in data.decode()
 
+    def test_opens_no_block_after_one_that_is_closed(self, tmp_path: Path) -> None:
+        runner, _stream = made(tmp_path)
+        runner.summary("> ```\n> quoted\n> ```\n\n" + "- a line\n" * 200_000)
+        assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text().count("```") == 2
+
     def test_closes_the_code_block_that_it_cuts(self, tmp_path: Path) -> None:
         runner, _stream = made(tmp_path)
         runner.summary("<details>\n\n````python\n```\n" + "x = 1\n" * 300_000 + "````\n")
