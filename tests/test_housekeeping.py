@@ -79,7 +79,7 @@ def test_make_targets_are_declared_phony() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text())]
     broken = [(page.name, link) for page, link in links if "://" not in link and not (page.parent / link).exists()]
     assert broken == []
