@@ -26,21 +26,21 @@ fuzz: $(BIN)/nightfuzz
 
 # How fast the engine is here: see docs/performance.md. Half an hour; options go into BENCH.
 bench: $(BIN)/nightfuzz
-	$(BIN)/python -m bench $(BENCH)
+	$(BIN)/python -m bench throughput $(BENCH)
 
-# What each part of the engine is worth, on a state with traced invocations; options go into ABLATION.
+# What each part of the engine is worth; options go into ABLATION.
 ablation: $(BIN)/nightfuzz
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
-	$(BIN)/python -m bench.ablation $(ABLATION)
+	$(BIN)/python -m bench ablation $(ABLATION)
 
 # A long run watched from outside, as `make soak SOAK='--target torch==2.13.0 --state .nightfuzz'`.
 soak: $(BIN)/nightfuzz
-	$(BIN)/python -m bench.soak $(SOAK)
+	$(BIN)/python -m bench soak $(SOAK)
 
 # The share of sampled faults in our own code that `make test` notices. About an hour; options go into MUTANTS.
 mutants: $(BIN)/nightfuzz
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
-	$(BIN)/python -m bench.mutants --marks '$(QUICK)' $(MUTANTS)
+	$(BIN)/python -m bench mutants --marks '$(QUICK)' $(MUTANTS)
 
 check: $(BIN)/nightfuzz
 	$(BIN)/ruff check .

@@ -1,1 +1,1 @@
-"""The engine's speed, measured the same way everywhere: `make bench`."""
+"""Measurements of nightfuzz: see `python -m bench --help`."""

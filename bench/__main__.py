@@ -1,68 +1,77 @@
-"""`python -m bench`: measures the engine on a fixed sample of apis and prints a table; `--json` keeps the figures."""
+"""Measure one thing about nightfuzz and print a table: `python -m bench NAME [options] [--json FILE]`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-import tempfile
+from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.machine import machine
-from bench.measure import Subject, measure
-from bench.table import table
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.harness import Report, machine
 from fuzz_core.ir.errors import NightfuzzError
 
-SUBJECTS = (
-    Subject("torch", "torch==2.13.0", 300, ("docs", "tests")),
-    Subject("tensorflow", "tensorflow-cpu==2.21.0", 150, ("docs",)),
-)
+# Each is a module with a function `measure`, whose parameters are the options.
+MEASUREMENTS = {
+    "throughput": "how many tests a second the engine executes, and where a worker's time goes",
+    "ablation": "how many bugs the engine finds without each of its parts",
+    "latency": "how long a crash and a hang keep a worker from its next test",
+    "soak": "whether a long run leaks memory or leaves anything behind",
+    "filings": "whether each issue is filed once while GitHub fails",
+    "mutants": "which share of sampled faults in our own code the tests notice",
+    "freefuzz": "how many calls of the FreeFuzz authors' database become seeds of a target",
+}
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
-    """The options."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--library", help="torch or tensorflow [default: both]")
-    parser.add_argument("--target", help="another target of the library, or the key of one on record in --state")
-    parser.add_argument("--state", type=Path, help="state directory with traced invocations [default: traced anew]")
-    parser.add_argument("--apis", type=int, help="size of the sample [default: 300 of torch, 150 of TensorFlow]")
-    parser.add_argument("--time", type=float, default=60.0, help="seconds of a run, start-up included")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1, help="stream seed of the first run; each repeat adds one")
-    parser.add_argument("--schedule", default="bandit", help="bandit, fair or uniform")
-    parser.add_argument("--no-pair", action="store_true", help="leave out the runs with two workers")
-    parser.add_argument("--no-profile", action="store_true", help="leave out the profile")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    return parser.parse_args(given)
+def main(given: list[str]) -> None:
+    """Run one measurement. The process ends with 1 after a report that is not sound, with 2 after a user error."""
+    listed = "\n".join(f"  {name:12}{what}" for name, what in MEASUREMENTS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=__doc__,
+        epilog=f"measurements:\n{listed}\n\n`python -m bench NAME --help` lists the options of one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=bool(given) and given[0].startswith("-"),
+        allow_abbrev=False,
+    )
+    parser.add_argument("name", choices=MEASUREMENTS, metavar="NAME", help="a measurement")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
+    common, rest = parser.parse_known_args(given)
+    measure = import_module(f"bench.{common.name}").measure
+
+    @wraps(measure)
+    def run(*values: Any, **options: Any) -> None:
+        before = machine()
+        try:
+            report: Report = measure(*values, **options)
+        except NightfuzzError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(2) from error
+        show(before, report)
+        if common.json:
+            figures = {"machine": before, "rows": report.rows, **report.details}
+            common.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        raise typer.Exit(0 if report.is_sound else 1)
+
+    app = typer.Typer(add_completion=False)
+    app.command()(run)
+    app(rest, prog_name=f"python -m bench {common.name}")
 
 
-def subjects(options: argparse.Namespace) -> list[Subject]:
-    """What is to be measured. Without --library, all that there is."""
-    chosen = [each for each in SUBJECTS if options.library in (None, each.library)]
-    if not chosen:
-        chosen = [Subject(options.library, options.target or options.library, 300, ("docs",))]
-    if options.target:
-        chosen = [each._replace(target=options.target) for each in chosen[:1]]
-    return [each._replace(apis=options.apis or each.apis) for each in chosen]
-
-
-def main(given: list[str]) -> int:
-    """Measures, prints, and returns the exit code: 2 where the user has to do something first."""
-    options = arguments(given)
-    found: dict[str, Any] = {"machine": machine(), "subjects": []}
-    try:
-        with tempfile.TemporaryDirectory(prefix="nightfuzz-bench-") as scratch:
-            for subject in subjects(options):
-                found["subjects"].append(measure(subject, options, Path(scratch)))
-    except NightfuzzError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(table(found))
-    return 0
+def show(facts: dict[str, Any], report: Report) -> None:
+    """Print the machine's facts and the rows as a table."""
+    table = Table(*report.rows[0], box=None, header_style="bold")
+    for row in report.rows:
+        table.add_row(*map(str, row.values()))
+    console = Console(width=180)
+    console.print(", ".join(f"{name} {fact}" for name, fact in facts.items()), table, sep="\n", highlight=False)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

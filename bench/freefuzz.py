@@ -1,4 +1,4 @@
-"""The FreeFuzz authors' published MongoDB dump, as seeds of a target: `python -m bench.freefuzz DIR --target KEY`.
+"""The FreeFuzz authors' published MongoDB dump, as seeds of a target: `python -m bench freefuzz DIR --target KEY`.
 
 The dump has one BSON file per api, one document per traced call. A document holds `parameter:0`, `parameter:1`, … and
 keywords, with `input_signature` (what a class's instance was called with) and `output_signature`. Tensors are shapes
@@ -8,20 +8,20 @@ are labelled by `type` or `Label`. What cannot become an invocation is counted b
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from bson import decode_file_iter
 from bson.errors import InvalidBSON
 
+from bench.harness import STATE_FILE, Report
 from fuzz_core.ir.dtypes import DTYPES
-from fuzz_core.ir.errors import NightfuzzError, Undescribable, UserError
+from fuzz_core.ir.errors import Undescribable, UserError
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value
 from fuzz_core.store import Store
 from fuzz_core.store.opening import open_store
@@ -42,21 +42,16 @@ _CLASS_NAME = re.compile(
 _INITIALIZERS = ("Zeros", "Ones", "GlorotUniform", "GlorotNormal")
 
 
-def main(given: list[str]) -> int:
-    """Import the dump; the next `nightfuzz trace` runs the new invocations. Return 2 after an error of the user."""
-    parser = argparse.ArgumentParser(prog="python -m bench.freefuzz", description=__doc__)
-    parser.add_argument("directory", type=Path, help="directory of the dump's *.bson files")
-    parser.add_argument("--target", required=True, help="key of a traced target")
-    parser.add_argument("--state", type=Path, default=Path(".nightfuzz"), help="state directory")
-    options = parser.parse_args(given)
-    try:
-        with open_store(options.state / "state.db") as store:
-            new, unmapped = save_dump(store, options.target, options.directory)
-    except NightfuzzError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(f"{new} new invocations; {unmapped.total()} records could not be imported")
-    return 0
+def measure(
+    directory: Annotated[Path, typer.Argument(help="Directory of the dump's *.bson files")],
+    target: Annotated[str, typer.Option(help="Key of a traced target")],
+    state: Annotated[Path, typer.Option(help="State directory")] = Path(".nightfuzz"),
+) -> Report:
+    """Import the dump and count its calls; the next `nightfuzz trace` runs the new invocations."""
+    with open_store(state / STATE_FILE) as store:
+        new, unmapped = save_dump(store, target, directory)
+    reasons = [{"api": api, "reason": reason, "records": count} for (api, reason), count in unmapped.most_common()]
+    return Report([{"new invocations": new, "not imported": unmapped.total()}], {"not_imported": reasons})
 
 
 def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[tuple[str, str]]]:
@@ -282,7 +277,3 @@ def _object(raw: dict[str, Any]) -> Value:
     if name in ("KerasTensor", "RefVariable") and "shape" in raw:
         return _tensor(raw, "variable" if name == "RefVariable" else "tensor")
     raise Undescribable(f"object known by its class alone: {name[:60]}")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

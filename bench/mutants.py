@@ -1,15 +1,12 @@
 """The share of sampled faults in our own code that the tests notice.
 
-    python -m bench.mutants --count 40 --seed 1 [--marks EXPRESSION]
-
-samples mutants of cosmic-ray (extra `bench`) from the packages below and runs, for each, the test files that reach the
-mutated module, until the first failure: first those of the same package, which notice most. It works in a clone of the
-last commit and prints one line a mutant.
+It samples mutants of cosmic-ray (extra `bench`) from the packages below. For each mutant it runs the test files that
+reach the mutated module, until the first failure: first those of the same package, which notice most. It works in a
+clone of the last commit and prints one line a mutant.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import os
 import subprocess
@@ -19,7 +16,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
+
+from bench.harness import Report
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("fuzz_core/ir", "fuzz_core/mutation", "fuzz_core/triage", "fuzz_core/store", "bot/issues")
@@ -118,23 +119,18 @@ def _fails(tests: Sequence[str], copy: Path, marks: str) -> bool:
     return done.returncode not in (0, NO_TESTS)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=40, help="mutants to sample")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the sample")
-    parser.add_argument("--marks", default="", help="run the tests with these marks alone, as pytest's -m has them")
-    options = parser.parse_args()
+def measure(
+    count: Annotated[int, typer.Option(help="Mutants to sample")] = 40,
+    seed: Annotated[int, typer.Option(help="Seed of the sample")] = 1,
+    marks: Annotated[str, typer.Option(help="Run the tests with these marks alone, as pytest's -m has them")] = "",
+) -> Report:
+    """Measure the share of sampled faults in our own code that the tests notice."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "nightfuzz"
         subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(copy)], check=True)
         killed = 0
-        for mutant in islice(sampled(copy, options.seed), options.count):
-            died = is_killed(mutant, copy, options.marks)
-            killed += died
-            print("killed  " if died else "SURVIVED", f"{mutant.module}:{mutant.line}", mutant.operator, flush=True)
-    print(f"{killed} of {options.count} mutants killed ({killed / options.count:.0%}), seed {options.seed}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        for mutant in islice(sampled(copy, seed), count):
+            is_dead = is_killed(mutant, copy, marks)
+            killed += is_dead
+            print("killed  " if is_dead else "SURVIVED", f"{mutant.module}:{mutant.line}", mutant.operator, flush=True)
+    return Report([{"mutants": count, "killed": killed, "share": f"{killed / count:.0%}", "seed": seed}])

@@ -1,4 +1,4 @@
-"""A long run, watched from outside: does the controller's memory stay flat, does anything stay behind (`make soak`)?"""
+"""A long run, watched from outside: does the controller's memory stay flat, and does anything stay behind?"""
 
 from __future__ import annotations
 
@@ -16,42 +16,32 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from bench.machine import machine
-from bench.watching import children
+from bench.harness import Report
+from bench.trial import PROC, children, memory
 
 PERIOD_SECONDS = 10.0
 SETTLED_SECONDS = 600.0
 MOST_GROWTH = 0.05
 SHARED_MEMORY = Path("/dev/shm")
-STATUS = ("VmRSS", "VmHWM")
-
-
-def memory(pid: int) -> dict[str, int]:
-    """Resident and peak memory of a process in bytes; empty where it is gone."""
-    with suppress(OSError):
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        return {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines if line.startswith(STATUS)}
-    return {}
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """All processes below one."""
+    """All processes below a process."""
     for child in children(pid):
         yield child
         yield from descendants(child)
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process has ended and nobody has asked how."""
+    """Whether a process has ended and its parent has not asked how."""
     with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
     return False
 
 
 def watch(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
-    """Samples until the process ends. zombies: those seen twice in a row, as any death is one for a moment."""
+    """Samples until the process ends. Zombies count that two samples in a row see: every death is one for a moment."""
     began = time.monotonic()
     samples: list[dict[str, Any]] = []
     before: set[int] = set()
@@ -59,8 +49,7 @@ def watch(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
         with suppress(subprocess.TimeoutExpired):
             process.wait(PERIOD_SECONDS)
         zombies = {pid for pid in descendants(process.pid) if is_zombie(pid)}
-        found = memory(process.pid)
-        if found:
+        if found := memory(process.pid):
             samples.append({"seconds": time.monotonic() - began, "zombies": len(zombies & before), **found})
         before = zombies
     return samples
@@ -72,18 +61,17 @@ def growth(samples: list[dict[str, Any]]) -> float | None:
     span = int(60 / PERIOD_SECONDS)
     if len(settled) < 2 * span:
         return None
-    first, last = statistics.median(settled[:span]), statistics.median(settled[-span:])
-    return float(last / first - 1)
+    return float(statistics.median(settled[-span:]) / statistics.median(settled[:span]) - 1)
 
 
-def main(
+def measure(
     target: Annotated[str, typer.Option(help="Target on record in the state")],
     state: Annotated[Path, typer.Option(help="State directory with traced invocations; a copy is used")],
     duration: Annotated[str, typer.Option("--time", help="Time-box")] = "60m",
     workers: Annotated[int, typer.Option(help="Worker processes")] = 2,
     seed: Annotated[int, typer.Option(help="Seed of all randomness")] = 1,
-) -> None:
-    """Fuzzes for an hour and prints as JSON what a watcher saw; exit code 1 where something is not as it should."""
+) -> Report:
+    """Watch a run from outside. Exit code 1: memory grew, or a process, a file or shared memory stayed behind."""
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name)
         shutil.copytree(state, folder / "state")
@@ -96,23 +84,15 @@ def main(
         samples = watch(process)
         assert process.stdout is not None
         fuzzed = json.loads(process.stdout.read() or "{}").get("fuzz", {})
-        seen = {
-            "machine": machine(),
-            "exit": process.returncode,
-            "growth": growth(samples),
-            "peak": max(sample["VmHWM"] for sample in samples),
+        figures = {
+            "exit code": process.returncode,
+            "growth of memory": growth(samples),
+            "peak memory, MB": max(sample["VmHWM"] for sample in samples) >> 20,
             "zombies": max(sample["zombies"] for sample in samples),
-            "left": [path.name for path in place.iterdir()],
+            "files left": [path.name for path in place.iterdir()],
             "left in shared memory": [path.name for path in set(SHARED_MEMORY.iterdir()) - shared],
-            "tests": fuzzed.get("tests"),
-            "rate": fuzzed.get("rate"),
-            "deaths": fuzzed.get("deaths"),
+            **{name: fuzzed.get(name) for name in ("tests", "rate", "deaths")},
         }
-    Console().print_json(json.dumps(seen))
-    flat = seen["growth"] is None or seen["growth"] < MOST_GROWTH
-    clean = not (seen["exit"] or seen["zombies"] or seen["left"] or seen["left in shared memory"])
-    raise typer.Exit(0 if flat and clean else 1)
-
-
-if __name__ == "__main__":
-    typer.run(main)
+    is_clean = not any(figures[name] for name in ("exit code", "zombies", "files left", "left in shared memory"))
+    rows = [{"figure": name, "value": value} for name, value in figures.items()]
+    return Report(rows, {"samples": samples}, is_clean and (figures["growth of memory"] or 0) < MOST_GROWTH)

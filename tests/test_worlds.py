@@ -40,8 +40,8 @@ def test_a_room_below_the_line_imports_the_standard_library_and_numpy_alone(
 
 
 def test_the_profile_of_a_worker_imports_no_more_than_a_target_has() -> None:
-    """`bench/inside.py` runs in the target's interpreter."""
-    tree = ast.parse((Path(__file__).parents[1] / "bench" / "inside.py").read_text(encoding="utf-8"))
+    """`bench/profile.py` runs in the target's interpreter."""
+    tree = ast.parse((Path(__file__).parents[1] / "bench" / "profile.py").read_text(encoding="utf-8"))
     modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     ours = [module.split(".")[1] for module in modules if module.startswith("fuzz_core.")]
     assert ours and set(ours) <= {*BELOW_THE_LINE}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import main
-from bench.sample import sample
+from bench.__main__ import MEASUREMENTS, main
+from bench.harness import sample
 from fuzz_core.campaign.session import Session
 
 SHARES = ("unique", "valid", "inside", "lost")
@@ -28,18 +28,47 @@ def test_a_small_run_measures_everything(
     out = tmp_path / "figures.json"
     state = str(traced_session.state_dir)
     few = ["--apis", "4", "--time", "4", "--repeats", "1", "--json", str(out)]
-    assert main(["--library", "fakelib", "--target", "fakelib-1", "--state", state, *few]) == 0
+    with pytest.raises(SystemExit, match="0"):
+        main(["throughput", "--library", "fakelib", "--target", "fakelib-1", "--state", state, *few])
     (found,) = json.loads(out.read_text())["subjects"]
     for figures in (found["one"], found["two"]):
         assert figures["tests"] > 0 and figures["rate"] > 0
         assert all(0 <= figures[share] <= 1 for share in SHARES)
-        assert figures["worker_memory"] > 1 << 20 and figures["controller_memory"] > 1 << 20
+        assert figures["worker_memory"] > 1 and figures["controller_memory"] > 1
     assert {"mutating", "building arguments", "inside the library", "judging"} <= set(found["profile"]["seconds"])
     shown = capsys.readouterr().out
     assert "tests, one worker" in shown and "two workers" in shown and "profile" in shown
     assert traced_session.store.runs() == []
 
 
+@pytest.mark.parametrize("name", MEASUREMENTS)
+def test_every_measurement_explains_its_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([name, "--help"])
+    assert f"python -m bench {name}" in capsys.readouterr().out
+
+
+def test_the_measurements_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert set(MEASUREMENTS) <= set(capsys.readouterr().out.split())
+
+
+def test_variants_are_compared_on_copies_of_one_state(
+    traced_session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "figures.json"
+    few = ["--seconds", "4", "--seeds", "1", "--triage", "20", "--variant", "full engine", "--variant", "uniform"]
+    state = ["--library", "fakelib", "--target", "fakelib-1", "--state", str(traced_session.state_dir)]
+    with pytest.raises(SystemExit, match="0"):
+        main(["ablation", *state, *few, "--json", str(out)])
+    rows = json.loads(out.read_text())["rows"]
+    assert [row["variant"] for row in rows] == ["full engine", "uniform"]
+    assert all(row["signatures"] >= row["bugs"] > 0 and row["tests per second"] > 0 for row in rows)
+    assert traced_session.store.runs() == []
+
+
 def test_nothing_traced_is_the_users_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--library", "fakelib", "--target", "fakelib-1", "--state", str(tmp_path)]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["throughput", "--library", "fakelib", "--target", "fakelib-1", "--state", str(tmp_path)])
     assert "no state file" in capsys.readouterr().err

@@ -1,3 +1,4 @@
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,8 @@ from bson.int64 import Int64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.freefuzz import collections, main, read_dump, value_of
+from bench.__main__ import main
+from bench.freefuzz import collections, read_dump, value_of
 from fuzz_core.ir import codec
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import Undescribable, UserError
@@ -132,9 +134,12 @@ class DescribeReadDump:
         store.save_apis(key, [Api("torch.add", "function")])
         store.close()
         state = ["--state", str(path.parent)]
-        assert main([str(tmp_path), "--target", key, *state]) == 0
-        assert capsys.readouterr().out == "2 new invocations; 2 records could not be imported\n"
-        assert main([str(tmp_path), "--target", "torch-9", *state]) == 2
+        out = tmp_path / "figures.json"
+        with pytest.raises(SystemExit, match="0"):
+            main(["freefuzz", str(tmp_path), "--target", key, *state, "--json", str(out)])
+        assert json.loads(out.read_text())["rows"] == [{"new invocations": 2, "not imported": 2}]
+        with pytest.raises(SystemExit, match="2"):
+            main(["freefuzz", str(tmp_path), "--target", "torch-9", *state])
         assert "no target 'torch-9' on record" in capsys.readouterr().err
 
     def test_the_store_takes_them(self, tmp_path: Path, store: Store) -> None:

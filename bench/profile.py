@@ -1,6 +1,6 @@
 """Where a worker's time goes: the hot loop over a plan, in the target's interpreter, with a clock around every part.
 
-`python -m bench.inside LIBRARY PLAN SECONDS` prints a JSON object: seconds by part, tests by outcome, deaths. A child
+`python -m bench.profile LIBRARY PLAN SECONDS` prints a JSON object: seconds by part, tests by outcome, deaths. A child
 takes turns at the apis; where a test kills it or hangs, the next child goes on with the next api.
 """
 
@@ -109,7 +109,7 @@ def clocked_worker(world: World, parts: Parts) -> tuple[Worker, Quiet]:
 
 def child(world: World, apis: list[str], positions: dict[str, int], outgoing: int) -> NoReturn:
     """Takes turns until it is ended, and tells of each before and after."""
-    limits.redirect(os.open("/tmp/inside.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+    limits.redirect(os.open("/tmp/nightfuzz-profile.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     limits.limit(MEMORY_BYTES)
     parts = Parts()
     worker, channel = clocked_worker(world, parts)
