@@ -25,7 +25,7 @@ PLAIN = "cpu"
 
 def page(template: str, share: float, result: Result, blob_url: str = "", **names: Any) -> str:
     """A template of `templates/results` with the filters below; cuts are made to `share` of their limits."""
-    names = _parts(result) | names
+    names = _parts(result) | {"pictures": {}} | names
     names.update(result=result, share=share, blob_url=blob_url, version=fuzz_core.__version__, SITES=SITES)
     names.update(was=telling.named(result.baseline, result.target), now=telling.named(result.target, result.baseline))
     text = _templates().get_template(f"results/{template}").render(**names)

@@ -1,39 +1,71 @@
-"""The summary of a job: all that a run has to tell, the worst first, within what GitHub shows of a step."""
+"""The summary of a run, the worst first: of a job in GitHub, and as the report file of a run on this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from fuzz_core.modelgen.gandalf.drawing import svg
+from fuzz_core.modelgen.gandalf.scripts import SAID
 from reports import telling
 from reports.comment import headline
 from reports.pages import page
-from reports.results import Result
+from reports.results import Bug, Result
 from reports.text import fitting, utf8
 
 STEP = 1 << 20
 # At most: entries with a script in each section, entries of one line, characters of a script.
 FULL, LINES, SCRIPT = 50, 500, 4_000
+HERE = (
+    "Every bug with its number, private ones included: nightfuzz bugs. One of them: nightfuzz show N",
+    "Known bugs: nightfuzz known list. Fixed bugs: nightfuzz history",
+)
 
 
 def summary(result: Result, blob_url: str = "", notes: Sequence[str] = ()) -> str:
-    """Markdown of at most 1 MiB; where not all fits, it says how much is left out.
+    """Return Markdown of at most 1 MiB; where not all fits, it says how much is left out.
 
-    blob_url: the address of the repository's files at a commit, for links to tests. notes: further lines, such as what
-    is left of a budget.
+    Args:
+        blob_url: the address of the repository's files at a commit, for links to tests.
+        notes: further lines, such as what is left of a budget.
     """
-    return fitting(lambda share: _page(result, share, blob_url, notes), STEP, utf8)
+    return _summary(result, blob_url, notes, mode=result.mode, whole="`results.json`, an artifact of this run")
 
 
-def _page(result: Result, share: float, blob_url: str, notes: Sequence[str]) -> str:
+def write_report(path: Path, result: Result) -> Path:
+    """Write the summary of a run on this machine, with pictures of models beside it, and return its path."""
+    pictures = {bug.number: name for bug in telling.opened(result) if (name := _drawn(path, bug))}
+    text = _summary(result, "", HERE, pictures, mode="", whole="`nightfuzz bugs`")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _summary(
+    result: Result, blob_url: str, notes: Sequence[str], pictures: Mapping[int, str] | None = None, **names: str
+) -> str:
     brought = telling.brought(result)
-    names: dict[str, Any] = {
+    given: dict[str, Any] = {
         "headline": headline(result),
         "regressed": telling.causes(bug for bug in brought if bug.regression),
         "new": telling.causes(bug for bug in brought if not bug.regression),
         "known": sum(bug.status == "known" for bug in result.bugs),
         "fixed": sum(bug.status == "fixed" for bug in result.bugs),
-        "whole": "`results.json`, an artifact of this run",
         "notes": notes,
+        "pictures": pictures or {},
+        **{"FULL": FULL, "LINES": LINES, "SCRIPT": SCRIPT},
+        **names,
     }
-    return page("summary.md.j2", share, result, blob_url, FULL=FULL, LINES=LINES, SCRIPT=SCRIPT, **names)
+    return fitting(lambda share: page("summary.md.j2", share, result, blob_url, **given), STEP, utf8)
+
+
+def _drawn(report: Path, bug: Bug) -> str:
+    """The picture of a model that libraries disagree about, beside the report; its name, empty where there is none."""
+    picture = svg(bug.script) if any(said in bug.script for said in SAID) else None
+    if picture is None:
+        return ""
+    name = f"graphs/bug-{bug.number}.svg"
+    place = report.parent / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(picture, encoding="utf-8")
+    return name

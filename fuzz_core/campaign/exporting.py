@@ -12,7 +12,9 @@ from fuzz_core.campaign.cases import Judged, case, guarded
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.comparison import worst_first
 from fuzz_core.campaign.history import libraries, origin_of, review_standings
+from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place
+from fuzz_core.execution.docker import read_protection
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import FIXED, Change
 from fuzz_core.store.findings import signature_digest
@@ -25,7 +27,7 @@ from fuzz_core.triage.assess import suspected_death, suspicion, withheld
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
 from fuzz_core.triage.simplify import cost
-from reports import results
+from reports import results, summary
 from reports.text import clean, title
 
 _TURNS: dict[str, results.Way] = {FIXED_TURN: "fixed", REGRESSED: "regression"}
@@ -85,6 +87,23 @@ def result_of(store: Store, ran: Ran) -> results.Result:
         protection=tuple(map(_cut, ran.protection)),
         problems=tuple(map(_cut, ran.problems)),
     )
+
+
+def write_report(path: Path, session: Session) -> Path:
+    """Write the report of a session, whose bugs are new where they are on record since it began. Return its path."""
+    store, key = session.store, session.target.key
+    began = session.began.isoformat(timespec="milliseconds")
+    runs = [run for run in store.runs(key) if run.started >= began]
+    figures = results.Figures(
+        seconds=sum(run.seconds for run in runs),
+        tests=sum(run.tests for run in runs),
+        apis=max((run.summary.get("apis", 0) for run in runs), default=0),
+        findings=sum(run.summary.get("kept", 0) for run in runs),
+        pending=len(store.pending_findings(key)),
+    )
+    was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
+    ran = Ran("nightly", key, was=was, figures=figures, protection=read_protection(session.state_dir))
+    return summary.write_report(path, result_of(store, ran))
 
 
 def _is_deadly(change: Change | Shown) -> bool:

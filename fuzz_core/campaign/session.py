@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from fuzz_core.adapters.dialect import Dialect, dialect_of
+from fuzz_core.store.opening import now
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
@@ -40,7 +42,10 @@ class Silent(Watch):
 
 @dataclass
 class Session:
-    """One target under work. `stopped` turns true when the user interrupts; `clock` is monotonic seconds."""
+    """One target under work. `stopped` turns true when the user interrupts; `clock` is monotonic seconds.
+
+    began: the wall clock at its start, by which the report tells its bugs from older ones.
+    """
 
     store: Store
     target: TargetRecord
@@ -49,6 +54,7 @@ class Session:
     watch: Watch = field(default_factory=Silent)
     stopped: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.monotonic
+    began: datetime = field(default_factory=now)
 
     def __post_init__(self) -> None:
         self.clock = steady(self.clock)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examination import TriageReport
+from fuzz_core.campaign.exporting import write_report
 from fuzz_core.campaign.gandalf.engine import fuzz_graphs
 from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
 from fuzz_core.campaign.session import Session
@@ -31,7 +32,6 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.compiled import make_ready
 from fuzz_core.targets.record import list_targets
-from reports.markdown import write_report
 
 LIBRARIES: tuple[Library, ...] = get_args(Library)
 
@@ -194,7 +194,7 @@ def _examined(
 def _reported(session: Session) -> Path:
     keep_environment(session.store, session.target)
     path = session.state_dir / f"report-{session.target.library}.md"
-    return write_report(path, session.store, session.target)
+    return write_report(path, session)
 
 
 def _print(

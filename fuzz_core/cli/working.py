@@ -13,6 +13,7 @@ from rich.console import Console
 from fuzz_core.campaign.carryover import Retraced, TraceReport
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.examination import TriageReport
+from fuzz_core.campaign.exporting import write_report
 from fuzz_core.campaign.planning import parse_shard, portion, seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.baseline import against_baseline
@@ -22,7 +23,6 @@ from fuzz_core.cli.sides import beside, compare_beside, compare_command
 from fuzz_core.cli.targets import target_of
 from fuzz_core.cli.timebox import Worked, fuzz_and_triage
 from fuzz_core.cli.work import TRACE_SHARE, check, session_of, trace_phase
-from reports.markdown import write_report
 
 COMPARE_SHARE = 0.6
 # Of a run's time-box, where libraries are named whose models are compared.
@@ -178,7 +178,7 @@ def _work(
     if triaged.bugs and not session.stopped():
         # Where the bugs were seen, the machine that reports them may be another.
         keep_environment(session.store, session.target)
-    path = write_report(session.state_dir / "report.md", session.store, session.target)
+    path = write_report(session.state_dir / "report.md", session)
     if console is not None:
         _print_end(console, worked, path)
     told = {"fuzz": worked.fuzzed.summary(), "triage": _plain(triaged), "report": str(path)}

@@ -35,4 +35,4 @@ def test_an_interpreter_is_fuzzed_from_its_documentation_to_a_confirmed_bug(
     assert (bug.api, bug.kind, bug.hits, bug.runs) == ("numpy.linalg.norm", "internal-error", 5, 5)
     script = subprocess.run([faulty_python, "-c", bug.script], capture_output=True, text=True, check=False)
     assert script.stderr.splitlines()[-1] == "SystemError: norm returned NULL without setting an exception"
-    assert "## Bug 1" in (tmp_path / "state" / "report.md").read_text()
+    assert "\n## New bugs\n\n#### `numpy.linalg.norm(" in (tmp_path / "state" / "report.md").read_text()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
+
 import pytest
 
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.exporting import Ran, result_of, standings_now
+from fuzz_core.campaign.exporting import Ran, result_of, standings_now, write_report
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -53,6 +56,20 @@ def test_what_was_there_before_is_not_new(fakelib_session: Session) -> None:
     assert {bug.api: bug.new for bug in made.bugs} == {"fakelib.old": False, "fakelib.new": True}
     assert [bug.api for bug in made.fresh] == ["fakelib.new"]
     assert [bug.api for bug in export(fakelib_session, apis={"fakelib.old"}).bugs] == ["fakelib.old"]
+
+
+def test_the_report_of_a_session_tells_its_bugs_from_older_ones(fakelib_session: Session, tmp_path: Path) -> None:
+    store = fakelib_session.store
+    found(store, "fakelib.old")
+    fakelib_session.began = datetime.now(UTC)
+    found(store, "fakelib.new", Outcome("exception", "SystemError", "broken"))
+    found(store, "fakelib.hidden", CORRUPTED)
+    store.finish_run(store.runs()[-1].id, "done", {"tests": 10, "seconds": 1.5, "apis": 3, "kept": 2})
+    text = write_report(tmp_path / "report.md", fakelib_session).read_text()
+    new, _, old = text.partition("## Other open bugs")
+    assert "**1 new bug.**" in new and "fakelib.new(1)" in new and "fakelib.old" not in new
+    assert "- `fakelib.old(1): OverflowError: too" in old
+    assert "> **1 private bug.**" in text and "fakelib.hidden" not in text
 
 
 def test_a_bug_that_a_recheck_has_closed_or_found_back_is_a_turn(fakelib_session: Session) -> None:

@@ -110,8 +110,3 @@ def steady(text: str) -> str:
 def digest(text: str) -> str:
     """A short digest of a text."""
     return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
-
-
-def lines(file: Path) -> list[str]:
-    """A text file, steady."""
-    return steady(file.read_text(encoding="utf-8")).splitlines()

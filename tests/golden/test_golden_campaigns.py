@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from golden_file import check_golden
-from record import digest, lines, recorded, steady, streams
+from record import digest, recorded, steady, streams
 
 from fuzz_core.campaign.exporting import Ran, result_of
 from fuzz_core.campaign.session import Session
 from reports.annotations import commands
 from reports.comment import comment
 from reports.junit import junit
-from reports.markdown import write_report
 from reports.results import Result
 from reports.sarif import sarif
 from reports.summary import summary
@@ -37,14 +36,12 @@ def test_the_same_random_streams(campaign: Session, tmp_path: Path) -> None:
     check_golden(f"{campaign.target.library}_streams.json", streams(campaign, tmp_path / "plan.jsonl"))
 
 
-def test_the_same_reports(campaign: Session, tmp_path: Path) -> None:
+def test_the_same_reports(campaign: Session) -> None:
     """Each form in which a run is told, from the document that crosses between jobs."""
     key = campaign.target.key
     made = result_of(campaign.store, Ran("nightly", key)).to_json()
     result = Result.model_validate_json(_undated(made))
-    report = write_report(tmp_path / "report.md", campaign.store, campaign.target)
     forms = {
-        "report": lines(report),
         "results": steady(result.to_json()).splitlines(),
         "summary": summary(result).splitlines(),
         "comment": comment(result, "<!-- marker -->").splitlines(),

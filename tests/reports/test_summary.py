@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from result_cases import BLOB, bug, change, eventful, hostile, result
 
+from fuzz_core.modelgen.gandalf.scripts import RESULT
 from reports.results import Figures
-from reports.summary import STEP, summary
+from reports.summary import STEP, summary, write_report
 
 
 def test_regressions_first_then_changes_then_the_rest() -> None:
@@ -87,3 +89,25 @@ def test_changes_for_the_better_are_lines() -> None:
         "- `torch.g1(torch.zeros(2))`: `torch 2.13.0` raises `RuntimeError: sizes differ`, "
         "`torch 2.14.0` returns `tensor(1)`\n"
     ) in text
+
+
+def test_the_report_of_a_run_here_is_its_summary(tmp_path: Path) -> None:
+    made = result(mode="nightly", baseline=None, bugs=(bug(new=True), bug(2)))
+    text = write_report(tmp_path / "report.md", made).read_text()
+    assert text == Path(__file__).with_name("small_report.md").read_text()
+    ours, its = text.splitlines(), summary(made).splitlines()
+    assert ours[0] == "# nightfuzz: torch 2.14.0" and its[0] == "# nightfuzz: torch 2.14.0, nightly"
+    assert [line for line in ours[1:] if ": nightfuzz " not in line] == its[1:]
+
+
+def test_models_that_libraries_disagree_about_are_drawn_beside_the_report(tmp_path: Path) -> None:
+    script = f"x0 = lib.data((2, 3))\nn0 = lib.f(x0)\nassert n0 == 1, '{RESULT}: 1, here 2'"
+    made = result(mode="nightly", bugs=(bug(3, regression=True, script=script),))
+    assert "![The model](graphs/bug-3.svg)" in write_report(tmp_path / "report.md", made).read_text()
+    assert "lib.f" in (tmp_path / "graphs" / "bug-3.svg").read_text()
+
+
+def test_other_scripts_are_not_drawn(tmp_path: Path) -> None:
+    made = result(mode="nightly", bugs=(bug(regression=True, script="x0 = 1\nn0 = lib.f(x0)"),))
+    assert "![" not in write_report(tmp_path / "report.md", made).read_text()
+    assert not (tmp_path / "graphs").exists()
