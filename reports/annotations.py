@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fuzz_core.oracles.kinds import Level
-from reports import telling
+from reports import wording
 from reports.results import Bug, Change, Dropped, Result, Site
 from reports.text import bounded, clean
 
@@ -35,21 +35,21 @@ def notes(result: Result) -> list[Note]:
 
 
 def _notes(result: Result) -> Iterator[Note]:
-    for change, others in telling.alike(telling.changes(result, "regression", "changed")):
+    for change, others in wording.alike(wording.changes(result, "regression", "changed")):
         more = f" and {len(others)} more" if others else ""
-        yield _note(change, telling.change_level(change), telling.call(change) + more, _compared(result, change))
-    for cause in telling.causes(telling.brought(result)):
+        yield _note(change, wording.change_level(change), wording.call(change) + more, _compared(result, change))
+    for cause in wording.causes(wording.brought(result)):
         shown = f"{cause.bug.hits} of {cause.bug.runs} fresh processes show it"
-        yield _note(cause.bug, telling.level(cause.bug), cause.bug.title, f"{telling.named(result.target)}: {shown}.")
-    for gone in telling.dropped(result):
-        said = f"{gone.kind} in {telling.named(result.target)}. {gone.said}"
-        yield _note(gone, telling.change_level(gone), gone.api, said)
+        yield _note(cause.bug, wording.level(cause.bug), cause.bug.title, f"{wording.named(result.target)}: {shown}.")
+    for gone in wording.dropped(result):
+        said = f"{gone.kind} in {wording.named(result.target)}. {gone.said}"
+        yield _note(gone, wording.change_level(gone), gone.api, said)
 
 
 def _compared(result: Result, change: Change) -> str:
-    was, now = telling.named(result.baseline, result.target), telling.named(result.target, result.baseline)
-    before, after = telling.sides(change)
-    return f"{was} {telling.told(before)}\n{now} {telling.told(after)}"
+    was, now = wording.named(result.baseline, result.target), wording.named(result.target, result.baseline)
+    before, after = wording.sides(change)
+    return f"{was} {wording.told(before)}\n{now} {wording.told(after)}"
 
 
 def _note(one: Bug | Change | Dropped, level: Level, title: str, message: str) -> Note:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
-from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.oracles.kinds import KINDS, Kind, kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.collect_env import Environment
 from fuzz_core.triage.assess import Severity
-from reports.text import said
+from reports.text import SPAN, happened, one_line, said
 
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
 # Of modes that are no records: devices, and what is done with whole programs.
@@ -24,7 +24,8 @@ _OTHERS = {
     "cuda": "the same call on a CUDA device",
     "cuda-nocudnn": "on a CUDA device without cuDNN",
 }
-COMPARED = ("differential", "nonfinite", "gradient")
+# Oracles that compare modes of one build: the plain call does not show their bugs.
+COMPARED = frozenset(kind.oracle for kind in KINDS.values() if kind.reproduction == "comparison") - {"versions"}
 
 
 def meaning_of(mode: str) -> str:
@@ -67,7 +68,17 @@ class Case(NamedTuple):
     @property
     def expected(self) -> str:
         """What should have happened, as the script says."""
-        return said(self.bug.script, "expected") or "a result or a Python exception"
+        return said(self.bug.script, "expected") or KINDS["crash"].expected
+
+    @property
+    def happened(self) -> str:
+        """What a maintainer calls it."""
+        return happened(self.bug.kind, self.bug.outcome)
+
+    @property
+    def one_line(self) -> str | None:
+        """The script as a line to paste behind `python -c`; None where that is too long."""
+        return one_line(self.bug.script, SPAN)
 
     @property
     def nightly(self) -> bool:
@@ -80,9 +91,9 @@ class Case(NamedTuple):
         return ", ".join(map(str, self.target.info.get("devices", ("cpu",))))
 
     @property
-    def compared(self) -> bool:
-        """Whether the verdict is about numbers, to which the libraries' rules for comparing apply."""
-        return kind_of(self.bug.kind).numeric
+    def kind(self) -> Kind:
+        """The record of the verdict's kind."""
+        return kind_of(self.bug.kind)
 
     @property
     def seen(self) -> dict[str, str]:

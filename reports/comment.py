@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from reports import telling
-from reports.pages import address, counted, listed, page
+from reports import wording
+from reports.markdown import address, counted, listed, page
 from reports.results import Result
 from reports.text import bounded, fitting
 
@@ -36,7 +36,7 @@ def worth_telling(result: Result) -> bool:
 def comment(result: Result, marker: str, blob_url: str = "", report_url: str = "") -> str:
     """The body of the comment, at most 65,536 characters; `marker` is its first line.
 
-    Where nothing is worth telling it says so, for the place of an earlier comment. blob_url: the address of the
+    Where nothing is worth wording it says so, for the place of an earlier comment. blob_url: the address of the
     repository's files at a commit (`https://github.com/o/r/blob/SHA`), for links to tests. report_url: of the rest.
     """
     return fitting(lambda share: _page(result, share, marker, blob_url, report_url))
@@ -58,8 +58,8 @@ def conclusion(result: Result, fail_on: FailOn) -> Conclusion:
         raise UserError(f"fail-on has no value {fail_on!r}", f"give one of {', '.join(FAIL_ON)}")
     reasons = {
         "regression": result.regressions > 0 or any(one.kind == "removed" for one in result.dropped),
-        "new": bool(telling.brought(result)),
-        "any": bool(telling.opened(result) or telling.changes(result, "changed") or result.dropped or result.private),
+        "new": bool(wording.brought(result)),
+        "any": bool(wording.opened(result) or wording.changes(result, "changed") or result.dropped or result.private),
     }
     names = list(reasons)
     reached = names[: names.index(fail_on) + 1] if fail_on in reasons else []
@@ -73,8 +73,8 @@ def conclusion(result: Result, fail_on: FailOn) -> Conclusion:
 def headline(result: Result) -> str:
     """What there is, in a few words of our own."""
     causes = {
-        NEW: len(telling.causes(bug for bug in telling.brought(result) if not bug.regression)),
-        CHANGED: len(telling.alike(telling.changes(result, "changed"))),
+        NEW: len(wording.causes(bug for bug in wording.brought(result) if not bug.regression)),
+        CHANGED: len(wording.alike(wording.changes(result, "changed"))),
     }
     told = [
         counted(number, noun) + (f" ({counted(causes[noun], 'cause')})" if causes.get(noun, number) < number else "")
@@ -87,11 +87,11 @@ def headline(result: Result) -> str:
 def _counts(result: Result) -> dict[str, int]:
     return {
         "regression": result.regressions,
-        NEW: sum(not bug.regression for bug in telling.brought(result)),
+        NEW: sum(not bug.regression for bug in wording.brought(result)),
         "removed api": sum(one.kind == "removed" for one in result.dropped),
-        CHANGED: len(telling.changes(result, "changed")),
+        CHANGED: len(wording.changes(result, "changed")),
         "deprecated api": sum(one.kind != "removed" for one in result.dropped),
-        BETTER: len(telling.changes(result, "fixed")) + result.fixed,
+        BETTER: len(wording.changes(result, "fixed")) + result.fixed,
     }
 
 
@@ -110,7 +110,7 @@ def _page(result: Result, share: float, marker: str, blob_url: str, report_url: 
         "marker": marker,
         "headline": headline(result),
         "nothing": "" if worth_telling(result) else _nothing(result)[1],
-        "new": telling.causes(telling.brought(result)),
+        "new": wording.causes(wording.brought(result)),
         "report_url": address(report_url),
         "whole": f"[the report]({address(report_url)})" if report_url else "the run's artifact",
     }

@@ -5,19 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, pass_context
-from jinja2.runtime import Context
-
-import fuzz_core
 from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
-from reports.case import Case, meaning_of
-from reports.markdown import environment
-from reports.text import BODY, SPAN, TITLE, bounded, call_of, clipped, fitting, happened, one_line, title
+from fuzz_core.oracles.kinds import KINDS
+from reports.case import Case
+from reports.markdown import render
+from reports.text import BODY, TITLE, bounded, fitting, title
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
 
@@ -90,28 +86,8 @@ def _refuse_private(case: Case) -> None:
 
 
 def _render(form: str, share: float, **names: Any) -> str:
-    limits = {"SCRIPT": SCRIPT, "OUTPUT": OUTPUT, "VERSIONS": VERSIONS, "share": share}
-    told = {"version": fuzz_core.__version__, "library_of": library_of}
-    text = _templates().get_template(f"issues/{form}").render(**limits, **told, **names)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-@cache
-def _templates() -> Environment:
-    made = environment()
-    made.filters.update(
-        call=lambda case: call_of(case.bug.script, case.bug.api),
-        happened=lambda case: happened(case.bug.kind, case.bug.outcome),
-        one_line=lambda case: one_line(case.bug.script, SPAN),
-        meaning=meaning_of,
-        cut=_cut,
-    )
-    return made
-
-
-@pass_context
-def _cut(context: Context, text: str, limit: int) -> str:
-    return clipped(text, int(limit * context["share"]))
+    limits = {"SCRIPT": SCRIPT, "OUTPUT": OUTPUT, "VERSIONS": VERSIONS}
+    return render(f"issues/{form}", share, library_of=library_of, **limits, **names)
 
 
 Part = Callable[[str], bool]
@@ -161,5 +137,6 @@ def missing_parts(text: str, library: str) -> list[str]:
     if _FULL_LOG in fields and "As recorded when it was confirmed" in text:
         missing.append("the full log (--run gives it)")
     compares = re.search(r"Compared by\b", text) is not None
-    judged = re.search(r"wrong (?:result|gradient)|NaN or infinity out of", text.partition("\n")[0])
+    head = text.partition("\n")[0]
+    judged = any(kind.title in head for kind in KINDS.values() if kind.numeric)
     return missing + (["by which rules results were compared"] if judged and not compares else [])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from reports import telling
+from reports import wording
 from reports.results import Result
 from reports.text import bounded, clean, clipped
 
@@ -34,7 +34,7 @@ def junit(result: Result) -> str:
     suites: dict[str, list[_TestCase]] = {}
     for case in (*_bugs(result), *_changes(result)):
         suites.setdefault(case.suite, []).append(case)
-    root = ET.Element("testsuites", name=_line(f"nightfuzz {telling.named(result.target)}"))
+    root = ET.Element("testsuites", name=_line(f"nightfuzz {wording.named(result.target)}"))
     root.set("time", f"{result.figures.seconds:.3f}")
     for name in sorted(suites):
         root.append(_suite(name, suites[name], result))
@@ -44,8 +44,8 @@ def junit(result: Result) -> str:
 
 
 def _bugs(result: Result) -> Iterator[_TestCase]:
-    brought = {bug.fingerprint for bug in telling.brought(result)}
-    for bug in telling.worst_first(result.bugs):
+    brought = {bug.fingerprint for bug in wording.brought(result)}
+    for bug in wording.worst_first(result.bugs):
         case = _TestCase(bug.oracle, bug.api, f"{bug.title} [{bug.fingerprint[:8]}]", kind=bug.kind, script=bug.script)
         if bug.fingerprint in brought:
             state = "a regression" if bug.regression else "new"
@@ -55,13 +55,13 @@ def _bugs(result: Result) -> Iterator[_TestCase]:
 
 
 def _changes(result: Result) -> Iterator[_TestCase]:
-    was = telling.named(result.baseline, result.target)
-    for change in telling.changes(result, "regression", "changed", "fixed"):
-        said = f"{telling.told(change.after)}; {was} {telling.told(change.before)}"
-        name = f"{telling.call(change)} [{change.fingerprint[:8]}]"
+    was = wording.named(result.baseline, result.target)
+    for change in wording.changes(result, "regression", "changed", "fixed"):
+        said = f"{wording.told(change.after)}; {was} {wording.told(change.before)}"
+        name = f"{wording.call(change)} [{change.fingerprint[:8]}]"
         case = _TestCase(VERSIONS, change.api, name, kind=change.kind, script=change.script)
         yield case._replace(skipped=f"fixed: {said}") if change.kind == "fixed" else case._replace(failed=said)
-    for gone in telling.dropped(result):
+    for gone in wording.dropped(result):
         yield _TestCase(VERSIONS, gone.api, f"{gone.kind}: {gone.api}", f"{gone.kind}. {gone.said}", kind=gone.kind)
 
 

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import fuzz_core
-from fuzz_core.oracles.kinds import OUTSIDE, Level, Rule
-from reports import telling
+from fuzz_core.oracles.kinds import OUTSIDE, RULES, Level, Rule
+from reports import wording
 from reports.markdown import fenced
 from reports.results import Bug, Change, Dropped, Result, Site
-from reports.rules import RULES
 from reports.text import bounded, clipped, fitting
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -101,33 +100,33 @@ def _summed(result: Result) -> dict[str, Any]:
         "known": sum(bug.status == "known" for bug in result.bugs),
         "fixed": sum(bug.status == "fixed" for bug in result.bugs),
         "private": result.private,
-        **{name: bounded(telling.named(build), RULE) for name, build in builds.items() if build},
+        **{name: bounded(wording.named(build), RULE) for name, build in builds.items() if build},
     }
 
 
 def _told(result: Result) -> Iterator[_Told]:
-    brought = {bug.fingerprint for bug in telling.brought(result)}
-    where, was = telling.named(result.target, result.baseline), telling.named(result.baseline, result.target)
-    for bug in telling.worst_first(telling.opened(result)):
+    brought = {bug.fingerprint for bug in wording.brought(result)}
+    where, was = wording.named(result.target, result.baseline), wording.named(result.baseline, result.target)
+    for bug in wording.worst_first(wording.opened(result)):
         clean = f" {was} does not show it." if bug.regression and result.baseline else ""
-        message = f"{bug.api}: {bug.title.removeprefix(f'{telling.call(bug)}: ')}. Seen with {where}.{clean}"
+        message = f"{bug.api}: {bug.title.removeprefix(f'{wording.call(bug)}: ')}. Seen with {where}.{clean}"
         fields = bug.model_dump(
             include={"api", "kind", "grade", "validity", "number", "cluster", "hits", "runs", "regression"}
         )
-        fields["modes"] = telling.shows(bug)
+        fields["modes"] = wording.shows(bug)
         rule = _id(bug.oracle, bug.kind)
         new = bug.fingerprint in brought
-        yield _Told(rule, telling.level(bug), bug.fingerprint, message, bug.script, new, bug, fields)
-    for change in telling.changes(result, "regression", "changed"):
-        message = f"{change.api} {telling.told(change.after)}. {was} {telling.told(change.before)}."
+        yield _Told(rule, wording.level(bug), bug.fingerprint, message, bug.script, new, bug, fields)
+    for change in wording.changes(result, "regression", "changed"):
+        message = f"{change.api} {wording.told(change.after)}. {was} {wording.told(change.before)}."
         fields = change.model_dump(include={"api", "kind", "hits", "runs"})
-        rule, level = _id("versions", change.kind), telling.change_level(change)
+        rule, level = _id("versions", change.kind), wording.change_level(change)
         yield _Told(rule, level, change.fingerprint, message, change.script, True, change, fields)
-    for gone in telling.dropped(result):
+    for gone in wording.dropped(result):
         message = f"{gone.api} is {gone.kind} in {where}. {gone.said}"
         mark = hashlib.sha256(f"{gone.kind}: {gone.api}".encode()).hexdigest()[:32]
         fields = gone.model_dump(include={"api", "kind"})
-        yield _Told(_id("versions", gone.kind), telling.change_level(gone), mark, message, "", True, gone, fields)
+        yield _Told(_id("versions", gone.kind), wording.change_level(gone), mark, message, "", True, gone, fields)
 
 
 def _id(oracle: str, kind: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from fuzz_core.modelgen.gandalf.drawing import svg
 from fuzz_core.modelgen.gandalf.scripts import SAID
-from reports import telling
+from reports import wording
 from reports.comment import headline
-from reports.pages import page
+from reports.markdown import page
 from reports.results import Bug, Result
 from reports.text import fitting, utf8
 
@@ -35,7 +35,7 @@ def summary(result: Result, blob_url: str = "", notes: Sequence[str] = ()) -> st
 
 def write_report(path: Path, result: Result) -> Path:
     """Write the summary of a run on this machine, with pictures of models beside it, and return its path."""
-    pictures = {bug.number: name for bug in telling.opened(result) if (name := _drawn(path, bug))}
+    pictures = {bug.number: name for bug in wording.opened(result) if (name := _drawn(path, bug))}
     text = _summary(result, "", HERE, pictures, mode="", whole="`nightfuzz bugs`")
     path.write_text(text, encoding="utf-8")
     return path
@@ -44,11 +44,11 @@ def write_report(path: Path, result: Result) -> Path:
 def _summary(
     result: Result, blob_url: str, notes: Sequence[str], pictures: Mapping[int, str] | None = None, **names: str
 ) -> str:
-    brought = telling.brought(result)
+    brought = wording.brought(result)
     given: dict[str, Any] = {
         "headline": headline(result),
-        "regressed": telling.causes(bug for bug in brought if bug.regression),
-        "new": telling.causes(bug for bug in brought if not bug.regression),
+        "regressed": wording.causes(bug for bug in brought if bug.regression),
+        "new": wording.causes(bug for bug in brought if not bug.regression),
         "known": sum(bug.status == "known" for bug in result.bugs),
         "fixed": sum(bug.status == "fixed" for bug in result.bugs),
         "notes": notes,

@@ -135,7 +135,7 @@ def happened(kind: str, outcome: Outcome) -> str:
         return ": ".join(part for part in (name, _check(outcome.text)) if part)
     first = _SOURCE_PLACE.sub(" ", reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]).strip(" .")
     # Of modes that disagree the text says it all; the name is that of one mode's exception.
-    name = "" if kind == "inconsistent" else outcome.name
+    name = "" if kind_of(kind).oracle == "differential" else outcome.name
     return ": ".join(part for part in (name, first) if part)
 
 

@@ -229,6 +229,22 @@ _KINDS = (
 OUTSIDE = Kind("", "", Rule("Other", "A verdict of an oracle that is not part of nightfuzz.", FRESH, "warning"))
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
 _OURS = frozenset(kind.oracle for kind in _KINDS)
+# By oracle and kind. No oracle speaks of an api that is gone.
+RULES: Mapping[tuple[str, str], Rule] = {
+    **{(kind.oracle, kind.name): kind.rule for kind in _KINDS},
+    ("versions", "removed"): Rule(
+        "Removed",
+        "The target has removed an api that your tests call.",
+        "The apis of both builds were listed.",
+        "error",
+    ),
+    ("versions", "deprecated"): Rule(
+        "Deprecated",
+        "The target calls an api deprecated that your tests call.",
+        "Its documentation says so.",
+        "warning",
+    ),
+}
 # What two builds do otherwise, worst first.
 CHANGES = tuple(kind.name for kind in _KINDS if kind.oracle == "versions")
 
