@@ -11,9 +11,9 @@ from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.oracles.kinds import KINDS
-from reports.case import Case
-from reports.markdown import render
-from reports.text import BODY, TITLE, bounded, fitting, title
+from nightfuzz.reports.case import Case
+from nightfuzz.reports.markdown import render
+from nightfuzz.reports.text import BODY, TITLE, bounded, fitting, title
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
 

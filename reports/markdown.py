@@ -12,10 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
 import fuzz_core
-from reports import wording
-from reports.case import meaning_of
-from reports.results import Bug, Result, Said, Site
-from reports.text import bounded, clean, clipped, fence_for, span
+from nightfuzz.reports import wording
+from nightfuzz.reports.case import meaning_of
+from nightfuzz.reports.results import Bug, Result, Said, Site
+from nightfuzz.reports.text import bounded, clean, clipped, fence_for, span
 
 SITES, MODES = 3, 5
 PLACE, URL, SHORT = 120, 600, 300

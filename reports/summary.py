@@ -8,11 +8,11 @@ from typing import Any
 
 from fuzz_core.modelgen.gandalf.drawing import svg
 from fuzz_core.modelgen.gandalf.scripts import SAID
-from reports import wording
-from reports.comment import headline
-from reports.markdown import page
-from reports.results import Bug, Result
-from reports.text import fitting, utf8
+from nightfuzz.reports import wording
+from nightfuzz.reports.comment import headline
+from nightfuzz.reports.markdown import page
+from nightfuzz.reports.results import Bug, Result
+from nightfuzz.reports.text import fitting, utf8
 
 STEP = 1 << 20
 # At most: entries with a script in each section, entries of one line, characters of a script.

@@ -9,7 +9,7 @@ from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reports.markdown import ZERO_WIDTH, escaped, fenced
+from nightfuzz.reports.markdown import ZERO_WIDTH, escaped, fenced
 
 HOSTILE = [
     "plain",

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from result_cases import NASTY, eventful, hostile
 
-from reports.results import schema
+from nightfuzz.reports.results import schema
 
 PUBLISHED = Path(str(files("reports") / "schema" / "nightfuzz-results-1.json"))
 

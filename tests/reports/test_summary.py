@@ -9,8 +9,8 @@ import pytest
 from result_cases import BLOB, bug, change, eventful, hostile, result
 
 from fuzz_core.modelgen.gandalf.scripts import RESULT
-from reports.results import Figures
-from reports.summary import STEP, summary, write_report
+from nightfuzz.reports.results import Figures
+from nightfuzz.reports.summary import STEP, summary, write_report
 
 
 def test_regressions_first_then_changes_then_the_rest() -> None:
