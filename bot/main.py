@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 import fuzz_core
-from bot.init.command import init_command
-from bot.jobs.commands import app as action
 from fuzz_core.cli import options
 from fuzz_core.cli.command import perform
 from fuzz_core.cli.main import app as own
+from nightfuzz.bot.init.command import init_command
+from nightfuzz.bot.jobs.commands import app as action
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(own)
@@ -28,7 +28,7 @@ def advise_command(
     ] = False,
 ) -> None:
     """Print a private bug for its library's security contact, with what to do; --send reports it privately."""
-    from bot.advise import advise
+    from nightfuzz.bot.advise import advise
 
     perform(lambda settings, console: advise(settings, console, bug, send), config, state=state)
 

@@ -10,9 +10,9 @@ from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
 from fuzz_core.triage.assess import STATUSES
 from fuzz_core.triage.signature import normalised
-from reports.case import SHOWS
-from reports.results import Bug, Build, Change, Dropped, Result, Said, Site
-from reports.text import bounded, call_of, happened
+from nightfuzz.reports.case import SHOWS
+from nightfuzz.reports.results import Bug, Build, Change, Dropped, Result, Said, Site
+from nightfuzz.reports.text import bounded, call_of, happened
 
 # Where a baseline is there to compare with, these ask what a change of the build brings, and nothing else.
 COMPARING = ("pr", "bump")

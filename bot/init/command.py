@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bot.init.kinds import WORKFLOWS
-from bot.init.pinning import DEFAULT, SERVER, action_of, pinned
+from nightfuzz.bot.init.kinds import WORKFLOWS
+from nightfuzz.bot.init.pinning import DEFAULT, SERVER, action_of, pinned
 
 
 def init_command(
@@ -44,10 +44,10 @@ def init_command(
     """Write the workflows that run nightfuzz into a repository, and explain the permissions they need."""
     from rich.console import Console
 
-    from bot.init import work as steps
-    from bot.init.detecting import repository_of
-    from bot.init.keys import default_file
     from fuzz_core.cli.boundary import guarded
+    from nightfuzz.bot.init import work as steps
+    from nightfuzz.bot.init.detecting import repository_of
+    from nightfuzz.bot.init.keys import default_file
 
     given: dict[str, Any] = {
         "workflows": workflow or None, "target": target, "baseline": baseline, "runs_on": runs_on or None,

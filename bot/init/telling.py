@@ -7,11 +7,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bot.init.answers import Answers
-from bot.init.keys import Pair
-from bot.init.pinning import Action
-from bot.init.rendering import PERMISSIONS, file_name
 from fuzz_core.cli.display import table
+from nightfuzz.bot.init.answers import Answers
+from nightfuzz.bot.init.keys import Pair
+from nightfuzz.bot.init.pinning import Action
+from nightfuzz.bot.init.rendering import PERMISSIONS, file_name
 
 HOSTED = "ubuntu-latest"
 

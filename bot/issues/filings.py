@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from reports.results import Fingerprint, Line, Name, Part, Text
+from nightfuzz.reports.results import Fingerprint, Line, Name, Part, Text
 
 CLAIMED = timedelta(hours=1)
 REMEMBERED = timedelta(days=90)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from zstandard import ZstdCompressionParameters, ZstdCompressor, ZstdDecompressor, ZstdError, frame_content_size
 
-from bot.state.place import STATE, TOO_LARGE, Files
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.state.place import STATE, TOO_LARGE, Files
 
 # Targets of one library repeat each other: a window as large as this finds that. It is the largest that `zstd -d`
 # takes without being asked, and what a reader needs of memory.

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from bot.github.views import IssueView
-from bot.issues.wanted import Wanted
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.signature import normalised
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.wanted import Wanted
 
 Search = Callable[[str], Sequence[IssueView]]
 # GitHub takes 256 characters, and five of AND, OR and NOT.

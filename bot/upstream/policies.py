@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from fuzz_core.ir.errors import UserError
-from reports.results import Line, Name, Names, Part
+from nightfuzz.reports.results import Line, Name, Names, Part
 
 SHIPPED = "policies.toml"
 Mode = Literal["off", "draft", "approved"]

@@ -18,7 +18,7 @@ from fuzz_core.targets.collect_env import Environment, collect_env, environment_
 from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
-from reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
+from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 ENVIRONMENT = "environment"
 PROSE = ("docstring", "error message")

@@ -25,8 +25,8 @@ from fuzz_core.triage.assess import suspected_death, suspicion, withheld
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
 from fuzz_core.triage.simplify import cost
-from reports import results
-from reports.text import clean, title
+from nightfuzz.reports import results
+from nightfuzz.reports.text import clean, title
 
 _TURNS: dict[str, results.Way] = {FIXED_TURN: "fixed", REGRESSED: "regression"}
 TEXT, NAME = 20_000, 500

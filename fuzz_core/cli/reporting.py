@@ -20,8 +20,8 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
 from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
-from reports.case import Baseline, Case
-from reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
+from nightfuzz.reports.case import Baseline, Case
+from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 
 SCRIPT_SECONDS = 60.0
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")

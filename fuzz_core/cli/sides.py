@@ -31,7 +31,7 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.compiled import make_ready
 from fuzz_core.targets.record import list_targets
-from reports.markdown import write_report
+from nightfuzz.reports.markdown import write_report
 
 LIBRARIES: tuple[Library, ...] = get_args(Library)
 

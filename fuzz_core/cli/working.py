@@ -22,7 +22,7 @@ from fuzz_core.cli.sides import beside, compare_beside, compare_command
 from fuzz_core.cli.targets import target_of
 from fuzz_core.cli.timebox import Worked, fuzz_and_triage
 from fuzz_core.cli.work import TRACE_SHARE, check, session_of, trace_phase
-from reports.markdown import write_report
+from nightfuzz.reports.markdown import write_report
 
 COMPARE_SHARE = 0.6
 # Of a run's time-box, where libraries are named whose models are compared.

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.action.bumped import MOST_FILES, Bump, bumped, known_distributions
-from bot.action.pins import pins, reader_of
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.bumped import MOST_FILES, Bump, bumped, known_distributions
+from nightfuzz.bot.action.pins import pins, reader_of
 
 UV = """version = 1
 revision = 3

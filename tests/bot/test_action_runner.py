@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner import parsed
 
-from bot.action.runner import SUMMARY_BYTES, Runner
+from nightfuzz.bot.action.runner import SUMMARY_BYTES, Runner
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from runner import Run, Runner
 
-from bot.action.inputs import Inputs
+from nightfuzz.bot.action.inputs import Inputs
 
 ROOT = Path(__file__).parents[2]
 NIGHTFUZZ = str(Path(sys.executable).with_name("nightfuzz"))

@@ -10,11 +10,11 @@ from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
 from issueworld import START, cluster, fingerprint, umbrella
 
-from bot.commands.answering import answers
-from bot.commands.handling import Heard, Listener, answer
-from bot.issues.filings import Filed, Filings, Request, settled
-from bot.issues.labels import IGNORE
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.commands.answering import answers
+from nightfuzz.bot.commands.handling import Heard, Listener, answer
+from nightfuzz.bot.issues.filings import Filed, Filings, Request, settled
+from nightfuzz.bot.issues.labels import IGNORE
 
 
 class Place:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from issueworld import ME, REPOSITORY, START, cluster, fingerprint
 from markdown_it import MarkdownIt
 
-from bot.github.marker import parsed
-from bot.issues.filings import Claim, Filed, Filings, Request, merged, settled
-from bot.issues.teaching import entries_of
-from bot.issues.texts import back, fixed, recurrence
-from bot.jobs.filing import read
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.known import Registry, Sighting
+from nightfuzz.bot.github.marker import parsed
+from nightfuzz.bot.issues.filings import Claim, Filed, Filings, Request, merged, settled
+from nightfuzz.bot.issues.teaching import entries_of
+from nightfuzz.bot.issues.texts import back, fixed, recurrence
+from nightfuzz.bot.jobs.filing import read
 
 
 def filed(number: int = 1, **more: Any) -> Filed:

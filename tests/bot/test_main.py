@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from bot.main import app
+from nightfuzz.bot.main import app
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from issueworld import cluster, reportable
 from markdown_it import MarkdownIt
 
-from bot.issues.labels import APPROVE
-from bot.upstream.advisories import content, instructions
-from bot.upstream.policies import Policy, policies, policy_of
-from bot.upstream.texts import LONGEST, Text, draft, refuse, shown, text_of
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.issues.labels import APPROVE
+from nightfuzz.bot.upstream.advisories import content, instructions
+from nightfuzz.bot.upstream.policies import Policy, policies, policy_of
+from nightfuzz.bot.upstream.texts import LONGEST, Text, draft, refuse, shown, text_of
 
 POLICY = Policy(
     library="fakelib", repository="o/fakelib", allowed=True, why="ask first", refused_apis=("fakelib.raw.*",)

@@ -9,11 +9,11 @@ import pytest
 import statecases
 from statecases import HARMLESS, NEW, OLD
 
-from bot.upstream.approving import Verified
-from bot.upstream.verifying import verifier
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.store import NewBug, Store, open_store
 from fuzz_core.store.checks import NewCheck
+from nightfuzz.bot.upstream.approving import Verified
+from nightfuzz.bot.upstream.verifying import verifier
 
 
 @pytest.fixture

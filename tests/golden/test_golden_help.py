@@ -9,7 +9,7 @@ import typer
 from golden_file import check_golden
 from typer.testing import CliRunner
 
-from bot.main import app
+from nightfuzz.bot.main import app
 
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 

@@ -14,9 +14,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from result_cases import NASTY, eventful, hostile
 
-from reports.results import schema
+from nightfuzz.reports.results import schema
 
-PUBLISHED = Path(str(files("reports") / "schema" / "nightfuzz-results-1.json"))
+PUBLISHED = Path(str(files("nightfuzz.reports") / "schema" / "nightfuzz-results-1.json"))
 
 
 def check(*arguments: str) -> subprocess.CompletedProcess[str]:
