@@ -70,7 +70,7 @@ def render(template: str, share: float, **names: Any) -> str:
 @cache
 def _templates() -> Environment:
     # Markdown is no HTML: autoescape would write entities into code blocks. `md` and `code` escape instead.
-    made = Environment(loader=PackageLoader("reports"), undefined=StrictUndefined, trim_blocks=True)
+    made = Environment(loader=PackageLoader("nightfuzz.reports"), undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {
         "md": escaped,
         "code": fenced,

@@ -69,7 +69,7 @@ def file_name(workflow: Workflow) -> str:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("bot", "templates/callers"),
+        loader=PackageLoader("nightfuzz.bot", "templates/callers"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -16,7 +16,7 @@ from result_cases import NASTY, eventful, hostile
 
 from nightfuzz.reports.results import schema
 
-PUBLISHED = Path(str(files("reports") / "schema" / "nightfuzz-results-1.json"))
+PUBLISHED = Path(str(files("nightfuzz.reports") / "schema" / "nightfuzz-results-1.json"))
 
 
 def check(*arguments: str) -> subprocess.CompletedProcess[str]:
