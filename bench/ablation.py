@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from bench.harness import Report, medians, run_engine, subjects, traced
+from bench.harness import Report, StateOption, TargetOption, medians, run_engine, subjects, traced
 from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.records import FindingRow
@@ -44,12 +44,8 @@ class Sample(NamedTuple):
 
 def measure(
     library: Annotated[str, typer.Option(help="torch or tensorflow")] = "torch",
-    target: Annotated[
-        str | None, typer.Option(help="Another target of the library, or the key of one in the state")
-    ] = None,
-    state: Annotated[
-        Path | None, typer.Option(help="State directory with traced invocations (default: traced anew)")
-    ] = None,
+    target: TargetOption = None,
+    state: StateOption = None,
     seconds: Annotated[float, typer.Option(help="Time of each trial")] = 60.0,
     seeds: Annotated[int, typer.Option(help="Stream seeds per variant")] = 5,
     workers: Annotated[int, typer.Option(help="Worker processes")] = 2,

@@ -38,7 +38,7 @@ from nightfuzz.bot.github.redaction import Secret
 BATCH = 25
 
 
-class Filings(NamedTuple):
+class FilingCounts(NamedTuple):
     """What became of the filings."""
 
     filed: int
@@ -67,7 +67,7 @@ def measure(
     return Report([{"figure": name, "value": value} for name, value in result._asdict().items()], is_sound=not any(bad))
 
 
-def measured(server: githubserver.Server, filings: int, faults: int, seed: int) -> Filings:
+def measured(server: githubserver.Server, filings: int, faults: int, seed: int) -> FilingCounts:
     """File `filings` findings, each with a comment, while `faults` faults happen, with a run of the bot for every 25.
 
     Runs are repeated, as in the next night, until all the faults have happened.
@@ -93,7 +93,7 @@ def measured(server: githubserver.Server, filings: int, faults: int, seed: int) 
     issues = repo.all("/issues?state=all")
     ids = Counter(marker.id for issue in issues if (marker := parsed(issue["body"])))
     comments = [len(repo.all(f"/issues/{issue['number']}/comments")) for issue in issues]
-    return Filings(
+    return FilingCounts(
         filed=len(ids),
         duplicates=sum(ids.values()) - len(ids),
         lost=filings - len(ids),

@@ -30,6 +30,7 @@ from fuzz_core.store.records import SeedRecord
 LIBRARIES = ("torch.", "tf.")
 _NOT_ARGUMENTS = ("_id", "input_signature", "output_signature")
 _RECEIVER = "_input_tensor"
+_PLACE = re.compile(r"parameter:[0-9]+")
 MAX_DEPTH = 30
 _TENSOR_LABELS = {"tensor": "tensor", "KerasTensor": "tensor", "variable": "variable", "nparray": "ndarray"}
 _TORCH_NAMES = ("strided", "sparse_coo", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
@@ -80,7 +81,12 @@ def read_dump(directory: Path, unmapped: Counter[tuple[str, str]] | None = None)
     """
     counts = Counter() if unmapped is None else unmapped
     for file in collections(directory):
-        yield from read_collection(file, counts)
+        api = file.name.removesuffix(".bson")
+        for document in _documents(file, api, counts):
+            try:
+                yield _invocation(api, document)
+            except Undescribable as reason:
+                counts[api, str(reason)] += 1
 
 
 def collections(directory: Path) -> list[Path]:
@@ -95,17 +101,8 @@ def collections(directory: Path) -> list[Path]:
     return found
 
 
-def read_collection(file: Path, unmapped: Counter[tuple[str, str]]) -> Iterator[Invocation]:
-    """The calls in one file; the rest of a broken one is one count. Raises UserError where it cannot be read."""
-    api = file.name.removesuffix(".bson")
-    for document in _documents(file, api, unmapped):
-        try:
-            yield _invocation(api, document)
-        except Undescribable as reason:
-            unmapped[api, str(reason)] += 1
-
-
 def _documents(file: Path, api: str, unmapped: Counter[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """The records of one file; the rest of a broken file is one count. Raises UserError for a file it cannot read."""
     try:
         with file.open("rb") as stream:
             yield from decode_file_iter(stream)
@@ -116,37 +113,29 @@ def _documents(file: Path, api: str, unmapped: Counter[tuple[str, str]]) -> Iter
 
 
 def _invocation(api: str, document: dict[str, Any]) -> Invocation:
-    places = sorted(int(key[10:]) for key in document if _is_place(key))
-    if places != list(range(len(places))):
+    named = {key: raw for key, raw in document.items() if key not in _NOT_ARGUMENTS}
+    receiver = [named.pop(_RECEIVER)] if _RECEIVER in named else []
+    placed = {int(key[10:]): named.pop(key) for key in list(named) if _PLACE.fullmatch(key)}
+    if sorted(placed) != list(range(len(placed))):
         raise Undescribable("positions with a gap")
-    args = [value_of(document[f"parameter:{place}"]) for place in places]
-    if _RECEIVER in document:
-        args.insert(0, value_of(document[_RECEIVER]))
-    kwargs = []
-    for key, raw in document.items():
-        if key in _NOT_ARGUMENTS or key == _RECEIVER or _is_place(key):
-            continue
+    for key in named:
         if not key.isidentifier():
             raise Undescribable(f"no keyword: {key[:40]}")
-        kwargs.append((key, _keyword(key, raw, document)))
-    return Invocation(api, tuple(args), tuple(kwargs), _then(document.get("input_signature")))
-
-
-def _is_place(key: str) -> bool:
-    return key.startswith("parameter:") and key[10:].isascii() and key[10:].isdigit()
-
-
-def _keyword(key: str, raw: Any, document: dict[str, Any]) -> Value:
-    # FreeFuzz lost which dtype it was; what came out tells.
-    if raw == "torchdtype" and key == "dtype":
-        return dtype_of_output(document.get("output_signature"))
-    return value_of(raw)
+        if key == "dtype" and named[key] == "torchdtype":
+            # FreeFuzz lost which dtype it was; what came out tells.
+            result = document.get("output_signature")
+            name = dtype_name(result.get("dtype")) if isinstance(result, dict) else None
+            named[key] = f"torch.{name}" if name else named[key]
+    args = tuple(value_of(raw) for raw in (*receiver, *(placed[at] for at in sorted(placed))))
+    kwargs = tuple((key, value_of(raw)) for key, raw in named.items())
+    return Invocation(api, args, kwargs, _then(document.get("input_signature")))
 
 
 def _then(signature: Any) -> Then | None:
     if signature is None:
         return None
-    inputs = value_of(labelled_list(signature))
+    is_list = isinstance(signature, dict) and _label(signature) in ("list", "tuple")
+    inputs = value_of(_payload(signature) if is_list else signature)
     return Then("__call__", inputs.items if isinstance(inputs, Seq) else (inputs,))
 
 
@@ -169,20 +158,6 @@ def value_of(raw: Any, depth: int = 0) -> Value:
     if isinstance(raw, dict):
         return _record(raw, depth)
     raise Undescribable(f"BSON {type(raw).__name__}")
-
-
-def labelled_list(raw: Any) -> Any:
-    """The items of a record that is labelled as list or tuple; anything else as it is."""
-    is_list = isinstance(raw, dict) and _label(raw) in ("list", "tuple")
-    return _payload(raw) if is_list else raw
-
-
-def dtype_of_output(signature: Any) -> Value:
-    """The dtype that a call with a lost `dtype` argument had, by its result. Raises Undescribable."""
-    name = dtype_name(signature.get("dtype")) if isinstance(signature, dict) else None
-    if name is None:
-        raise Undescribable("value lost: torchdtype")
-    return Ref("dtype", name)
 
 
 def dtype_name(raw: Any) -> str | None:

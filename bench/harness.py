@@ -14,8 +14,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import typer
 from platformdirs import user_cache_path
 
 from fuzz_core.campaign.session import Session
@@ -31,6 +32,14 @@ from fuzz_core.store.schema import RESULT_TABLES
 from fuzz_core.store.store import Store
 
 STATE_FILE = "state.db"
+# Options that several measurements have.
+LibraryOption = Annotated[str | None, typer.Option("--library", help="torch or tensorflow (default: both)")]
+TargetOption = Annotated[
+    str | None, typer.Option("--target", help="Another target of the library, or the key of one in the state")
+]
+StateOption = Annotated[
+    Path | None, typer.Option("--state", help="State directory with traced invocations (default: traced anew)")
+]
 STREAM = "bench sample 1"
 
 
@@ -42,7 +51,7 @@ class Report(NamedTuple):
     is_sound: bool = True  # whether all is as it should be
 
 
-class Subject(NamedTuple):
+class MeasuredLibrary(NamedTuple):
     """A library to measure."""
 
     library: str
@@ -53,14 +62,16 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = (
-    Subject("torch", "torch==2.13.0", 300, ("docs", "tests"), "torch.add"),
-    Subject("tensorflow", "tensorflow-cpu==2.21.0", 150, ("docs",), "tf.add"),
+    MeasuredLibrary("torch", "torch==2.13.0", 300, ("docs", "tests"), "torch.add"),
+    MeasuredLibrary("tensorflow", "tensorflow-cpu==2.21.0", 150, ("docs",), "tf.add"),
 )
 
 
-def subjects(library: str | None = None, target: str | None = None) -> list[Subject]:
+def subjects(library: str | None = None, target: str | None = None) -> list[MeasuredLibrary]:
     """The libraries to measure: all that are known, one of them, or one from outside."""
-    chosen = [each for each in SUBJECTS if library in (None, each.library)] or [Subject(library or "", library or "")]
+    chosen = [each for each in SUBJECTS if library in (None, each.library)] or [
+        MeasuredLibrary(library or "", library or "")
+    ]
     return [each._replace(target=target) for each in chosen[:1]] if target else chosen
 
 
@@ -96,7 +107,7 @@ def traced_rows(store: Store, key: str) -> list[Body]:
 
 
 @contextmanager
-def traced(subject: Subject, state: Path | None, folder: Path) -> Iterator[Session]:
+def traced(subject: MeasuredLibrary, state: Path | None, folder: Path) -> Iterator[Session]:
     """A session on a copy of the state in `folder`, with what tracing has left and no results.
 
     Without a state, the target is traced once and kept in the user's cache. Raises NightfuzzError where there is no
@@ -129,14 +140,14 @@ def copy_state(source: Path, copied: Path) -> None:
         old.backup(new)
 
 
-class Trial(NamedTuple):
+class EngineRun(NamedTuple):
     """One run of the engine."""
 
     figures: dict[str, Any]
     findings: list[FindingRow]
 
 
-def run_engine(folder: Path, target: str, workers: int, **options: Any) -> Trial:
+def run_engine(folder: Path, target: str, workers: int, **options: Any) -> EngineRun:
     """Fuzz a copy of the state in `folder` in a process of its own, where `options` are of FuzzOptions.
 
     Every run starts from the same state: what one has learnt would make the next one look better.
@@ -150,7 +161,7 @@ def run_engine(folder: Path, target: str, workers: int, **options: Any) -> Trial
     with open_store(home / STATE_FILE) as store:
         findings = store.findings(target)
     shutil.rmtree(home)
-    return Trial(figures, findings)
+    return EngineRun(figures, findings)
 
 
 def medians(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:

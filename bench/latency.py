@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.harness import STATE_FILE, Report, made_target, subjects
+from bench.harness import STATE_FILE, LibraryOption, Report, TargetOption, made_target, subjects
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import dumps
@@ -88,8 +88,8 @@ class Hitter:
 
 
 def measure(
-    library: Annotated[str | None, typer.Option(help="torch or tensorflow (default: both)")] = None,
-    target: Annotated[str | None, typer.Option(help="Another target of the library")] = None,
+    library: LibraryOption = None,
+    target: TargetOption = None,
     count: Annotated[int, typer.Option(help="Deaths of each kind")] = 20,
 ) -> Report:
     """Measure how long a crash and a hang keep a worker from its next test."""

@@ -29,7 +29,7 @@ TIMEOUT_SECONDS = 1200
 NO_TESTS = 5  # pytest's exit code
 
 
-class Mutant(NamedTuple):
+class CodeMutant(NamedTuple):
     """One change of one place of a module."""
 
     module: str
@@ -52,7 +52,7 @@ class _Annotations(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def mutants(root: Path) -> list[Mutant]:
+def mutants(root: Path) -> list[CodeMutant]:
     """Every mutant of the packages that cosmic-ray knows without further arguments."""
     from cosmic_ray.ast import ast_nodes, get_ast_from_path
     from cosmic_ray.plugins import get_operator, operator_names
@@ -63,11 +63,11 @@ def mutants(root: Path) -> list[Mutant]:
         tree, module = get_ast_from_path(path), str(path.relative_to(root))
         for name, operator in operators.items():
             places = (place for node in ast_nodes(tree) for place in operator().mutation_positions(node))
-            found += [Mutant(module, name, number, start[0]) for number, (start, _) in enumerate(places)]
+            found += [CodeMutant(module, name, number, start[0]) for number, (start, _) in enumerate(places)]
     return found
 
 
-def sampled(root: Path, seed: int) -> Iterator[Mutant]:
+def sampled(root: Path, seed: int) -> Iterator[CodeMutant]:
     """The mutants in random order, without those that do not parse or change annotations alone."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
@@ -89,7 +89,7 @@ def _behaviour(code: str) -> str:
         return ""
 
 
-def is_killed(mutant: Mutant, copy: Path, marks: str) -> bool:
+def is_killed(mutant: CodeMutant, copy: Path, marks: str) -> bool:
     """Whether a test that reaches the module fails with the mutant in place.
 
     Raises RuntimeError if pytest could not run the tests.

@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, NoReturn
 
@@ -33,8 +33,8 @@ CALLS = "building arguments"
 INSIDE = "inside the library"
 
 
-class Parts:
-    """Seconds by part; what a part spends in another part counts for that alone."""
+class PartClock:
+    """A clock that counts seconds by part. A part that calls another part does not count the seconds of that."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -42,13 +42,13 @@ class Parts:
         self.since = perf_counter()
 
     def turn(self) -> None:
-        """What has passed since the last turn goes to the part under way."""
+        """Count the time since the last turn for the part under way."""
         now = perf_counter()
         self.seconds[self.stack[-1]] += now - self.since
         self.since = now
 
     def clock(self, owner: object, method: str, part: str) -> None:
-        """Clocks a method of an object."""
+        """Clock a method of an object."""
         original: Callable[..., Any] = getattr(owner, method)
 
         def clocked(*args: Any, **kwargs: Any) -> Any:
@@ -71,24 +71,24 @@ class Parts:
             self.stack.pop()
 
 
-class Quiet(Channel):
-    """A worker's channel on which nothing is sent; what a lease came to is kept."""
+class SilentChannel(Channel):
+    """A worker's channel that sends nothing and keeps the last report of a lease."""
 
     last: dict[str, Any]
 
     def send(self, message: dict[str, Any]) -> None:
-        """Spells the message out, as is done for sending it."""
+        """Spell the message out, as for sending it."""
         json.dumps(message)
         if "done" in message:
             self.last = message
 
 
-def clocked_worker(world: World, parts: Parts) -> tuple[Worker, Quiet]:
+def clocked_worker(world: World, parts: PartClock) -> tuple[Worker, SilentChannel]:
     """A worker as in a run, with clocks."""
     world.adapter.prepare()
     journal = os.memfd_create("journal")
     os.ftruncate(journal, SIZE)
-    channel = Quiet(-1, -1, Journal(journal))
+    channel = SilentChannel(-1, -1, Journal(journal))
     worker = Worker(world, channel)
     execution = worker.execution
     for owner, method, part in (
@@ -108,10 +108,10 @@ def clocked_worker(world: World, parts: Parts) -> tuple[Worker, Quiet]:
 
 
 def child(world: World, apis: list[str], positions: dict[str, int], outgoing: int) -> NoReturn:
-    """Takes turns until it is ended, and tells of each before and after."""
+    """Take turns at the apis until the process is ended, and write a line before and after each."""
     limits.redirect(os.open("/tmp/nightfuzz-profile.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     limits.limit(MEMORY_BYTES)
-    parts = Parts()
+    parts = PartClock()
     worker, channel = clocked_worker(world, parts)
     while True:
         for api in apis:
@@ -119,77 +119,66 @@ def child(world: World, apis: list[str], positions: dict[str, int], outgoing: in
             first, inside = positions[api], worker.execution.inside()
             parts.seconds.clear()
             parts.since = perf_counter()
-            # As `execution.pool.Lease` says it, which takes more than a target has.
+            # The message of `execution.pool.Lease`, which imports more than a target has.
             turn = {"lease": 1, "api": api, "first": first, "last": first + TURN_TESTS, "log": False, "news": ()}
             worker.work({**turn, "until": time.monotonic() + TURN_SECONDS})
             parts.turn()
             parts.seconds[INSIDE] = worker.execution.inside() - inside
             parts.seconds[CALLS] -= parts.seconds[INSIDE]
             positions[api] = channel.last["next"]
-            told = {"seconds": dict(parts.seconds), "counts": channel.last["counts"], "next": positions[api]}
-            os.write(outgoing, json.dumps(told).encode() + b"\n")
+            done = {"seconds": dict(parts.seconds), "counts": channel.last["counts"], "next": positions[api]}
+            os.write(outgoing, json.dumps(done).encode() + b"\n")
             if channel.last["retire"]:
                 os._exit(0)
 
 
-class Profile:
-    """What the children have told."""
+def messages(descriptor: int, end: float) -> Iterator[dict[str, Any]]:
+    """What a child writes until it dies, is silent for too long, or the time is over."""
+    with os.fdopen(descriptor, "rb", buffering=0) as lines:
+        while (wait := min(SILENT_SECONDS, end - time.monotonic())) > 0:
+            line = lines.readline() if select.select([lines], [], [], wait)[0] else b""
+            if not line:
+                return
+            yield json.loads(line)
 
-    def __init__(self, world: World, seconds: float) -> None:
-        assert world.plan is not None
-        self.world = world
-        self.apis = sorted(world.plan.places)
-        self.positions = {api: world.plan.count(api) for api in self.apis}
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self.counts: Counter[str] = Counter()
-        self.deaths = 0
-        self.last = self.apis[-1]
-        self.end = time.monotonic() + seconds
 
-    def run(self) -> dict[str, Any]:
-        """Forks children until the time is over."""
-        while time.monotonic() < self.end:
-            self._child()
-        return {"seconds": dict(self.seconds), "counts": dict(self.counts), "deaths": self.deaths}
-
-    def _child(self) -> None:
+def profile(world: World, seconds: float) -> dict[str, Any]:
+    """Fork children until the time is over; seconds by part, tests by outcome, and how many children died."""
+    assert world.plan is not None
+    apis = sorted(world.plan.places)
+    positions = {api: world.plan.count(api) for api in apis}
+    spent, counts, deaths = defaultdict[str, float](float), Counter[str](), 0
+    last, end = apis[-1], time.monotonic() + seconds
+    while time.monotonic() < end:
         ours, theirs = os.pipe()
-        after = self.apis.index(self.last) + 1
-        order = self.apis[after:] + self.apis[:after]
+        after = apis.index(last) + 1
         pid = os.fork()
         if pid == 0:
             with contextlib.suppress(KeyboardInterrupt):
-                child(self.world, order, self.positions, theirs)
+                child(world, apis[after:] + apis[:after], positions, theirs)
             os._exit(70)
         os.close(theirs)
-        with os.fdopen(ours, "rb", buffering=0) as lines:
-            while self._spoke(lines.fileno()) and (line := lines.readline()):
-                self._take(json.loads(line))
+        for message in messages(ours, end):
+            if "api" in message:
+                last = message["api"]
+                # A child that dies in this turn leaves no place: the next child begins behind the turn.
+                positions[last] += TURN_TESTS
+                continue
+            positions[last] = message["next"]
+            counts.update(message["counts"])
+            for part, more in message["seconds"].items():
+                spent[part] += more
         os.kill(pid, signal.SIGKILL)
-        self.deaths += os.waitpid(pid, 0)[1] != 0 and time.monotonic() < self.end
-
-    def _spoke(self, descriptor: int) -> bool:
-        wait = min(SILENT_SECONDS, self.end - time.monotonic())
-        return wait > 0 and bool(select.select([descriptor], [], [], wait)[0])
-
-    def _take(self, told: dict[str, Any]) -> None:
-        if "api" in told:
-            self.last = told["api"]
-            # Where it dies in this turn nobody is told; the next one begins behind it.
-            self.positions[self.last] += TURN_TESTS
-            return
-        self.positions[self.last] = told["next"]
-        for part, spent in told["seconds"].items():
-            self.seconds[part] += spent
-        self.counts.update(told["counts"])
+        deaths += os.waitpid(pid, 0)[1] != 0 and time.monotonic() < end
+    return {"seconds": dict(spent), "counts": dict(counts), "deaths": deaths}
 
 
 def main(library: str, plan: str, seconds: str) -> None:
-    """Prints the profile."""
+    """Print the profile."""
     limits.cut_network()
     world = load_world(library, "fuzz", plan)
     limits.default_signals()
-    print(json.dumps(Profile(world, float(seconds)).run()))
+    print(json.dumps(profile(world, float(seconds))))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.harness import Report, Subject, medians, printed, run_engine, sample, subjects, traced, traced_rows
+from bench.harness import (
+    LibraryOption,
+    MeasuredLibrary,
+    Report,
+    StateOption,
+    TargetOption,
+    medians,
+    printed,
+    run_engine,
+    sample,
+    subjects,
+    traced,
+    traced_rows,
+)
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.execution.zygote import environment
 
@@ -33,13 +46,9 @@ FIGURES = {
 
 
 def measure(
-    library: Annotated[str | None, typer.Option(help="torch or tensorflow (default: both)")] = None,
-    target: Annotated[
-        str | None, typer.Option(help="Another target of the library, or the key of one in the state")
-    ] = None,
-    state: Annotated[
-        Path | None, typer.Option(help="State directory with traced invocations (default: traced anew)")
-    ] = None,
+    library: LibraryOption = None,
+    target: TargetOption = None,
+    state: StateOption = None,
     apis: Annotated[
         int | None, typer.Option(help="Size of the sample (default: 300 of torch, 150 of TensorFlow)")
     ] = None,
@@ -96,7 +105,9 @@ def measure(
     return Report(table, {"subjects": found})
 
 
-def _figures(subject: Subject, apis: int, invocations: int, runs: Mapping[int, list[dict[str, Any]]]) -> dict[str, Any]:
+def _figures(
+    subject: MeasuredLibrary, apis: int, invocations: int, runs: Mapping[int, list[dict[str, Any]]]
+) -> dict[str, Any]:
     one: dict[str, Any] = medians(runs[1])
     pinned = "on a core of its own" if runs[1][0]["pinned"] else "not pinned"
     figures = {

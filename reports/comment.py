@@ -20,7 +20,7 @@ NEW, CHANGED, BETTER = "new bug", "changed call", "fixed bug"
 TOP, FULL, LINES, SCRIPT = 5, 10, 50, 2_500
 
 
-class Check(NamedTuple):
+class CheckOutput(NamedTuple):
     """A check run's output: title and summary (Markdown) within GitHub's limits."""
 
     title: str
@@ -42,11 +42,11 @@ def comment(result: Result, marker: str, blob_url: str = "", report_url: str = "
     return fitting(lambda share: _page(result, share, marker, blob_url, report_url))
 
 
-def check(result: Result, fail_on: FailOn, blob_url: str = "", report_url: str = "") -> Check:
+def check(result: Result, fail_on: FailOn, blob_url: str = "", report_url: str = "") -> CheckOutput:
     """The output of a check run. Raises UserError for a `fail_on` that there is not."""
     found = conclusion(result, fail_on)
     body = fitting(lambda share: _page(result, share, "", blob_url, report_url), OUTPUT)
-    return Check(bounded(headline(result), TITLE), body, found)
+    return CheckOutput(bounded(headline(result), TITLE), body, found)
 
 
 def conclusion(result: Result, fail_on: FailOn) -> Conclusion:

@@ -86,7 +86,7 @@ def fence_for(text: str, shortest: int) -> tuple[str, str]:
     return shown, "`" * max(shortest, longest + 1)
 
 
-class Block(NamedTuple):
+class CodeBlock(NamedTuple):
     """A fenced code block. lines: the numbers of its lines, fences included, from 0.
 
     closed: whether text that is added below stands outside of it. A block in a quotation or a list ends with that.
@@ -97,14 +97,14 @@ class Block(NamedTuple):
     closed: bool
 
 
-def code_blocks(markdown: str) -> list[Block]:
+def code_blocks(markdown: str) -> list[CodeBlock]:
     """The fenced code blocks of a text (CommonMark 0.31, section 4.5), numbered by its `text_lines`."""
     lines, found = text_lines(markdown), []
     for token in _BLOCKS.parse(markdown):
         if token.type == "fence" and token.map is not None:
             last = lines[token.map[1] - 1].strip() if token.map[1] - token.map[0] > 1 else ""
             closed = token.level > 0 or (last.startswith(token.markup) and not last.strip(token.markup[0]))
-            found.append(Block(range(*token.map), token.markup, closed))
+            found.append(CodeBlock(range(*token.map), token.markup, closed))
     return found
 
 

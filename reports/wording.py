@@ -1,4 +1,4 @@
-"""What of a result is told first, in which words, and how bad it is: everything that is rendered from one asks here."""
+"""Which parts of a result come first, in which words, and how bad each is: for everything that is rendered from it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from nightfuzz.reports.case import SHOWS
 from nightfuzz.reports.results import Bug, Build, Change, Dropped, Result, Said, Site
 from nightfuzz.reports.text import bounded, call_of, happened
 
-# Where a baseline is there to compare with, these ask what a change of the build brings, and nothing else.
+# With a baseline, these modes ask what a change of the build brings, and nothing else.
 COMPARING = ("pr", "bump")
-
-
 # How much is shown of what two long results have in common before they part.
 NEAR = 60
 LINE = 400
@@ -30,7 +28,7 @@ class Cause(NamedTuple):
     others: Sequence[Bug] = ()
 
 
-class Alike(NamedTuple):
+class ChangeGroup(NamedTuple):
     """Changes that look like one cause: the one to show, and the others."""
 
     change: Change
@@ -99,14 +97,14 @@ def changes(result: Result, *kinds: str) -> list[Change]:
     return sorted(found, key=lambda change: (kinds.index(change.kind), not change.sites))
 
 
-def alike(changes: Iterable[Change]) -> list[Alike]:
+def alike(changes: Iterable[Change]) -> list[ChangeGroup]:
     """Changes by cause, in their order: one message under many apis, or one new check before many old ones."""
     found: dict[str, list[Change]] = {}
     for change in changes:
         said, after = change.signature.partition(": ")[2], change.after
         cause = f"{after.name}: {normalised(after.text)}" if after.kind == "exception" else said
         found.setdefault(f"{change.kind} {cause}", []).append(change)
-    return [Alike(first, others) for first, *others in found.values()]
+    return [ChangeGroup(first, others) for first, *others in found.values()]
 
 
 def dropped(result: Result) -> list[Dropped]:
