@@ -155,9 +155,7 @@ def test_word_correctness_counts_words_that_are_found(reference: str, hypothesis
     assert correctness(tuple(reference), tuple(hypothesis)) == rate
 
 
-def test_an_error_names_the_extra_that_is_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_names_the_extra_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(UserError, match="needs the package tokenizers") as raised:
         encoder_in(tmp_path)
