@@ -7,8 +7,8 @@ import os
 from rich.console import Console
 
 from bot.github.auth import api_address, from_environment
+from bot.github.hub import Hub
 from bot.upstream.advisories import instructions, report_privately
-from bot.upstream.elsewhere import Elsewhere
 from bot.upstream.policies import policies, policy_of
 from fuzz_core.campaign.cases import case, guarded, keep_environment
 from fuzz_core.cli.config import Settings
@@ -26,8 +26,8 @@ def advise(settings: Settings, console: Console, number: int, send: bool) -> int
         print(printable(instructions(text.title, text.body, policies().get(library), library)))
         return 0
     repository = policy_of(policies(), library).repository
-    tracker = Elsewhere.open(from_environment(os.environ), repository, repository, api_address(os.environ))
-    console.print(f"reported privately: {report_privately(tracker, text.title, text.body)}", soft_wrap=True)
+    hub = Hub.open(from_environment(os.environ), repository, api_address(os.environ))
+    console.print(f"reported privately: {report_privately(hub, text.title, text.body)}", soft_wrap=True)
     return 0
 
 

@@ -5,13 +5,14 @@ Only people with write access are heard. Each comment is handled once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from bot.commands.answering import HELP, UNKNOWN, answers
 from bot.commands.parsing import Command, commands
 from bot.github.errors import RefusedError
+from bot.github.hub import Hub
 from bot.github.marker import Marker
 from bot.github.views import CommentView, IssueView
 from bot.issues.filings import Filed, Filings, Request
@@ -28,18 +29,6 @@ LATER: dict[str, Kind] = {
 MARGIN = timedelta(minutes=15)
 
 
-class Room(Protocol):
-    """What it takes of `bot.github.hub.Hub`."""
-
-    def login(self) -> str: ...
-    def comments(self, number: int) -> list[CommentView]: ...
-    def permission(self, login: str) -> str: ...
-    def react(self, comment: int, content: str) -> None: ...
-    def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView: ...
-    def add_labels(self, number: int, names: Iterable[str]) -> None: ...
-    def ensure_labels(self, wanted: dict[str, tuple[str, str]]) -> None: ...
-
-
 Upstream = Callable[[Filed, Filings], tuple[Filings, str]]
 
 
@@ -53,7 +42,7 @@ class Heard(NamedTuple):
 class Listener:
     """upstream: what makes the draft of a report for the library's own tracker, and says so."""
 
-    def __init__(self, hub: Room, filings: Filings, upstream: Upstream, now: datetime) -> None:
+    def __init__(self, hub: Hub, filings: Filings, upstream: Upstream, now: datetime) -> None:
         self.hub, self.filings, self.upstream, self.now = hub, filings, upstream, now
         self.problems: list[str] = []
         self._allowed: dict[str, bool] = {}
@@ -144,7 +133,7 @@ class Listener:
         return said
 
 
-def answer(hub: Room, filings: Filings, number: int) -> None:
+def answer(hub: Hub, filings: Filings, number: int) -> None:
     """Brings the one answer in an issue up to date with all requests made there."""
     text = answers(filings, number)
     if text:

@@ -1,21 +1,23 @@
-"""Whose turn it is to write something: GitHub itself decides, as it makes a label of one name only once.
+"""Which runner may write something: GitHub itself decides, as it makes a label of one name only once.
 
-Two runners that find the same bug both look it up, both find nothing, and would both file it. So the one that files
-makes a label first; to the other, GitHub answers that the label is there. The label is gone when the writing is done.
-Answers to writes come from GitHub's primary store: unlike those to reads, they are never old.
+Two runners that find the same bug would both look it up, find nothing and file it. So a runner makes a label first, and
+GitHub tells the other one that the label is there. The runner deletes the label after writing. Answers to writes come
+from GitHub's primary store and are never old, unlike answers to reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from typing import TypeVar
 
-from bot.github.client import Client, Turn
-from bot.github.errors import GaveUpError, RefusedError, UnsureError
+from bot.github.client import Backoff, Client, nothing
+from bot.github.errors import GONE, GaveUpError, RefusedError, UnsureError, unless_refused
+from bot.github.labels import is_taken, label_path, named
 
+T = TypeVar("T")
 PREFIX = "nightfuzz:filing-"
 COLOUR = "ededed"
 LONGEST_NAME = 50
@@ -24,157 +26,124 @@ _WORDS = "nightfuzz is writing this very moment"
 
 
 class LostError(UnsureError):
-    """Somebody else took over what we had claimed, as we were silent for too long."""
+    """Another runner took over a claim of ours, as we were silent for too long."""
 
 
 class Claim:
-    """What one runner may write until it is released. Made by `Claims.held`."""
+    """The right to write what `key` names; one runner has it at a time. client: of the repository with the label."""
 
-    def __init__(self, claims: Claims, name: str, nonce: str, since: datetime) -> None:
-        self._claims, self._name, self._nonce, self._since = claims, name, nonce, since
-        self._turn = 0
+    def __init__(self, client: Client, key: str) -> None:
+        self._client, self._name = client, f"{PREFIX}{key}"[:LONGEST_NAME]
+        self._path, self._nonce, self._turn = label_path(self._name), secrets.token_hex(8), 0
+        self._since = self._now()
+
+    def acquire(self, is_written: Callable[[], bool]) -> bool:
+        """Waits for the right. Returns False if another runner has written meanwhile what `key` names."""
+        backoff, seen_at = self._client.backoff(), self._now()
+        other: str | None = None
+        while True:
+            self._since = now = self._now()
+            if self._create(backoff) or self._is_ours(holder := self._holder()):
+                return True
+            if is_written():
+                return False
+            if holder is None:
+                continue
+            if holder != other:
+                other, seen_at = holder, now
+            elif (now - seen_at).total_seconds() > self._client.budget.limits.lease:
+                delete_label(self._client, self._name)
+                other = None
+                continue
+            backoff.wait(self._client.budget.limits.poll, f"another runner holds {self._name}")
 
     def confirm(self) -> None:
-        """To be called just before writing: raises LostError where it is not ours any more."""
+        """Is called just before writing. Raises LostError if another runner has taken over."""
         if self._is_fresh():
             return
-        if not self.is_ours():
+        if not self._is_ours(self._holder()):
             raise LostError(f"{self._name} was taken over by another runner")
         self._turn += 1
-        now = self._claims.now()
-        self._claims.describe(self._name, f"{self._nonce}.{self._turn}")
+        now, words = self._now(), {"description": self._description(f"{self._nonce}.{self._turn}")}
+        if unless_refused(GONE, lambda: self._client.write("PATCH", self._path, words, named)) is None:
+            raise LostError(f"{self._name} is gone")
         self._since = now
 
     def release(self) -> None:
-        """The next one's turn."""
-        if self._is_fresh() or self.is_ours():
-            self._claims.remove(self._name)
+        """Lets the next runner write."""
+        if self._is_fresh() or self._is_ours(self._holder()):
+            delete_label(self._client, self._name)
 
-    def _is_fresh(self) -> bool:
-        """Whether nobody can have taken it over yet."""
-        return (self._claims.now() - self._since).total_seconds() < self._claims.client.budget.limits.lease / 3
-
-    def is_ours(self) -> bool:
-        """Whether GitHub says so now."""
-        holder = self._claims.holder(self._name)
-        return holder is not None and holder.split(".")[0] == self._nonce
-
-
-class Claims:
-    """The claims of one repository. nonces: texts that nobody else uses."""
-
-    def __init__(self, client: Client, nonces: Callable[[], str]) -> None:
-        self.client = client
-        self._nonces = nonces
-
-    def now(self) -> datetime:
-        """The injected clock."""
-        return self.client.budget.clock()
-
-    @contextmanager
-    def held(self, key: str, done: Callable[[], bool]) -> Iterator[Claim | None]:
-        """Inside, nobody else writes what `key` names. None where another runner wrote it while we waited (`done`)."""
-        name, nonce = f"{PREFIX}{key}"[:LONGEST_NAME], self._nonces()
-        claim = self._acquired(name, nonce, done)
+    def _create(self, backoff: Backoff) -> bool:
+        body = {"name": self._name, "color": COLOUR, "description": self._description(self._nonce)}
         try:
-            yield claim
-        finally:
-            # What is left of a claim after a failure ends by itself: it is taken over, and swept.
-            if claim is not None:
-                with suppress(GaveUpError, RefusedError):
-                    claim.release()
-
-    def describe(self, name: str, holder: str) -> None:
-        """Says who holds it. Raises LostError where nobody does any more."""
-        try:
-            self.client.put("PATCH", self._path(name), {"description": self._words(holder)}, _whole)
-        except RefusedError as error:
-            if error.status != 404:
-                raise
-            raise LostError(f"{name} is gone") from None
-
-    def holder(self, name: str) -> str | None:
-        """Who holds it, None where nobody does: asked by a write that changes nothing."""
-        try:
-            return self.client.put("PATCH", self._path(name), {}, _holder)
-        except RefusedError as error:
-            if error.status != 404:
-                raise
-            return None
-
-    def sweep(self, labels: list[tuple[str, str]]) -> None:
-        """Removes claims that a runner left behind a day ago or longer. labels: name and description of all."""
-        for name, words in labels:
-            since = _since(words)
-            if name.startswith(PREFIX) and since is not None and self.now() - since > ABANDONED:
-                self.remove(name)
-
-    def _acquired(self, name: str, nonce: str, done: Callable[[], bool]) -> Claim | None:
-        waiting, turn, began = _Waiting(None, self.now()), self.client.turn(), self.now()
-        while True:
-            if self._made(name, nonce, turn):
-                return Claim(self, name, nonce, began)
-            holder = self.holder(name)
-            if holder is not None and holder.split(".")[0] == nonce:
-                return Claim(self, name, nonce, began)
-            if done():
-                return None
-            if holder is not None:
-                waiting = self._waited(name, holder, waiting, turn)
-            began = self.now()
-
-    def _made(self, name: str, nonce: str, turn: Turn) -> bool:
-        body = {"name": name, "color": COLOUR, "description": self._words(nonce)}
-        try:
-            self.client.once(f"{self.client.home}/labels", body, _whole)
+            self._client.create("labels", body, nothing)
             return True
         except UnsureError as error:
-            turn.again(error.settled(self.client.budget.limits.settled))
+            backoff.retry(error, self._client.budget.limits.in_flight)
         except RefusedError as error:
-            if error.status != 422 or (error.codes and "already_exists" not in error.codes):
+            if not is_taken(error):
                 raise
         return False
 
-    def _waited(self, name: str, holder: str, before: _Waiting, turn: Turn) -> _Waiting:
-        now = self.now()
-        if holder != before.holder:
-            before = _Waiting(holder, now)
-        elif (now - before.since).total_seconds() > self.client.budget.limits.lease:
-            self.remove(name)
-            return _Waiting(None, now)
-        turn.wait(self.client.budget.limits.poll, f"another runner holds {name}")
-        return before
+    def _holder(self) -> str | None:
+        """The text of the runner that has the right, None for no runner: asked by a write that changes nothing."""
+        label = unless_refused(GONE, lambda: self._client.write("PATCH", self._path, {}, named))
+        return label[1].rstrip(")").rpartition(" ")[2] if label else None
 
-    def remove(self, name: str) -> None:
-        """Whoever holds it."""
+    def _is_ours(self, holder: str | None) -> bool:
+        return holder is not None and holder.split(".")[0] == self._nonce
+
+    def _is_fresh(self) -> bool:
+        """Whether no other runner can have taken over yet."""
+        return (self._now() - self._since).total_seconds() < self._client.budget.limits.lease / 3
+
+    def _now(self) -> datetime:
+        return self._client.budget.clock()
+
+    def _description(self, holder: str) -> str:
+        return f"{_WORDS} ({self._now().astimezone(UTC):%Y-%m-%dT%H:%MZ} {holder})"
+
+
+def write_once(
+    client: Client,
+    claims: Client,
+    key: str,
+    find: Callable[[], T | None],
+    find_surely: Callable[[], T | None],
+    create: Callable[[], T],
+    doubt: float = 1.0,
+) -> T:
+    """Returns what `find` finds, else what `create` makes. Whatever happens to a request or a runner: never two of it.
+
+    claims: of the repository where the claim named `key` is made. find_surely: like `find`, by answers that can't be
+    old. doubt: see `Client.create_once`.
+    """
+    backoff = client.backoff()
+    while (found := find()) is None:
+        claim = Claim(claims, key)
+        if not claim.acquire(lambda: find() is not None):
+            continue
         try:
-            self.client.put("DELETE", self._path(name), None, _whole)
-        except RefusedError as error:
-            if error.status != 404:
-                raise
-
-    def _path(self, name: str) -> str:
-        return f"{self.client.home}/labels/{quote(name, safe='')}"
-
-    def _words(self, holder: str) -> str:
-        return f"{_WORDS} ({self.now().astimezone(UTC):%Y-%m-%dT%H:%MZ} {holder})"
+            return client.create_once(find_surely, create, claim.confirm, doubt)
+        except LostError as error:
+            backoff.retry(error)
+        finally:
+            # A claim that is left after a failure ends by itself: it is taken over, and swept.
+            with suppress(GaveUpError, RefusedError):
+                claim.release()
+    return found
 
 
-class _Waiting(NamedTuple):
-    holder: str | None
-    since: datetime
+def sweep(client: Client, labels: Iterable[tuple[str, str]]) -> None:
+    """Deletes claims that a runner left a day ago or earlier. labels: names and descriptions."""
+    for name, words in labels:
+        with suppress(ValueError, TypeError):
+            since = datetime.fromisoformat(words.rpartition("(")[2].split(" ")[0])
+            if name.startswith(PREFIX) and client.budget.clock() - since > ABANDONED:
+                delete_label(client, name)
 
 
-def _whole(data: Any) -> Any:
-    return data
-
-
-def _holder(data: Any) -> str:
-    return str(data["description"] or "").rstrip(")").rpartition(" ")[2]
-
-
-def _since(words: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(words.rpartition("(")[2].split(" ")[0])
-    except ValueError:
-        return None
+def delete_label(client: Client, name: str) -> None:
+    """Deletes a label, if it is there."""
+    unless_refused(GONE, lambda: client.write("DELETE", label_path(name), None, nothing))

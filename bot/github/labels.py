@@ -1,4 +1,4 @@
-"""Labels: made if missing, made again if somebody deletes one under way, left alone otherwise."""
+"""Labels of a repository: made if missing, made again if somebody deletes one meanwhile, left alone otherwise."""
 
 from __future__ import annotations
 
@@ -6,66 +6,68 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from bot.github.claims import Claims
-from bot.github.client import Client, listed
+from bot.github.client import Client, many
 from bot.github.errors import RefusedError
 
 LONGEST_DESCRIPTION = 100
 
 
 class Labels:
-    """Wanted labels are kept, so that one that is found to be gone is made again as it was."""
+    """Remembers the labels that it has made, so that it can make them again as they were."""
 
-    def __init__(self, client: Client, claims: Claims) -> None:
-        self._client, self._claims = client, claims
-        self._wanted: dict[str, tuple[str, str]] = {}
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._known: dict[str, tuple[str, str]] = {}
 
-    def ensure(self, wanted: Mapping[str, tuple[str, str]]) -> None:
-        """Makes those that are missing. What people changed about one that is there stays."""
-        self._wanted |= wanted
-        there = list(self._client.pages(f"{self._client.home}/labels", _named))
-        self._claims.sweep(there)
-        names = {name.casefold() for name, _ in there}
-        for name, (colour, description) in wanted.items():
+    def ensure(self, labels: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
+        """Makes the missing labels. Returns the names and descriptions of all that were there; they stay as they are.
+
+        labels: colour and description by name.
+        """
+        self._known |= labels
+        found = list(self._client.pages("labels", named))
+        names = {name.casefold() for name, _ in found}
+        for name, (colour, description) in labels.items():
             if name.casefold() not in names:
-                self._make(name, colour, description)
+                body = {"name": name, "color": colour, "description": description[:LONGEST_DESCRIPTION]}
+                try:
+                    self._client.write("POST", "labels", body, named)
+                except RefusedError as error:
+                    # An attempt whose answer was lost has made it, or somebody else.
+                    if not is_taken(error):
+                        raise
+        return found
 
-    def add(self, number: int, names: list[str]) -> None:
+    def add(self, number: int, names: Iterable[str]) -> None:
         """Adds labels to an issue or pull request."""
-        if names:
-            path = f"{self._client.home}/issues/{number}/labels"
-            self._repair(self._client.put("POST", path, {"labels": names}, _all_named))
+        if body := list(names):
+            self._repair(self._client.write("POST", f"issues/{number}/labels", {"labels": body}, many(named)))
 
     def restore(self, names: Iterable[str]) -> None:
-        """Gives wanted labels that GitHub made by the way, on a new issue, their colour and description."""
+        """Gives labels that GitHub made itself, on a new issue, their colour and description."""
         for name in names:
-            if name in self._wanted:
-                self._repair(self._client.read(self._path(name), lambda data: _all_named([data])))
+            if name in self._known:
+                self._repair([self._client.read(label_path(name), named)])
 
     def _repair(self, found: list[tuple[str, str]]) -> None:
         for name, description in found:
-            wanted = self._wanted.get(name)
-            # One that GitHub made by the way, as an issue was given it, has a colour of its own and no description.
-            if wanted and wanted[1] and not description:
-                changes = {"color": wanted[0], "description": wanted[1][:LONGEST_DESCRIPTION]}
-                self._client.put("PATCH", self._path(name), changes, _named)
-
-    def _make(self, name: str, colour: str, description: str) -> None:
-        body = {"name": name, "color": colour, "description": description[:LONGEST_DESCRIPTION]}
-        try:
-            self._client.put("POST", f"{self._client.home}/labels", body, _named)
-        except RefusedError as error:
-            # There already: made by an attempt whose answer was lost, or by somebody else.
-            if error.status != 422 or (error.codes and "already_exists" not in error.codes):
-                raise
-
-    def _path(self, name: str) -> str:
-        return f"{self._client.home}/labels/{quote(name, safe='')}"
+            colour, ours = self._known.get(name, ("", ""))
+            # A label that GitHub made itself has a colour of GitHub's choice and no description.
+            if ours and not description:
+                changes = {"color": colour, "description": ours[:LONGEST_DESCRIPTION]}
+                self._client.write("PATCH", label_path(name), changes, named)
 
 
-def _named(data: Any) -> tuple[str, str]:
+def named(data: Any) -> tuple[str, str]:
+    """The name and description of a label of the REST API."""
     return str(data["name"]), str(data.get("description") or "")
 
 
-def _all_named(data: Any) -> list[tuple[str, str]]:
-    return [_named(each) for each in listed(data)]
+def label_path(name: str) -> str:
+    """Where the label of this name is in its repository."""
+    return f"labels/{quote(name, safe='')}"
+
+
+def is_taken(error: RefusedError) -> bool:
+    """Whether GitHub refused to make a label because there is one of its name."""
+    return error.status == 422 and (not error.codes or "already_exists" in error.codes)

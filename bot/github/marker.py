@@ -40,6 +40,11 @@ class Marker(NamedTuple):
         """Whether what carries this marker is about that fingerprint, too."""
         return fingerprint == self.id or fingerprint in self.also
 
+    def marks(self, body: str) -> bool:
+        """Whether a text of ours carries a marker of this kind and id."""
+        found = parsed(body)
+        return found is not None and found[:2] == self[:2]
+
 
 def marked(body: str, marker: Marker) -> str:
     """The body with its marker in the first line, cut at its end to what GitHub takes."""

@@ -31,8 +31,6 @@ class IssueView(NamedTuple):
     url: str
     """For people."""
     pull_request: bool
-    closed_by: str | None = None
-    """Only where one issue was asked for, not in listings."""
 
     @classmethod
     def of(cls, data: Any) -> IssueView:
@@ -43,7 +41,6 @@ class IssueView(NamedTuple):
             data.get("state_reason"), tuple(_label(each) for each in data["labels"]), _login(data.get("user")),
             moment(data["created_at"]), moment(data["updated_at"]), moment(closed) if closed else None,
             str(data["html_url"]), "pull_request" in data or "merged_at" in data,
-            _login(data["closed_by"]) if data.get("closed_by") else None,
         )  # fmt: skip
 
 
@@ -117,25 +114,15 @@ class RepositoryView(NamedTuple):
         return cls(bool(data["private"]), may)
 
 
-class Annotation(NamedTuple):
-    """A note of a check at lines of a file. level: `notice`, `warning` or `failure`."""
-
-    path: str
-    line: int
-    message: str
-    title: str = ""
-    level: str = "warning"
-
-
 def role(data: Any) -> Role:
     """From a collaborator's permission. A role of an organisation's own making counts as what it is based on."""
     found = data.get("role_name") if data.get("role_name") in ROLES else data["permission"]
     return cast(Role, found) if found in ROLES else "none"
 
 
-def is_one_of(login: str, logins: tuple[str, ...]) -> bool:
-    """Whether a login is among some; GitHub takes no notice of case."""
-    return login.casefold() in {each.casefold() for each in logins}
+def is_same_login(login: str, other: str) -> bool:
+    """Whether two logins are one; GitHub takes no notice of case."""
+    return login.casefold() == other.casefold()
 
 
 def moment(text: str) -> datetime:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple
 
-from bot.github.editing import Editor
-from bot.github.errors import GaveUpError, RefusedError, UnsureError
+from bot.github.errors import GaveUpError, RefusedError, UnsureError, unless_refused
+from bot.github.hub import Hub
 from bot.github.marker import Marker
-from bot.github.views import CommentView, IssueView
+from bot.github.views import IssueView
 from bot.issues.actions import Action, Close, Create, Extend, Recur, Relabel, Reopen, described
 from bot.issues.filings import Filed, Filings
 from bot.issues.labels import LABELS, OURS
@@ -22,17 +23,6 @@ from bot.issues.wanted import digest
 # One fingerprint in common is enough to find an issue again; a body has room for other things.
 MARKED = 50
 MOVED = (301, 302, 307, 308)
-
-
-class Tracker(Editor, Protocol):
-    """What it takes of `bot.github.hub.Hub`."""
-
-    def issues(self, label: str | None = None) -> list[IssueView]: ...
-    def issue(self, number: int) -> IssueView | None: ...
-    def create_issue(self, marker: Marker, title: str, body: str, labels: Sequence[str] = ()) -> IssueView: ...
-    def add_labels(self, number: int, names: Iterable[str]) -> object: ...
-    def ensure_labels(self, wanted: Mapping[str, tuple[str, str]]) -> object: ...
-    def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView: ...
 
 
 class Done(NamedTuple):
@@ -48,7 +38,7 @@ class Done(NamedTuple):
     left: tuple[str, ...] = ()
 
 
-def look(hub: Tracker, filings: Filings) -> tuple[list[IssueView], frozenset[int]]:
+def look(hub: Hub, filings: Filings) -> tuple[list[IssueView], frozenset[int]]:
     """All issues that may be ours, and the numbers of those on record that are deleted or moved.
 
     One that has lost our label is asked for by its number.
@@ -58,7 +48,7 @@ def look(hub: Tracker, filings: Filings) -> tuple[list[IssueView], frozenset[int
     for number, filed in filings.issues.items():
         if number in found or filed.teaching == "gone":
             continue
-        view = _still_there(hub, number)
+        view = unless_refused(MOVED, partial(hub.issue, number))
         if view is None:
             gone.add(number)
         else:
@@ -66,17 +56,8 @@ def look(hub: Tracker, filings: Filings) -> tuple[list[IssueView], frozenset[int
     return list(found.values()), frozenset(gone)
 
 
-def _still_there(hub: Tracker, number: int) -> IssueView | None:
-    try:
-        return hub.issue(number)
-    except RefusedError as error:
-        if error.status not in MOVED:
-            raise
-        return None
-
-
 def carry_out(
-    hub: Tracker,
+    hub: Hub,
     plan: Plan,
     filings: Filings,
     clock: Callable[[], datetime],
@@ -88,7 +69,7 @@ def carry_out(
 
 class _Doer:
     def __init__(
-        self, hub: Tracker, filings: Filings, clock: Callable[[], datetime], save: Callable[[Filings], None]
+        self, hub: Hub, filings: Filings, clock: Callable[[], datetime], save: Callable[[Filings], None]
     ) -> None:
         self.hub, self.filings, self.clock, self.save = hub, filings, clock, save
         self.filed: list[Filed] = []

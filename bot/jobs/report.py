@@ -155,7 +155,7 @@ def _night(
             files, refused = brought(shards, folder)
             night = keep(place, files, keys_of(inputs), folder / "state", clock)
             heard_again(night.public, result)
-        filed = file_issues(inputs, event.repository, event.run, hub, place, night.public, clock)
+        filed = file_issues(inputs, event.run, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
     return (*refused, *night.problems, *dropped, *filed.notes)
 

@@ -10,9 +10,8 @@ from bot.github.auth import Auth
 from bot.github.hub import Hub
 from bot.issues.filings import Filings
 from bot.issues.wanted import Wanted, by_fingerprint
-from bot.upstream.approving import Approver, Reviewed, Tracker
+from bot.upstream.approving import Approver, Reviewed
 from bot.upstream.drafting import Drafter
-from bot.upstream.elsewhere import Elsewhere
 from bot.upstream.policies import Mode, policies
 from bot.upstream.verifying import verifier
 from fuzz_core.ir.errors import UserError
@@ -20,13 +19,10 @@ from fuzz_core.store.store import Store
 
 
 class Abroad(NamedTuple):
-    """auth: who files elsewhere, None where nobody may; who files there may do nothing in our own repository, so that
-    has `home_auth`. api_url: of that GitHub.
-    """
+    """auth: who files elsewhere, None where nobody may. api_url: of that GitHub."""
 
     mode: Mode
     auth: Auth | None = None
-    home_auth: Auth | None = None
     api_url: str | None = None
 
 
@@ -36,22 +32,22 @@ def drafter(hub: Hub, abroad: Abroad, clusters: Sequence[Wanted], now: datetime)
 
 
 def reviewed(
-    hub: Hub, abroad: Abroad, home: str, store: Store, clusters: Sequence[Wanted], filings: Filings, now: datetime
+    hub: Hub, abroad: Abroad, store: Store, clusters: Sequence[Wanted], filings: Filings, now: datetime
 ) -> Reviewed:
     """Files what people have approved, where that is allowed."""
     if abroad.mode != "approved" or not filings.drafts:
         return Reviewed(filings)
     found = by_fingerprint(clusters)
-    return Approver(hub, "approved", policies(), found, _tracker(abroad, home), verifier(store), now).review(filings)
+    return Approver(hub, "approved", policies(), found, _tracker(abroad, hub), verifier(store), now).review(filings)
 
 
-def _tracker(abroad: Abroad, home: str) -> Callable[[str], Tracker]:
-    def opened(repository: str) -> Tracker:
+def _tracker(abroad: Abroad, home: Hub) -> Callable[[str], Hub]:
+    def opened(repository: str) -> Hub:
         if abroad.auth is None:
             raise UserError(
                 f"there is no token that may write to {repository}",
                 "a workflow's own token cannot: store one as a secret and give it as the input upstream-token",
             )
-        return Elsewhere.open(abroad.auth, repository, home, abroad.api_url, home_auth=abroad.home_auth)
+        return Hub.open(abroad.auth, repository, abroad.api_url, home=home)
 
     return opened

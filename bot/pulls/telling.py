@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
+from bot.github.checks import Annotation
 from bot.github.errors import RefusedError
-from bot.github.marker import Marker, parsed
-from bot.github.views import Annotation, CommentView, PullView
+from bot.github.hub import Hub
+from bot.github.marker import Marker
 from bot.issues.wanted import digest
 from reports.annotations import check_annotations
 from reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
 from reports.results import Result
 
 CHECK = "nightfuzz"
-
-
-class Conversation(Protocol):
-    """What it takes of `bot.github.hub.Hub`."""
-
-    def login(self) -> str: ...
-    def pull(self, number: int) -> PullView | None: ...
-    def comments(self, number: int) -> list[CommentView]: ...
-    def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView: ...
-    def check_run(
-        self,
-        sha: str,
-        name: str,
-        conclusion: str,
-        title: str,
-        summary: str,
-        annotations: Sequence[Annotation] = (),
-    ) -> int: ...
 
 
 class Links(NamedTuple):
@@ -50,7 +32,7 @@ class Told(NamedTuple):
 
 
 def tell(
-    hub: Conversation,
+    hub: Hub,
     number: int,
     result: Result,
     *,
@@ -74,10 +56,11 @@ def tell(
     return Told(became, conclusion(result, fail_on), _checked(hub, sha, result, fail_on, links) if checks else ())
 
 
-def _commented(hub: Conversation, number: int, result: Result, links: Links) -> Literal["none", "written"]:
+def _commented(hub: Hub, number: int, result: Result, links: Links) -> Literal["none", "written"]:
     """Each mode and library has a comment of its own, so that two workflows do not write over each other."""
     marker = Marker("pull", digest("pull", result.mode, result.target.library))
-    if not worth_telling(result) and not _stands(hub, number, marker):
+    ours = (each.body for each in hub.comments(number) if each.author == hub.login())
+    if not worth_telling(result) and not any(map(marker.marks, ours)):
         return "none"
     # The marker takes its share of the length here; the hub puts it in itself.
     body = comment(result, marker.text, links.blob, links.report).removeprefix(f"{marker.text}\n")
@@ -85,15 +68,7 @@ def _commented(hub: Conversation, number: int, result: Result, links: Links) -> 
     return "written"
 
 
-def _stands(hub: Conversation, number: int, marker: Marker) -> bool:
-    return any(
-        (found := parsed(each.body)) is not None and found[:2] == marker[:2]
-        for each in hub.comments(number)
-        if each.author == hub.login()
-    )
-
-
-def _checked(hub: Conversation, sha: str, result: Result, fail_on: FailOn, links: Links) -> tuple[str, ...]:
+def _checked(hub: Hub, sha: str, result: Result, fail_on: FailOn, links: Links) -> tuple[str, ...]:
     told = check(result, fail_on, links.blob, links.report)
     name = f"{CHECK} {result.mode} ({result.target.library})"
     try:

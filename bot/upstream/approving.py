@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
-from bot.github.editing import Editor
 from bot.github.errors import GaveUpError, UnsureError
+from bot.github.hub import Hub
 from bot.github.marker import Marker
-from bot.github.views import CommentView, EventView, IssueView
+from bot.github.views import IssueView
 from bot.issues.filings import Draft, Filings
 from bot.issues.labels import APPROVE
 from bot.issues.wanted import Wanted, digest
@@ -29,25 +29,6 @@ class Verified(NamedTuple):
 
     status: Literal["shown", "clean", "unknown"]
     build: str = ""
-
-
-class Office(Editor, Protocol):
-    """What it takes of `bot.github.hub.Hub`."""
-
-    def login(self) -> str: ...
-    def issue(self, number: int) -> IssueView | None: ...
-    def events(self, number: int) -> list[EventView]: ...
-    def permission(self, login: str) -> str: ...
-    def remove_label(self, number: int, name: str) -> None: ...
-    def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView: ...
-
-
-class Tracker(Protocol):
-    """What it takes of `bot.upstream.elsewhere.Elsewhere`."""
-
-    def search(self, query: str) -> list[IssueView]: ...
-    def find(self, marker: Marker) -> IssueView | None: ...
-    def create(self, marker: Marker, title: str, body: str) -> IssueView: ...
 
 
 class Reviewed(NamedTuple):
@@ -72,11 +53,11 @@ class Approver:
 
     def __init__(
         self,
-        hub: Office,
+        hub: Hub,
         mode: Mode,
         found: Mapping[str, Policy],
         wanted: Mapping[str, Wanted],
-        elsewhere: Callable[[str], Tracker],
+        elsewhere: Callable[[str], Hub],
         verify: Callable[[str], Verified],
         now: datetime,
     ) -> None:
@@ -125,9 +106,10 @@ class Approver:
         tracker = self.elsewhere(draft.upstream)
         marker = Marker("report", digest("report", fingerprint))
         # Filed by a run that did not live to say so: it is no duplicate of itself.
-        if tracker.find(marker) is None:
-            self._check_new(draft, duplicates(wanted, tracker.search))
-        made = tracker.create(marker, text.title, text.body)
+        if tracker.find_issue(marker.id) is None:
+            place = f"repo:{tracker.name} is:issue"
+            self._check_new(draft, duplicates(wanted, lambda query: tracker.search_issues(f"{place} {query}", 20)))
+        made = tracker.create_issue(marker, text.title, text.body)
         self._link(draft.source, made.url)
         return made.url
 

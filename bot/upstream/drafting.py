@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Protocol
 
-from bot.github.editing import Editor
+from bot.github.hub import Hub
 from bot.github.marker import Marker, marked
-from bot.github.views import IssueView, RepositoryView
+from bot.github.views import IssueView
 from bot.issues.filings import Draft, Filed, Filings
 from bot.issues.labels import APPROVE, DRAFT, LABELS
 from bot.issues.wanted import Wanted, digest
@@ -18,20 +17,11 @@ from fuzz_core.ir.errors import UserError
 from reports.text import bounded
 
 
-class Desk(Editor, Protocol):
-    """What it takes of `bot.github.hub.Hub`."""
-
-    def repository(self) -> RepositoryView: ...
-    def create_issue(self, marker: Marker, title: str, body: str, labels: tuple[str, ...] = ()) -> IssueView: ...
-    def remove_label(self, number: int, name: str) -> None: ...
-    def ensure_labels(self, wanted: Mapping[str, tuple[str, str]]) -> None: ...
-
-
 class Drafter:
     """What a `Listener` calls for the command `upstream`. wanted: clusters by the fingerprint of any member."""
 
     def __init__(
-        self, hub: Desk, mode: Mode, found: dict[str, Policy], wanted: Mapping[str, Wanted], now: datetime
+        self, hub: Hub, mode: Mode, found: dict[str, Policy], wanted: Mapping[str, Wanted], now: datetime
     ) -> None:
         self.hub, self.mode, self.policies, self.wanted, self.now = hub, mode, found, wanted, now
 

@@ -50,7 +50,7 @@ class Story:
     def review(self, mode: Mode = "approved") -> Reviewed:
         approver = Approver(
             self.hub, mode, {"fakelib": self.policy}, self.wanted,
-            lambda name: elsewhere_of(self.theirs, self.ours, self.time), lambda fingerprint: self.verified,
+            lambda name: elsewhere_of(self.theirs, self.hub, self.time), lambda fingerprint: self.verified,
             self.time.now,
         )  # fmt: skip
         reviewed = approver.review(self.filings)

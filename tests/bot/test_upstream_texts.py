@@ -130,5 +130,5 @@ def test_written_instructions_say_where_and_that_it_is_private() -> None:
 
 
 def test_a_private_report_keeps_to_the_limits() -> None:
-    made = content("t" * 5_000, "b" * 200_000)
-    assert len(made["summary"]) <= 1024 and len(made["description"]) <= 65_535
+    summary, description = content("t" * 5_000, "b" * 200_000)
+    assert len(summary) <= 1024 and len(description) <= 65_535

@@ -15,7 +15,6 @@ from bot.issues.doing import Done, carry_out, look
 from bot.issues.filings import Filings
 from bot.issues.planning import Rules, plan
 from bot.issues.wanted import Umbrella, Wanted
-from bot.upstream.elsewhere import Elsewhere
 
 
 def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") -> Hub:
@@ -35,10 +34,10 @@ def night(hub: Hub, filings: Filings, time: FakeTime, *wanted: Wanted, umbrellas
     return carry_out(hub, plan(wanted, existing, filings, rules, time.now, umbrellas, gone), filings, time.clock)
 
 
-def elsewhere_of(repo: Repository, home: Repository, time: FakeTime | None = None) -> Elsewhere:
+def elsewhere_of(repo: Repository, home: Hub, time: FakeTime | None = None) -> Hub:
     """The bot in a repository of others."""
     time = time or FakeTime()
-    return Elsewhere.open(
-        TokenAuth(Secret(repo.token)), repo.name, home.name, repo.server.url, clock=time.clock, sleep=time.sleep,
+    return Hub.open(
+        TokenAuth(Secret(repo.token)), repo.name, repo.server.url, home=home, clock=time.clock, sleep=time.sleep,
         limits=Limits(in_all=1e9), rng=random.Random(1),
     )  # fmt: skip
