@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bot.github.client import Client
+from nightfuzz.bot.github.client import Client
 
 MOST_AT_ONCE = 50
 LONGEST = 65_535

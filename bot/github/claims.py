@@ -13,9 +13,9 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from bot.github.client import Backoff, Client, nothing
-from bot.github.errors import GONE, GaveUpError, RefusedError, UnsureError, unless_refused
-from bot.github.labels import is_taken, label_path, named
+from nightfuzz.bot.github.client import Backoff, Client, nothing
+from nightfuzz.bot.github.errors import GONE, GaveUpError, RefusedError, UnsureError, unless_refused
+from nightfuzz.bot.github.labels import is_taken, label_path, named
 
 T = TypeVar("T")
 PREFIX = "nightfuzz:filing-"

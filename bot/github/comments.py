@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.github.claims import write_once
-from bot.github.client import Client, nothing
-from bot.github.errors import GONE, UnsureError, unless_refused
-from bot.github.marker import Marker, marked
-from bot.github.views import CommentView, is_same_login
+from nightfuzz.bot.github.claims import write_once
+from nightfuzz.bot.github.client import Client, nothing
+from nightfuzz.bot.github.errors import GONE, UnsureError, unless_refused
+from nightfuzz.bot.github.marker import Marker, marked
+from nightfuzz.bot.github.views import CommentView, is_same_login
 
 ROUNDS = 6
 

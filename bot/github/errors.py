@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any, TypeVar
 
-from bot.github.redaction import scrub
+from nightfuzz.bot.github.redaction import scrub
+from nightfuzz.reports.text import bounded
+
 from fuzz_core.ir.errors import NightfuzzError, UserError
-from reports.text import bounded
 
 T = TypeVar("T")
 LONGEST = 300

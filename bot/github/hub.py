@@ -11,19 +11,19 @@ from typing import Any
 from urllib.parse import quote
 
 import github
+from nightfuzz.bot.github.auth import Auth, api_address, log_in
+from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
+from nightfuzz.bot.github.checks import Annotation, check_run
+from nightfuzz.bot.github.claims import sweep
+from nightfuzz.bot.github.client import Client, nothing
+from nightfuzz.bot.github.comments import Comments
+from nightfuzz.bot.github.errors import GONE, RefusedError, unless_refused
+from nightfuzz.bot.github.issues import Issues
+from nightfuzz.bot.github.labels import Labels, label_path
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.redaction import scrub_logs
+from nightfuzz.bot.github.views import CommentView, EventView, IssueView, PullView, RepositoryView, Role, role
 
-from bot.github.auth import Auth, api_address, log_in
-from bot.github.budget import Budget, Clock, Limits, Sleep
-from bot.github.checks import Annotation, check_run
-from bot.github.claims import sweep
-from bot.github.client import Client, nothing
-from bot.github.comments import Comments
-from bot.github.errors import GONE, RefusedError, unless_refused
-from bot.github.issues import Issues
-from bot.github.labels import Labels, label_path
-from bot.github.marker import Marker
-from bot.github.redaction import scrub_logs
-from bot.github.views import CommentView, EventView, IssueView, PullView, RepositoryView, Role, role
 from fuzz_core.ir.errors import UserError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")

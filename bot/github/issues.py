@@ -12,12 +12,12 @@ the search (one can be a discussion, or be deleted).
 
 from __future__ import annotations
 
-from bot.github.claims import write_once
-from bot.github.client import PAGE, Client, many
-from bot.github.errors import GONE, unless_refused
-from bot.github.labels import Labels
-from bot.github.marker import Marker, marked, parsed
-from bot.github.views import IssueView, is_same_login
+from nightfuzz.bot.github.claims import write_once
+from nightfuzz.bot.github.client import PAGE, Client, many
+from nightfuzz.bot.github.errors import GONE, unless_refused
+from nightfuzz.bot.github.labels import Labels
+from nightfuzz.bot.github.marker import Marker, marked, parsed
+from nightfuzz.bot.github.views import IssueView, is_same_login
 
 GAP = 2
 DUPLICATE = "duplicate"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from bot.github.client import Client, many
-from bot.github.errors import RefusedError
+from nightfuzz.bot.github.client import Client, many
+from nightfuzz.bot.github.errors import RefusedError
 
 LONGEST_DESCRIPTION = 100
 

@@ -8,17 +8,17 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from bot.github.errors import GaveUpError, RefusedError, UnsureError, unless_refused
-from bot.github.hub import Hub
-from bot.github.marker import Marker
-from bot.github.views import IssueView
-from bot.issues.actions import Action, Close, Create, Extend, Recur, Relabel, Reopen, described
-from bot.issues.filings import Filed, Filings
-from bot.issues.labels import LABELS, OURS
-from bot.issues.planning import Plan
-from bot.issues.texts import back, fixed
-from bot.issues.umbrella import extended
-from bot.issues.wanted import digest
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, unless_refused
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.actions import Action, Close, Create, Extend, Recur, Relabel, Reopen, described
+from nightfuzz.bot.issues.filings import Filed, Filings
+from nightfuzz.bot.issues.labels import LABELS, OURS
+from nightfuzz.bot.issues.planning import Plan
+from nightfuzz.bot.issues.texts import back, fixed
+from nightfuzz.bot.issues.umbrella import extended
+from nightfuzz.bot.issues.wanted import digest
 
 # One fingerprint in common is enough to find an issue again; a body has room for other things.
 MARKED = 50

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from bot.github.checks import Annotation
-from bot.github.errors import RefusedError
-from bot.github.hub import Hub
-from bot.github.marker import Marker
-from bot.issues.wanted import digest
-from reports.annotations import check_annotations
-from reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
-from reports.results import Result
+from nightfuzz.bot.github.checks import Annotation
+from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.issues.wanted import digest
+from nightfuzz.reports.annotations import check_annotations
+from nightfuzz.reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
+from nightfuzz.reports.results import Result
 
 CHECK = "nightfuzz"
 

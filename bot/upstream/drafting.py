@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from bot.github.hub import Hub
-from bot.github.marker import Marker, marked
-from bot.github.views import IssueView
-from bot.issues.filings import Draft, Filed, Filings
-from bot.issues.labels import APPROVE, DRAFT, LABELS
-from bot.issues.wanted import Wanted, digest
-from bot.upstream.policies import Mode, Policy, policy_of
-from bot.upstream.texts import draft, refuse, text_of
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker, marked
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.filings import Draft, Filed, Filings
+from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
+from nightfuzz.bot.issues.wanted import Wanted, digest
+from nightfuzz.bot.upstream.policies import Mode, Policy, policy_of
+from nightfuzz.bot.upstream.texts import draft, refuse, text_of
+from nightfuzz.reports.text import bounded
+
 from fuzz_core.ir.errors import UserError
-from reports.text import bounded
 
 
 class Drafter:

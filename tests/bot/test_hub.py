@@ -8,14 +8,14 @@ from collections.abc import Callable
 import pytest
 from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
+from nightfuzz.bot.github.auth import TokenAuth
+from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.checks import Annotation
+from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker, parsed
+from nightfuzz.bot.github.redaction import Secret
 
-from bot.github.auth import TokenAuth
-from bot.github.budget import Limits
-from bot.github.checks import Annotation
-from bot.github.errors import RefusedError
-from bot.github.hub import Hub
-from bot.github.marker import Marker, parsed
-from bot.github.redaction import Secret
 from fuzz_core.ir.errors import UserError
 
 Opened = Callable[..., Hub]
