@@ -10,11 +10,11 @@ import github
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.redaction import Secret
-
-from fuzz_core.ir.errors import UserError
 
 PUBLIC_API = "https://api.github.com"
 KEY, INSTALLATION = "NIGHTFUZZ_APP_PRIVATE_KEY", "NIGHTFUZZ_APP_INSTALLATION"

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 import github
 import requests
+
+import fuzz_core
 from nightfuzz.bot.github.budget import Budget, pause
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, refusal
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
-
-import fuzz_core
 
 T = TypeVar("T")
 PAGE, MOST_PAGES = 100, 1000

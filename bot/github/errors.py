@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping
 from typing import Any, TypeVar
 
+from fuzz_core.ir.errors import NightfuzzError, UserError
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
-
-from fuzz_core.ir.errors import NightfuzzError, UserError
 
 T = TypeVar("T")
 LONGEST = 300

@@ -11,6 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 import github
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import Auth, api_address, log_in
 from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
 from nightfuzz.bot.github.checks import Annotation, check_run
@@ -23,8 +25,6 @@ from nightfuzz.bot.github.labels import Labels, label_path
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import scrub_logs
 from nightfuzz.bot.github.views import CommentView, EventView, IssueView, PullView, RepositoryView, Role, role
-
-from fuzz_core.ir.errors import UserError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}(\[bot\])?")

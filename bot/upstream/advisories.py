@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.errors import UnsureError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.upstream.policies import Policy
 from nightfuzz.reports.text import TITLE, bounded, clean, clipped
-
-from fuzz_core.ir.errors import UserError
 
 # GitHub's limits on a report's summary and description.
 SUMMARY, DESCRIPTION = 1024, 65_535

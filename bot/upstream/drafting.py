@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, marked
 from nightfuzz.bot.github.views import IssueView
@@ -14,8 +15,6 @@ from nightfuzz.bot.issues.wanted import Wanted, digest
 from nightfuzz.bot.upstream.policies import Mode, Policy, policy_of
 from nightfuzz.bot.upstream.texts import draft, refuse, text_of
 from nightfuzz.reports.text import bounded
-
-from fuzz_core.ir.errors import UserError
 
 
 class Drafter:

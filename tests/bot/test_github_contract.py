@@ -10,6 +10,9 @@ import faultproxy
 import pytest
 from clocks import FakeTime
 from githubserver import APP, INSTALLATION, Repository
+from openapi import Contract
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import AppAuth, TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.checks import Annotation
@@ -17,9 +20,6 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.github.views import CommentView, EventView, IssueView, PullView, RepositoryView, role
-from openapi import Contract
-
-from fuzz_core.ir.errors import UserError
 
 ID = "0123456789abcdef" * 2
 HOME = "/repos/{owner}/{repo}"
