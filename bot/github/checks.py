@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nightfuzz.bot.github.client import Client
@@ -12,16 +12,6 @@ from nightfuzz.bot.github.client import Client
 MOST_AT_ONCE = 50
 LONGEST = 65_535
 LONGEST_TITLE = 255
-
-
-class Annotation(NamedTuple):
-    """A note of a check at a line of a file. level: `notice`, `warning` or `failure`."""
-
-    path: str
-    line: int
-    message: str
-    title: str = ""
-    level: str = "warning"
 
 
 class _Run(NamedTuple):
@@ -35,11 +25,17 @@ class _Run(NamedTuple):
 
 
 def check_run(
-    client: Client, sha: str, name: str, conclusion: str, title: str, summary: str, annotations: Sequence[Annotation]
+    client: Client,
+    sha: str,
+    name: str,
+    conclusion: str,
+    title: str,
+    summary: str,
+    annotations: Sequence[Mapping[str, Any]],
 ) -> int:
     """The number of the finished check with this content; see `Hub.check_run`."""
     output = {"title": title[:LONGEST_TITLE], "summary": summary[:LONGEST]}
-    notes = [_note(each) for each in annotations]
+    notes = [_cut(each) for each in annotations]
     text = json.dumps([sha, name, conclusion, output, notes])
     identity = f"nightfuzz:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
     body = {"name": name, "head_sha": sha, "external_id": identity, "status": "completed", "conclusion": conclusion}
@@ -63,6 +59,6 @@ def check_run(
     return run.id
 
 
-def _note(note: Annotation) -> dict[str, Any]:
-    given = {"path": note.path, "start_line": note.line, "end_line": note.line, "annotation_level": note.level}
-    return given | {"message": note.message[:LONGEST]} | ({"title": note.title[:LONGEST_TITLE]} if note.title else {})
+def _cut(note: Mapping[str, Any]) -> dict[str, Any]:
+    limits = {"title": LONGEST_TITLE, "message": LONGEST}
+    return {name: value[: limits[name]] if name in limits else value for name, value in note.items() if value != ""}

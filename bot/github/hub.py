@@ -15,7 +15,7 @@ import github
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import Auth, api_address, log_in
 from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
-from nightfuzz.bot.github.checks import Annotation, check_run
+from nightfuzz.bot.github.checks import check_run
 from nightfuzz.bot.github.claims import sweep
 from nightfuzz.bot.github.client import Client, nothing
 from nightfuzz.bot.github.comments import Comments
@@ -180,12 +180,12 @@ class Hub:
         conclusion: str,
         title: str,
         summary: str,
-        annotations: Sequence[Annotation] = (),
+        annotations: Sequence[Mapping[str, Any]] = (),
     ) -> int:
         """The finished check with this content on a commit, made once; its number.
 
-        conclusion: `success`, `neutral`, `failure`, `action_required`, … GitHub takes checks from workflows and apps
-        alone, not from a person's token.
+        conclusion: `success`, `neutral`, `failure`, `action_required`, … annotations: as the API takes them. GitHub
+        takes checks from workflows and apps alone, not from a person's token.
         """
         return check_run(self._client, sha, name, conclusion, title, summary, annotations)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 Role = Literal["admin", "maintain", "write", "triage", "read", "none"]
 ROLES: tuple[Role, ...] = ("admin", "maintain", "write", "triage", "read", "none")
+WRITERS: tuple[Role, ...] = ("admin", "maintain", "write")
 GHOST = "ghost"
 
 

@@ -1,11 +1,11 @@
-"""What a plan is made of. Each action can be done twice and leaves the same as done once."""
+"""What a plan is made of. Each action can be executed twice and leaves the same as executed once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from nightfuzz.bot.issues.wanted import Wanted
+from nightfuzz.bot.github.marker import Marker
 
 
 class Create(NamedTuple):
@@ -21,31 +21,22 @@ class Create(NamedTuple):
     build: str = ""
     told: str = ""
     regression: bool = False
+    verb: str = "create"
 
 
-class Reopen(NamedTuple):
-    """A closed issue whose bug is seen again. remembered: what the record of the issue says once it is done."""
+class Update(NamedTuple):
+    """A change of an issue that is there. remembered: what its record says afterwards.
 
+    reopen: its bug is seen again. close: its bug is fixed. relabel: it gets labels that it has not had before. recur:
+    its recurrence comment is brought up to date.
+    """
+
+    verb: Literal["reopen", "close", "relabel", "recur"]
     number: int
-    wanted: Wanted
-    labels: tuple[str, ...]
     remembered: Mapping[str, Any]
-
-
-class Close(NamedTuple):
-    """An open issue whose bug is fixed."""
-
-    number: int
-    wanted: Wanted
-    remembered: Mapping[str, Any]
-
-
-class Relabel(NamedTuple):
-    """Labels for an open issue that it has not had before."""
-
-    number: int
-    labels: tuple[str, ...]
-    remembered: Mapping[str, Any]
+    comment: tuple[Marker, str] | None = None
+    state: Mapping[str, str] = {}
+    labels: tuple[str, ...] = ()
 
 
 class Extend(NamedTuple):
@@ -55,27 +46,19 @@ class Extend(NamedTuple):
     signatures: Mapping[str, str]
     items: Mapping[str, str]
     title: str | None
+    verb: str = "extend"
 
 
-class Recur(NamedTuple):
-    """The recurrence comment of an issue, to be brought up to date."""
-
-    number: int
-    text: str
-    remembered: Mapping[str, Any]
-
-
-Action = Reopen | Create | Close | Relabel | Extend | Recur
+Action = Create | Update | Extend
 # What a reader waits for comes first; comments that are only brought up to date come last.
-ORDER: tuple[type, ...] = (Reopen, Create, Close, Relabel, Extend, Recur)
+ORDER = ("reopen", "create", "close", "relabel", "extend", "recur")
 
 
 def place(action: Action) -> int:
     """Where an action comes in a plan."""
-    return ORDER.index(type(action))
+    return ORDER.index(action.verb)
 
 
 def described(action: Action) -> str:
     """An action in a few words, for a summary; its text is not escaped."""
-    verb = type(action).__name__.lower()
-    return f"{verb} {action.title!r}" if isinstance(action, Create) else f"{verb} #{action.number}"
+    return f"{action.verb} {action.title!r}" if isinstance(action, Create) else f"{action.verb} #{action.number}"

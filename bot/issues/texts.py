@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.labels import IGNORE, KNOWN, WRONG
-from nightfuzz.bot.issues.wanted import Wanted
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import span
 
@@ -13,17 +13,17 @@ _HOW_TO_SILENCE = (
 )
 
 
-def recurrence(wanted: Wanted) -> str:
+def recurrence(cluster: ClusterReport) -> str:
     """The one comment that is kept up to date while the bug is seen. Depends on the cluster alone."""
-    apis = tuple(dict.fromkeys((wanted.api, *wanted.apis)))
+    apis = tuple(dict.fromkeys((cluster.api, *cluster.apis)))
     rows = {
-        "newest build that shows it": f"{escaped(wanted.seen)} ({wanted.seen_at:%Y-%m-%d})",
-        "first found": escaped(wanted.since) if wanted.since else "",
-        "findings": str(wanted.findings),
+        "newest build that shows it": f"{escaped(cluster.seen)} ({cluster.seen_at:%Y-%m-%d})",
+        "first found": escaped(cluster.since) if cluster.since else "",
+        "findings": str(cluster.findings),
         "apis": _several(apis) if len(apis) > 1 else "",
-        "back since": escaped(wanted.turned) if wanted.standing == "back" and wanted.turned else "",
+        "back since": escaped(cluster.turned) if cluster.standing == "back" and cluster.turned else "",
     }
-    lines = [f"| {what} | {said} |" for what, said in rows.items() if said]
+    lines = [f"| {name} | {value} |" for name, value in rows.items() if value]
     return "\n".join(["Still there. This comment is kept up to date.", "", "| | |", "|---|---|", *lines])
 
 
@@ -33,15 +33,15 @@ def _several(apis: tuple[str, ...]) -> str:
     return f"{shown} and {len(apis) - SHOWN_APIS} more" if len(apis) > SHOWN_APIS else shown
 
 
-def fixed(wanted: Wanted) -> str:
+def fixed(cluster: ClusterReport) -> str:
     """Why an issue is closed."""
     return (
-        f"Fixed with {span(wanted.turned)}: the script of this report runs clean there, every time in fresh processes. "
-        "It is run again on later builds, and this issue is reopened should one show it again."
+        f"Fixed with {span(cluster.turned)}: the script of this report runs clean there, every time in fresh "
+        "processes. It is run again on later builds, and this issue is reopened should one show it again."
     )
 
 
-def back(wanted: Wanted) -> str:
+def back(cluster: ClusterReport) -> str:
     """Why an issue is open again."""
-    since = f" It was fixed, and is back with {span(wanted.turned)}." if wanted.standing == "back" else ""
-    return f"Seen again: {span(wanted.seen)} shows it.{since}\n\n{_HOW_TO_SILENCE}"
+    since = f" It was fixed, and is back with {span(cluster.turned)}." if cluster.standing == "back" else ""
+    return f"Seen again: {span(cluster.seen)} shows it.{since}\n\n{_HOW_TO_SILENCE}"

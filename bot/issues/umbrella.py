@@ -19,7 +19,7 @@ _ANCHOR = re.compile(rf"^{END}$", re.MULTILINE)
 _ITEM = re.compile(r"^- \[[ xX]\] .*<!-- item ([0-9a-f]{32}) -->$", re.MULTILINE)
 
 
-def marked(body: str, fingerprints: Sequence[str]) -> str:
+def mark_items(body: str, fingerprints: Sequence[str]) -> str:
     """A rendered body whose items can be told again: the n-th one is that of the n-th fingerprint."""
     lines = body.replace("\r", "").split("\n")
     places = [place for place, line in enumerate(lines) if line.startswith(_BOX)][: len(fingerprints)]
@@ -47,10 +47,10 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
         yield found.group(1), text[found.start() : end].rstrip()
 
 
-def chosen(body: str, wanted: Container[str]) -> str:
+def chosen(body: str, kept: Container[str]) -> str:
     """A marked body with these items alone."""
     for fingerprint, block in items(body).items():
-        if fingerprint not in wanted:
+        if fingerprint not in kept:
             body = body.replace(f"{block}\n", "", 1)
     return body
 

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.commands.handling import Listener
+from nightfuzz.bot.commands import CommandHandler
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.actions import Create
-from nightfuzz.bot.issues.doing import Done, carry_out, look
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.filings import merged as filings_merged
-from nightfuzz.bot.issues.planning import Plan, Rules, plan
+from nightfuzz.bot.issues.plan import IssuePlan, Rules, plan
+from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 from nightfuzz.bot.jobs.answers import answered
 from nightfuzz.bot.jobs.tokens import auth_elsewhere
 from nightfuzz.bot.jobs.upstream import Abroad, drafter, reviewed
@@ -45,10 +45,10 @@ def file_issues(inputs: Inputs, run: str, hub: Hub, place: Place, state: Path, c
     with open_store(state) as store:
         clusters, batches = wanted(store), umbrellas(store)
     abroad = Abroad(inputs.upstream, auth_elsewhere(inputs), inputs.api_url)
-    existing, gone = look(hub, remembered(place))
+    existing, gone = load_issues(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
-    heard = Listener(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
-    existing, gone = look(hub, heard.filings) if heard.filings.requests else (existing, gone)
+    heard = CommandHandler(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
+    existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.max_new_issues, run=run, authors=frozenset({hub.login()}))
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
     new = [action.id for action in first.actions if isinstance(action, Create)]
@@ -88,7 +88,7 @@ def _without_claims(filings: Filings, run: str) -> Filings:
     return filings.model_copy(update={"claims": {key: each for key, each in filings.claims.items() if each.run != run}})
 
 
-def _notes(planned: Plan, done: Done) -> Iterator[str]:
+def _notes(planned: IssuePlan, done: WriteReport) -> Iterator[str]:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "nothing to do"
     yield f"issues: {counts}"
     for filed in done.filed[:SHOWN]:

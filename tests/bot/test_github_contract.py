@@ -15,13 +15,15 @@ from openapi import Contract
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import AppAuth, TokenAuth
 from nightfuzz.bot.github.budget import Limits
-from nightfuzz.bot.github.checks import Annotation
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.github.views import CommentView, EventView, IssueView, PullView, RepositoryView, role
 
 ID = "0123456789abcdef" * 2
+ANNOTATION = {
+    "path": "a.py", "start_line": 1, "end_line": 1, "annotation_level": "failure", "message": "m", "title": "t"
+}  # fmt: skip
 HOME = "/repos/{owner}/{repo}"
 
 
@@ -80,7 +82,7 @@ def everything(hub: Hub, repo: Repository) -> None:
     hub.events(1)
     hub.search_issues("repo:a/b x in:title is:issue")
     sha = repo.get("/branches/main")["commit"]["sha"]
-    hub.check_run(sha, "nightfuzz", "neutral", "t", "s", [Annotation("a.py", 1, "m", "t", "failure")] * 60)
+    hub.check_run(sha, "nightfuzz", "neutral", "t", "s", [ANNOTATION] * 60)
     hub.pull(1)
 
 

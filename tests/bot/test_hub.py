@@ -12,7 +12,6 @@ from githubserver import BOT, Repository, token_of
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
-from nightfuzz.bot.github.checks import Annotation
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
@@ -197,13 +196,18 @@ def test_search(hub: Hub, github_repo: Repository) -> None:
     assert hub.search_issues(f"repo:{github_repo.name} no such words") == []
 
 
+def annotation(line: int, message: str) -> dict[str, str | int]:
+    place = {"path": "a.py", "start_line": line, "end_line": line}
+    return {**place, "annotation_level": "warning", "message": message, "title": ""}
+
+
 def _head(repo: Repository) -> str:
     return str(repo.get("/branches/main")["commit"]["sha"])
 
 
 def test_checks_are_made_once(hub: Hub, github_repo: Repository) -> None:
     sha = _head(github_repo)
-    notes = [Annotation("a.py", at + 1, f"m{at}") for at in range(120)]
+    notes = [annotation(at + 1, f"m{at}") for at in range(120)]
     number = hub.check_run(sha, "nightfuzz", "failure", "2 regressions", "the summary", notes)
     assert hub.check_run(sha, "nightfuzz", "failure", "2 regressions", "the summary", notes[:1]) != number
     short = hub.check_run(sha, "nightfuzz", "success", "none", "the summary")

@@ -18,7 +18,7 @@ from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.upstream.advisories import report_privately
+from nightfuzz.bot.upstream.advisory import report_privately
 
 REPORT = Marker("report", "0123456789abcdef" * 2)
 

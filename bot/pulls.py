@@ -1,14 +1,13 @@
-"""Tells a pull request what a run brought: in one comment, updated in place, and in a check on its commit."""
+"""What a pull request shows of a run: one comment, updated in place, and a check on its commit."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from nightfuzz.bot.github.checks import Annotation
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
-from nightfuzz.bot.issues.wanted import digest
+from nightfuzz.bot.issues.clusters import digest
 from nightfuzz.reports.annotations import check_annotations
 from nightfuzz.reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
 from nightfuzz.reports.results import Result
@@ -16,14 +15,14 @@ from nightfuzz.reports.results import Result
 CHECK = "nightfuzz"
 
 
-class Links(NamedTuple):
+class PullLinks(NamedTuple):
     """blob: the address of the repository's files at the commit, for links to tests. report: of the whole report."""
 
     blob: str = ""
     report: str = ""
 
 
-class Told(NamedTuple):
+class PullUpdate(NamedTuple):
     """comment: what became of it, `outdated` where the pull request has moved on. problems: a line each."""
 
     comment: Literal["none", "written", "outdated", "closed"]
@@ -31,7 +30,7 @@ class Told(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-def tell(
+def update_pull(
     hub: Hub,
     number: int,
     result: Result,
@@ -39,12 +38,12 @@ def tell(
     sha: str,
     fail_on: FailOn,
     checks: bool = True,
-    links: Links = Links(),  # noqa: B008 - immutable
-) -> Told:
+    links: PullLinks = PullLinks(),  # noqa: B008 - immutable
+) -> PullUpdate:
     """Writes the comment where there is something to say, or an earlier one to correct; then the check.
 
     sha: the head that was run. A run that ends after the next push leaves the comment to that push's run. A check that
-    GitHub refuses (it takes them from workflows and apps alone) is a problem that is told, no error.
+    GitHub refuses (it takes them from workflows and apps alone) is a problem, no error.
     """
     view = hub.pull(number)
     if view is None or view.state != "open":
@@ -52,11 +51,12 @@ def tell(
     elif view.head_sha != sha:
         became = "outdated"
     else:
-        became = _commented(hub, number, result, links)
-    return Told(became, conclusion(result, fail_on), _checked(hub, sha, result, fail_on, links) if checks else ())
+        became = _write_comment(hub, number, result, links)
+    problems = _write_check(hub, sha, result, fail_on, links) if checks else ()
+    return PullUpdate(became, conclusion(result, fail_on), problems)
 
 
-def _commented(hub: Hub, number: int, result: Result, links: Links) -> Literal["none", "written"]:
+def _write_comment(hub: Hub, number: int, result: Result, links: PullLinks) -> Literal["none", "written"]:
     """Each mode and library has a comment of its own, so that two workflows do not write over each other."""
     marker = Marker("pull", digest("pull", result.mode, result.target.library))
     ours = (each.body for each in hub.comments(number) if each.author == hub.login())
@@ -68,24 +68,11 @@ def _commented(hub: Hub, number: int, result: Result, links: Links) -> Literal["
     return "written"
 
 
-def _checked(hub: Hub, sha: str, result: Result, fail_on: FailOn, links: Links) -> tuple[str, ...]:
-    told = check(result, fail_on, links.blob, links.report)
+def _write_check(hub: Hub, sha: str, result: Result, fail_on: FailOn, links: PullLinks) -> tuple[str, ...]:
+    made = check(result, fail_on, links.blob, links.report)
     name = f"{CHECK} {result.mode} ({result.target.library})"
     try:
-        hub.check_run(sha, name, told.conclusion, told.title, told.summary, _notes(result))
+        hub.check_run(sha, name, made.conclusion, made.title, made.summary, check_annotations(result))
     except RefusedError as error:
         return (f"no check: {error.problem}",)
     return ()
-
-
-def _notes(result: Result) -> list[Annotation]:
-    return [
-        Annotation(
-            str(each["path"]),
-            int(each["start_line"]),
-            str(each["message"]),
-            str(each["title"]),
-            str(each["annotation_level"]),
-        )
-        for each in check_annotations(result)
-    ]

@@ -13,7 +13,7 @@ Standing = Literal["open", "fixed", "back"]
 _WORST = {"back": 0, "open": 1, "fixed": 2}
 
 
-class Wanted(NamedTuple):
+class ClusterReport(NamedTuple):
     """One cluster: what its issue says, and where it stands.
 
     signatures: texts by fingerprint, of all members on record, known ones too; the first is the simplest's. title,
@@ -58,7 +58,7 @@ class Umbrella(NamedTuple):
     """The crashes on corner-case arguments of one library, one per cluster.
 
     signatures: texts by fingerprint, in the order of the lines in the list. body: `reports.issues.umbrella_report`,
-    its items marked by `bot.issues.umbrella.marked`.
+    its items marked by `bot.issues.umbrella.mark_items`.
     """
 
     library: str
@@ -67,7 +67,7 @@ class Umbrella(NamedTuple):
     body: str
 
 
-def by_fingerprint(clusters: Iterable[Wanted]) -> dict[str, Wanted]:
+def by_fingerprint(clusters: Iterable[ClusterReport]) -> dict[str, ClusterReport]:
     """Each cluster under the fingerprints of all its members."""
     return {key: each for each in clusters for key in each.signatures}
 
@@ -88,7 +88,7 @@ def newest(builds: Sequence[str]) -> str:
     return found
 
 
-def joined(clusters: Sequence[Wanted]) -> Wanted:
+def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
     """Clusters that share an issue, as one: the most urgent's, with what all of them show.
 
     It is fixed, known or batched if all are, and private if one is.
