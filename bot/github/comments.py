@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nightfuzz.bot.github.claims import write_once
 from nightfuzz.bot.github.client import Client, nothing
 from nightfuzz.bot.github.errors import GONE, UnsureError, unless_refused
+from nightfuzz.bot.github.labels import write_once
 from nightfuzz.bot.github.marker import Marker, marked
 from nightfuzz.bot.github.views import CommentView, is_same_login
 

@@ -16,12 +16,11 @@ from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import Auth, api_address, log_in
 from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
 from nightfuzz.bot.github.checks import check_run
-from nightfuzz.bot.github.claims import sweep
 from nightfuzz.bot.github.client import Client, nothing
 from nightfuzz.bot.github.comments import Comments
 from nightfuzz.bot.github.errors import GONE, RefusedError, unless_refused
 from nightfuzz.bot.github.issues import Issues
-from nightfuzz.bot.github.labels import Labels, label_path
+from nightfuzz.bot.github.labels import Labels, label_path, sweep
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import scrub_logs
 from nightfuzz.bot.github.views import CommentView, EventView, IssueView, PullView, RepositoryView, Role, role

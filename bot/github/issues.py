@@ -1,6 +1,6 @@
 """Issues that are filed once, whatever happens to the request that files them.
 
-Before: the marker is looked up. Then it is claimed (`claims`), so that no other runner files it. Then it is looked up
+Before: the marker is looked up. Then it is claimed (`labels`), so that no other runner files it. Then it is looked up
 by answers that can't be old, and filed. A request without an answer may have taken effect: GitHub ends a request after
 ten seconds, so we wait that long and look up again before filing a second time. After: if there are two all the same,
 the younger one is closed and names the older one.
@@ -12,10 +12,9 @@ the search (one can be a discussion, or be deleted).
 
 from __future__ import annotations
 
-from nightfuzz.bot.github.claims import write_once
 from nightfuzz.bot.github.client import PAGE, Client, many
 from nightfuzz.bot.github.errors import GONE, unless_refused
-from nightfuzz.bot.github.labels import Labels
+from nightfuzz.bot.github.labels import Labels, write_once
 from nightfuzz.bot.github.marker import Marker, marked, parsed
 from nightfuzz.bot.github.views import IssueView, is_same_login
 

@@ -58,7 +58,7 @@ class Umbrella(NamedTuple):
     """The crashes on corner-case arguments of one library, one per cluster.
 
     signatures: texts by fingerprint, in the order of the lines in the list. body: `reports.issues.umbrella_report`,
-    its items marked by `bot.issues.umbrella.mark_items`.
+    its items marked by `bot.issues.texts.mark_items`.
     """
 
     library: str

@@ -1,21 +1,22 @@
-"""Plans issues: from what the state shows and what is on GitHub to a list of actions. Pure."""
+"""Plans issues: from what the state shows and what is on GitHub to a list of actions. Pure.
+
+Each action can be executed twice and leaves the same as executed once.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.views import IssueView
-from nightfuzz.bot.issues.actions import Action, Create, Extend, Update, place
 from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella, digest, joined, newer, newest
 from nightfuzz.bot.issues.filings import Filings, IssueRecord, Lesson
 from nightfuzz.bot.issues.labels import OURS, REGRESSION, UMBRELLA
 from nightfuzz.bot.issues.selection import OwnIssue, own_issues
-from nightfuzz.bot.issues.texts import back, fixed, recurrence
-from nightfuzz.bot.issues.umbrella import chosen, extended, items
+from nightfuzz.bot.issues.texts import back, chosen, extended, fixed, items, recurrence
 
 DAY = timedelta(days=1)
 
@@ -23,13 +24,69 @@ DAY = timedelta(days=1)
 class Rules(NamedTuple):
     """daily: new issues in 24 hours. cooldown: how long what a person has closed stays closed. run: this run's name.
 
-    authors: the logins that the bot has filed under.
+    login: the bot's own.
     """
 
     daily: int = 5
     cooldown: timedelta = timedelta(hours=48)
     run: str = ""
-    authors: frozenset[str] = frozenset()
+    login: str = ""
+
+
+class Create(NamedTuple):
+    """An issue to be filed. id: what its marker is looked up by. told: digest of what would be its first recurrence."""
+
+    kind: Literal["bug", "umbrella"]
+    id: str
+    library: str
+    signatures: Mapping[str, str]
+    title: str
+    body: str
+    labels: tuple[str, ...]
+    build: str = ""
+    told: str = ""
+    regression: bool = False
+    verb: str = "create"
+
+
+class Update(NamedTuple):
+    """A change of an issue that is there. remembered: what its record says afterwards.
+
+    reopen: its bug is seen again. close: its bug is fixed. relabel: it gets labels that it has not had before. recur:
+    its recurrence comment is brought up to date.
+    """
+
+    verb: Literal["reopen", "close", "relabel", "recur"]
+    number: int
+    remembered: Mapping[str, Any]
+    comment: tuple[Marker, str] | None = None
+    state: Mapping[str, str] = {}
+    labels: tuple[str, ...] = ()
+
+
+class Extend(NamedTuple):
+    """Further items for an umbrella issue: signatures and lines by fingerprint. title: where it is still ours."""
+
+    number: int
+    signatures: Mapping[str, str]
+    items: Mapping[str, str]
+    title: str | None
+    verb: str = "extend"
+
+
+Action = Create | Update | Extend
+# What a reader waits for comes first; comments that are only brought up to date come last.
+ORDER = ("reopen", "create", "close", "relabel", "extend", "recur")
+
+
+def place(action: Action) -> int:
+    """Where an action comes in a plan."""
+    return ORDER.index(action.verb)
+
+
+def described(action: Action) -> str:
+    """An action in a few words, for a summary; its text is not escaped."""
+    return f"{action.verb} {action.title!r}" if isinstance(action, Create) else f"{action.verb} #{action.number}"
 
 
 class IssuePlan(NamedTuple):
@@ -61,13 +118,13 @@ def plan(
 
     Once they are executed, planning again from the same gives no action.
     """
-    issues = own_issues(existing, filings, rules.authors)
+    issues = own_issues(existing, filings, rules.login)
     apart = _apart(reports)
     clusters = sorted((each for each in apart if not each.private), key=lambda each: each.urgency)
     learned = (*_lessons(issues, filings, gone, now), *_adopted(issues, clusters, umbrellas, now))
     for record in learned:
         filings = filings.with_issue(record)
-    planner = _Planner(own_issues(existing, filings, rules.authors), filings, rules, now)
+    planner = _Planner(own_issues(existing, filings, rules.login), filings, rules, now)
     for cluster in clusters:
         planner.place(cluster)
     made = planner.plan(umbrellas)

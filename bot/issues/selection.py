@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
 from nightfuzz.bot.github.marker import parsed
-from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.github.views import IssueView, is_same_login
 from nightfuzz.bot.issues.filings import Filings, IssueRecord, Lesson
 from nightfuzz.bot.issues.labels import lesson_of
-from nightfuzz.bot.issues.umbrella import items
+from nightfuzz.bot.issues.texts import items
 
 Kind = Literal["bug", "umbrella"]
 
@@ -44,18 +44,17 @@ class OwnIssue(NamedTuple):
         return lesson_of(self.view)
 
 
-def own_issues(existing: Iterable[IssueView], filings: Filings, authors: Collection[str]) -> dict[int, OwnIssue]:
-    """The bot's own issues by number, the oldest first. authors: its logins.
+def own_issues(existing: Iterable[IssueView], filings: Filings, login: str) -> dict[int, OwnIssue]:
+    """The bot's own issues by number, the oldest first. login: its own.
 
     A marker that a person has edited or removed is no loss where the issue is on record, and is not put back.
     """
-    logins = {author.casefold() for author in authors}
-    found = (_own(view, filings.issues.get(view.number), logins) for view in existing if not view.pull_request)
+    found = (_own(view, filings.issues.get(view.number), login) for view in existing if not view.pull_request)
     return {each.number: each for each in sorted(filter(None, found), key=lambda each: each.number)}
 
 
-def _own(view: IssueView, record: IssueRecord | None, logins: Collection[str]) -> OwnIssue | None:
-    marker = parsed(view.body) if view.author.casefold() in logins else None
+def _own(view: IssueView, record: IssueRecord | None, login: str) -> OwnIssue | None:
+    marker = parsed(view.body) if is_same_login(view.author, login) else None
     # A record that came along from another repository has other addresses.
     if record is not None and (marker is not None or record.url == view.url):
         in_marker = (marker.id, *marker.also) if marker is not None and marker.kind == record.kind else ()

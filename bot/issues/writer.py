@@ -12,11 +12,10 @@ from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, 
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.views import IssueView
-from nightfuzz.bot.issues.actions import Action, Create, Extend, Update, described
 from nightfuzz.bot.issues.filings import Filings, IssueRecord
 from nightfuzz.bot.issues.labels import LABELS, OURS
-from nightfuzz.bot.issues.plan import IssuePlan
-from nightfuzz.bot.issues.umbrella import extended
+from nightfuzz.bot.issues.plan import Action, Create, Extend, IssuePlan, Update, described
+from nightfuzz.bot.issues.texts import extended
 
 # One fingerprint in common is enough to find an issue again; a body has room for other things.
 MARKED = 50

@@ -14,10 +14,9 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.commands import CommandHandler
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.actions import Create
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.filings import merged as filings_merged
-from nightfuzz.bot.issues.plan import IssuePlan, Rules, plan
+from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
 from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 from nightfuzz.bot.jobs.answers import answered
 from nightfuzz.bot.jobs.tokens import auth_elsewhere
@@ -49,7 +48,7 @@ def file_issues(inputs: Inputs, run: str, hub: Hub, place: Place, state: Path, c
     # People are heard first: what they do not want to hear of is not told once more.
     heard = CommandHandler(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
     existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
-    rules = Rules(daily=inputs.max_new_issues, run=run, authors=frozenset({hub.login()}))
+    rules = Rules(daily=inputs.max_new_issues, run=run, login=hub.login())
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
     new = [action.id for action in first.actions if isinstance(action, Create)]
     claimed = revised(place, lambda now: filings_merged(now, heard.filings).with_claims(new, run, clock()), "claims")

@@ -14,7 +14,7 @@ from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import FLAKY, SHOWN
 from nightfuzz.bot.issues.clusters import ClusterReport, Standing, Umbrella, newest
-from nightfuzz.bot.issues.umbrella import mark_items
+from nightfuzz.bot.issues.texts import mark_items
 from nightfuzz.reports.issues import bug_report, umbrella_report
 
 

@@ -15,7 +15,7 @@ from nightfuzz.bot.issues.labels import IGNORE, OURS, REGRESSION, WRONG
 from nightfuzz.bot.issues.plan import IssuePlan, Rules, plan
 from nightfuzz.bot.issues.writer import carry_out, load_issues
 
-RULES = Rules(authors=frozenset({ME}))
+RULES = Rules(login=ME)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 

@@ -32,7 +32,7 @@ def night(
 ) -> WriteReport:
     """What the report job of one night does about issues."""
     existing, gone = load_issues(hub, filings)
-    rules = Rules(authors=frozenset({hub.login()}))
+    rules = Rules(login=hub.login())
     return carry_out(hub, plan(wanted, existing, filings, rules, time.now, umbrellas, gone), filings, time.clock)
 
 

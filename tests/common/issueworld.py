@@ -11,7 +11,7 @@ from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.marker import Marker, marked, parsed
 from nightfuzz.bot.github.views import CommentView, IssueView
 from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
-from nightfuzz.bot.issues.umbrella import mark_items as with_items
+from nightfuzz.bot.issues.texts import mark_items as with_items
 
 ME = "nightfuzz-bot"
 START = datetime(2026, 11, 1, 3, tzinfo=UTC)
@@ -170,4 +170,4 @@ class Memory:
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
         self._write(f"comment #{number}")
         self.said.setdefault(number, {})[marker] = body
-        return CommentView(1, body, ME, self.now, self.now)
+        return CommentView(1, body, ME)
