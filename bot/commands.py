@@ -14,9 +14,8 @@ from typing import Literal, NamedTuple
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.bot.github.views import WRITERS, CommentView, IssueView
-from nightfuzz.bot.issues.clusters import digest
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import IGNORE, LABELS
 from nightfuzz.reports.markdown import escaped
@@ -161,7 +160,7 @@ def answer(hub: Hub, filings: Filings, number: int) -> None:
     """Brings the one answer in an issue up to date with all requests made there."""
     text = answer_text(filings, number)
     if text:
-        hub.upsert_comment(number, Marker("answer", digest("answer", str(number))), text)
+        hub.upsert_comment(number, marker_of("answer", str(number)), text)
 
 
 def answer_text(filings: Filings, number: int) -> str:

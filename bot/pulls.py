@@ -6,8 +6,7 @@ from typing import Literal, NamedTuple
 
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.github.marker import Marker
-from nightfuzz.bot.issues.clusters import digest
+from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.reports.annotations import check_annotations
 from nightfuzz.reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
 from nightfuzz.reports.results import Result
@@ -58,7 +57,7 @@ def update_pull(
 
 def _write_comment(hub: Hub, number: int, result: Result, links: PullLinks) -> Literal["none", "written"]:
     """Each mode and library has a comment of its own, so that two workflows do not write over each other."""
-    marker = Marker("pull", digest("pull", result.mode, result.target.library))
+    marker = marker_of("pull", result.mode, result.target.library)
     ours = (each.body for each in hub.comments(number) if each.author == hub.login())
     if not worth_telling(result) and not any(map(marker.marks, ours)):
         return "none"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from packaging.version import InvalidVersion, Version
@@ -109,8 +108,3 @@ def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
         known=all(each.known for each in clusters),
         batched=all(each.batched for each in clusters),
     )
-
-
-def digest(*parts: str) -> str:
-    """32 hexadecimal digits that stand for some texts."""
-    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()

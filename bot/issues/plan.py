@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.marker import Marker, digest, marker_of
 from nightfuzz.bot.github.views import IssueView
-from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella, digest, joined, newer, newest
+from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella, joined, newer, newest
 from nightfuzz.bot.issues.filings import Filings, IssueRecord, Lesson
 from nightfuzz.bot.issues.labels import OURS, REGRESSION, UMBRELLA
 from nightfuzz.bot.issues.selection import OwnIssue, own_issues
@@ -258,7 +258,7 @@ class _Planner:
             # A person who opens it again, although that build is clean, has seen more than the recheck.
             if not issue.open or (issue.record is not None and issue.record.closed_for == one.turned):
                 return []
-            comment = Marker("fixed", digest("fixed", one.fingerprint, one.turned)), fixed(one)
+            comment = marker_of("fixed", one.fingerprint, one.turned), fixed(one)
             state = {"state": "closed", "state_reason": "completed"}
             return [Update("close", number, {"closed_for": one.turned}, comment, state)]
         if number not in self.speaks or not (issue.open or self._returns(issue, one)):
@@ -268,7 +268,7 @@ class _Planner:
         labels = (REGRESSION,) if marked else ()
         remembered: dict[str, Any] = {"regression": True} if marked else {}
         if not issue.open:
-            comment = Marker("back", digest("back", one.fingerprint, one.seen)), back(one)
+            comment = marker_of("back", one.fingerprint, one.seen), back(one)
             remembered = {**remembered, "closed_for": ""}
             actions.append(Update("reopen", number, remembered, comment, {"state": "open"}, labels))
         elif marked:

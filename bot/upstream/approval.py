@@ -12,9 +12,9 @@ from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import SHOWN, UNRUNNABLE
 from nightfuzz.bot.github.errors import GaveUpError, UnsureError
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.bot.github.views import WRITERS, IssueView
-from nightfuzz.bot.issues.clusters import ClusterReport, digest
+from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE
 from nightfuzz.bot.upstream.draft import ReportText, refuse, shown
@@ -107,15 +107,14 @@ class Approver:
         text = self._approved_text(draft, view)
         report = self._current_report(fingerprint, draft, text)
         tracker = self.elsewhere(draft.upstream)
-        marker = Marker("report", digest("report", fingerprint))
+        marker = marker_of("report", fingerprint)
         # Filed by a run that did not live to say so: it is no duplicate of itself.
         if tracker.find_issue(marker.id) is None:
             place = f"repo:{tracker.name} is:issue"
             self._check_new(draft, duplicates(report, lambda query: tracker.search_issues(f"{place} {query}", 20)))
         made = tracker.create_issue(marker, text.title, text.body)
         # The report itself names the bug's own issue, where that is public.
-        marker = Marker("reported", digest("reported", str(draft.source)))
-        self.hub.upsert_comment(draft.source, marker, f"Reported: {made.url}")
+        self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {made.url}")
         return made.url
 
     def _check_who(self, draft: DraftRecord) -> None:
@@ -167,7 +166,7 @@ class Approver:
             raise _RefusalError(f"it may be reported already:\n\n{lines}\n\n{again}", remember=numbers)
 
     def _comment(self, number: int, text: str) -> None:
-        self.hub.upsert_comment(number, Marker("upstream", digest("upstream", str(number))), text)
+        self.hub.upsert_comment(number, marker_of("upstream", str(number)), text)
 
 
 def newest_checks(store: Store) -> Callable[[str], BuildCheck]:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.github.marker import Marker, marked
-from nightfuzz.bot.issues.clusters import ClusterReport, digest
+from nightfuzz.bot.github.marker import digest, marked, marker_of
+from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
 from nightfuzz.bot.upstream.policy import Mode, Policy, policy_of
@@ -115,7 +115,7 @@ def write_draft(
     policy = policy_of(rules, report.library)
     text = text_of(report, "" if hub.repository().private else record.url)
     refuse(report, policy, text)
-    marker = Marker("draft", digest("draft", record.fingerprint), (text.digest,))
+    marker = marker_of("draft", record.fingerprint, also=(text.digest,))
     title, body = bounded(f"Draft: {text.title}", 200), draft(text, policy, record.number)
     hub.ensure_labels(LABELS)
     view = hub.create_issue(marker, title, body, (DRAFT,))
