@@ -28,7 +28,7 @@ def advise_command(
     ] = False,
 ) -> None:
     """Print a private bug for its library's security contact, with what to do; --send reports it privately."""
-    from nightfuzz.bot.advise import advise
+    from nightfuzz.bot.upstream.advisory import advise
 
     perform(lambda settings, console: advise(settings, console, bug, send), config, state=state)
 

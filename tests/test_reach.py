@@ -71,14 +71,14 @@ def test_an_unknown_commit_reaches_everything(tmp_path: Path) -> None:
 
 def test_the_script_prints_the_files_of_its_own_checkout() -> None:
     script = Path(__file__).parent / "common" / "reach.py"
-    command = [sys.executable, str(script), "--files", "bot/issues/planning.py"]
+    command = [sys.executable, str(script), "--files", "bot/issues/plan.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stderr
-    assert "tests/bot/test_issue_planning.py" in done.stdout.split()
+    assert "tests/bot/test_issue_plan.py" in done.stdout.split()
 
 
 def test_the_project_itself_is_read() -> None:
     reach = Reach()
     assert "tests/reports/test_sarif.py" in reach.tests_of(["reports/sarif.py"])
-    assert "tests/bot/test_issue_planning.py" not in reach.tests_of(["reports/sarif.py"])
+    assert "tests/bot/test_issue_plan.py" not in reach.tests_of(["reports/sarif.py"])
     assert "tests/campaign/test_planted_bugs.py" in reach.tests_of(["fuzz_core/worker/loop.py"])

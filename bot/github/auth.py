@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import github
@@ -12,9 +12,12 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.github.client import Client
+from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.redaction import Secret
 
 PUBLIC_API = "https://api.github.com"
+KEY, INSTALLATION = "NIGHTFUZZ_APP_PRIVATE_KEY", "NIGHTFUZZ_APP_INSTALLATION"
 
 
 class TokenAuth(NamedTuple):
@@ -53,45 +56,75 @@ class AppAuth(NamedTuple):
 Auth = TokenAuth | AppAuth
 
 
-def from_environment(
-    environment: Mapping[str, str],
-    *,
-    token: str = "GITHUB_TOKEN",
-    app_id: str = "NIGHTFUZZ_APP_ID",
-    private_key: str = "NIGHTFUZZ_APP_PRIVATE_KEY",
-    installation: str = "NIGHTFUZZ_APP_INSTALLATION",
-) -> Auth:
-    """The app whose id is there, else the token. The arguments are names of variables. Raises UserError."""
-    if environment.get(app_id, "").strip():
-        return _app(environment, app_id, private_key, installation)
-    value = environment.get(token, "").strip()
+def log_in(auth: Auth, connect: Callable[[Callable[[], github.Auth.Auth]], Client]) -> tuple[Client, str]:
+    """A client with these credentials, and our own name on GitHub.
+
+    An app's name is its slug; a workflow's token belongs to `github-actions[bot]`. An app whose installation is not
+    given asks GitHub for it. Raises UserError.
+    """
+    if not isinstance(auth, AppAuth):
+        client = connect(auth.signed)
+        return client, _login(client)
+    app = connect(auth.app)
+    if auth.installation is None:
+        try:
+            auth = auth._replace(installation=app.read("installation", lambda data: int(data["id"])))
+        except RefusedError as error:
+            if error.status != 404:
+                raise
+            remedy = "install it there: the app's page > Install App; or check the name of the repository"
+            raise UserError(f"the app {auth.app_id} is not installed on {app.repository}", remedy) from None
+    return connect(auth.signed), f"{app.read('/app', lambda data: str(data['slug']))}[bot]"
+
+
+def _login(client: Client) -> str:
+    try:
+        return client.read("/user", lambda data: str(data["login"]), permission="metadata: read")
+    except RefusedError as error:
+        # A workflow's token may not ask for its user, but may ask who looks.
+        if error.status != 403:
+            raise
+    # GraphQL is beside the REST API.
+    place = client.address.removesuffix("/v3") if client.address.endswith("/api/v3") else client.address
+    return client.write("POST", f"{place}/graphql", {"query": "{viewer{login}}"}, _viewer)
+
+
+def _viewer(data: Any) -> str:
+    if data.get("errors"):
+        raise UserError("GitHub does not say to whom the token belongs", "use a workflow's token, or an app")
+    return str(data["data"]["viewer"]["login"])
+
+
+def from_environment(environment: Mapping[str, str]) -> Auth:
+    """The app whose id is there, else the token. Raises UserError."""
+    app_id = environment.get("NIGHTFUZZ_APP_ID", "").strip()
+    if app_id:
+        return _app(app_id, environment.get(KEY, ""), environment.get(INSTALLATION, "").strip())
+    value = environment.get("GITHUB_TOKEN", "").strip()
     if not value:
-        problem = f"no way to log in to GitHub: neither {token} nor {app_id} is set"
-        raise UserError(problem, f"in the workflow's step: `env: {{{token}: ${{{{ github.token }}}}}}`")
+        problem = "no way to log in to GitHub: neither GITHUB_TOKEN nor NIGHTFUZZ_APP_ID is set"
+        raise UserError(problem, "in the workflow's step: `env: {GITHUB_TOKEN: ${{ github.token }}}`")
     if not (value.isascii() and value.isprintable()) or " " in value:
-        raise UserError(f"{token} is no token: it holds blanks or signs that no token has", "store the secret again")
+        problem = "GITHUB_TOKEN is no token: it holds blanks or signs that no token has"
+        raise UserError(problem, "store the secret again")
     return TokenAuth(Secret(value))
 
 
-def _app(environment: Mapping[str, str], app_id: str, private_key: str, installation: str) -> AppAuth:
-    key = environment.get(private_key, "").replace("\\n", "\n").strip()
+def _app(app_id: str, private_key: str, installation: str) -> AppAuth:
+    key = private_key.replace("\\n", "\n").strip()
     if not key:
-        raise UserError(f"{app_id} is set, but {private_key} is not", f"store the app's private key as {private_key}")
+        raise UserError(f"NIGHTFUZZ_APP_ID is set, but {KEY} is not", f"store the app's private key as {KEY}")
     secret = Secret(key)
-    if not _is_rsa(key):
-        remedy = "store the whole .pem file as the secret, its first and last lines included"
-        raise UserError(f"{private_key} holds no RSA private key", remedy)
-    number = environment.get(installation, "").strip()
-    if number and not (number.isdecimal() and len(number) < 16):
-        raise UserError(f"{installation} is no number", "it is the number at the end of the address of its settings")
-    return AppAuth(environment[app_id].strip(), secret, int(number) if number else None)
-
-
-def _is_rsa(key: str) -> bool:
     try:
-        return isinstance(load_pem_private_key(key.encode(), None), RSAPrivateKey)
+        is_rsa = isinstance(load_pem_private_key(key.encode(), None), RSAPrivateKey)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        return False
+        is_rsa = False
+    if not is_rsa:
+        remedy = "store the whole .pem file as the secret, its first and last lines included"
+        raise UserError(f"{KEY} holds no RSA private key", remedy)
+    if installation and not (installation.isdecimal() and len(installation) < 16):
+        raise UserError(f"{INSTALLATION} is no number", "it is the number at the end of the address of its settings")
+    return AppAuth(app_id, secret, int(installation) if installation else None)
 
 
 def api_address(environment: Mapping[str, str], option: str | None = None) -> str:

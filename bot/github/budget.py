@@ -17,7 +17,7 @@ class Limits(NamedTuple):
     """GitHub's limits on content creation, and our patience. Times are in seconds.
 
     between_writes: what GitHub asks of programs. a_minute, an_hour: things created. a_call, in_all: how long one call
-    and all of them may wait. first: how long we wait for an address that has never answered. settled: when a request
+    and all of them may wait. first: how long we wait for an address that has never answered. in_flight: until a request
     without an answer has taken effect or never will (GitHub ends its requests after ten). lease: when a runner that
     claimed something and is not heard of any more is taken for dead. poll: how often we look whether it is done.
     """
@@ -28,7 +28,7 @@ class Limits(NamedTuple):
     a_call: float = 900.0
     in_all: float = 3600.0
     first: float = 120.0
-    settled: float = 10.0
+    in_flight: float = 10.0
     lease: float = 120.0
     poll: float = 5.0
 

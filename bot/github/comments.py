@@ -4,89 +4,73 @@ from __future__ import annotations
 
 from typing import Any
 
-from nightfuzz.bot.github.claims import Claim, Claims, LostError
-from nightfuzz.bot.github.client import Client
-from nightfuzz.bot.github.errors import RefusedError, UnsureError
-from nightfuzz.bot.github.marker import Marker, marked, parsed
-from nightfuzz.bot.github.views import CommentView, is_one_of
+from nightfuzz.bot.github.client import Client, nothing
+from nightfuzz.bot.github.errors import GONE, UnsureError, unless_refused
+from nightfuzz.bot.github.labels import write_once
+from nightfuzz.bot.github.marker import Marker, marked
+from nightfuzz.bot.github.views import CommentView, is_same_login
 
 ROUNDS = 6
 
 
 class Comments:
-    """own: logins whose comments are ours."""
+    """login: whose comments are ours."""
 
-    def __init__(self, client: Client, claims: Claims, own: tuple[str, ...]) -> None:
-        self._client, self._claims, self._own = client, claims, own
+    def __init__(self, client: Client, login: str) -> None:
+        self._client, self._login = client, login
 
     def all(self, number: int) -> list[CommentView]:
-        """Of an issue or pull request, oldest first."""
-        return list(self._client.pages(f"{self._client.home}/issues/{number}/comments", CommentView.of))
+        """The comments of an issue or pull request, oldest first."""
+        return list(self._client.pages(f"issues/{number}/comments", CommentView.of))
 
     def upsert(self, number: int, marker: Marker, body: str) -> CommentView:
         """Our one comment with this marker, with this text."""
         text = marked(body, marker)
-        found = self._found(number, marker)
-        turn = self._client.turn()
-        seen: list[CommentView] = []
-        while found is None:
-            try:
-                with self._claims.held(f"{number}-{marker.id}", lambda: self._sees(number, marker, seen)) as claim:
-                    found = self._made(claim, number, marker, text) if claim else seen[0]
-            except LostError as error:
-                turn.again(error)
-        return found if found.body.replace("\r\n", "\n") == text else self._edited(found.id, text)
+        hidden: int | None = None
+
+        def find_surely() -> CommentView | None:
+            nonlocal hidden
+            found, hidden = self._find_surely(number, marker, hidden)
+            return found
+
+        found = write_once(
+            self._client,
+            self._client,
+            f"{number}-{marker.id}",
+            lambda: self._find(number, marker),
+            find_surely,
+            lambda: self._client.create(f"issues/{number}/comments", {"body": text}, CommentView.of),
+        )
+        if found.body.replace("\r\n", "\n") == text:
+            return found
+        return self._client.write("PATCH", f"issues/comments/{found.id}", {"body": text}, CommentView.of)
 
     def delete(self, comment: int) -> None:
-        """Deletes one of ours; nothing where it is gone already. Raises ValueError for somebody else's."""
-        path = f"{self._client.home}/issues/comments/{comment}"
-        try:
-            if not is_one_of(self._client.read(path, CommentView.of).author, self._own):
-                raise ValueError("only our own comments are deleted")
-            self._client.put("DELETE", path, None, _nothing)
-        except RefusedError as error:
-            if error.status not in (404, 410):
-                raise
+        """Deletes a comment of ours, if it is there. Raises ValueError for a comment of somebody else."""
+        path = f"issues/comments/{comment}"
+        view = unless_refused(GONE, lambda: self._client.read(path, CommentView.of))
+        if view is None:
+            return
+        if not is_same_login(view.author, self._login):
+            raise ValueError("only our own comments are deleted")
+        unless_refused(GONE, lambda: self._client.write("DELETE", path, None, nothing))
 
-    def _found(self, number: int, marker: Marker) -> CommentView | None:
+    def _find(self, number: int, marker: Marker) -> CommentView | None:
         """The oldest of ours with this marker. Younger ones, left by an accident, are deleted."""
-        found, *more = [*self._ours(self.all(number), marker), None]
-        for each in more:
-            if each is not None:
-                self.delete(each.id)
-        return found
-
-    def _sees(self, number: int, marker: Marker, seen: list[CommentView]) -> bool:
-        seen.extend(self._ours(self.all(number), marker))
-        return bool(seen)
+        found = self._ours(self.all(number), marker)
+        for each in found[1:]:
+            self.delete(each.id)
+        return found[0] if found else None
 
     def _ours(self, comments: list[CommentView], marker: Marker) -> list[CommentView]:
-        ours = [each for each in comments if is_one_of(each.author, self._own)]
-        return [each for each in ours if (read := parsed(each.body)) and read[:2] == marker[:2]]
+        return [each for each in comments if is_same_login(each.author, self._login) and marker.marks(each.body)]
 
-    def _edited(self, comment: int, text: str) -> CommentView:
-        path = f"{self._client.home}/issues/comments/{comment}"
-        return self._client.put("PATCH", path, {"body": text}, CommentView.of)
-
-    def _made(self, claim: Claim, number: int, marker: Marker, text: str) -> CommentView:
-        path = f"{self._client.home}/issues/{number}/comments"
-        turn, hidden = self._client.turn(), None
-        while True:
-            found, hidden = self._surely(number, marker, hidden)
-            if found is not None:
-                return found
-            claim.confirm()
-            try:
-                return self._client.once(path, {"body": text}, CommentView.of)
-            except UnsureError as error:
-                turn.again(error.settled(self._client.budget.limits.settled))
-
-    def _surely(self, number: int, marker: Marker, hidden: int | None) -> tuple[CommentView | None, int]:
+    def _find_surely(self, number: int, marker: Marker, hidden: int | None) -> tuple[CommentView | None, int]:
         """Ours, by a listing that is as long as GitHub's primary store says; and how many comments are never listed.
 
-        Those (spam) are counted, too: how many there are, we learn before we write.
+        GitHub counts hidden comments (spam), too. Their number is learnt before the first write.
         """
-        turn, failed = self._client.turn(), 0
+        backoff, failed = self._client.backoff(), 0
         while True:
             count, comments = self._count(number), self.all(number)
             if ours := self._ours(comments, marker):
@@ -95,21 +79,17 @@ class Comments:
             if missing <= (hidden or 0) or (hidden is None and failed == ROUNDS):
                 return None, max(missing, 0) if hidden is None else hidden
             failed += 1
-            turn.again(UnsureError("an old listing of comments"))
+            backoff.retry(UnsureError("an old listing of comments"))
 
     def _count(self, number: int) -> int:
         """How many comments there are, asked by a write that changes nothing."""
-        try:
-            return self._client.put("PATCH", f"{self._client.home}/issues/{number}", {}, _count_of)
-        except RefusedError as error:
-            if error.status != 404:
-                raise
-        return self._client.put("PATCH", f"{self._client.home}/pulls/{number}", {}, _count_of)
+
+        def count(kind: str) -> int:
+            return self._client.write("PATCH", f"{kind}/{number}", {}, _comments_of)
+
+        found = unless_refused((404,), lambda: count("issues"))
+        return count("pulls") if found is None else found
 
 
-def _count_of(data: Any) -> int:
+def _comments_of(data: Any) -> int:
     return int(data["comments"])
-
-
-def _nothing(data: Any) -> None:
-    return None

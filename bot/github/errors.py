@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Container, Mapping
+from typing import Any, TypeVar
 
 from fuzz_core.ir.errors import NightfuzzError, UserError
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
 
+T = TypeVar("T")
 LONGEST = 300
+# Statuses of HTTP for what is not there: the token may lack access, too.
+GONE = (404, 410)
 # GitHub's names of permissions, and how a workflow spells them.
 _WORKFLOW = {"pull_requests": "pull-requests", "security_events": "security-events"}
 
@@ -25,13 +28,9 @@ class UnsureError(NightfuzzError):
         super().__init__(reason)
         self.wait = wait
 
-    def settled(self, seconds: float) -> UnsureError:
-        """The same with a wait of at least so long: until it has taken effect or never will."""
-        return UnsureError(str(self), max(self.wait, seconds))
-
 
 class RefusedError(UserError):
-    """GitHub said no, and nothing was changed. status: of HTTP. code: GitHub's word for it, where it gave one."""
+    """GitHub refused, and nothing was changed. status: of HTTP. codes: GitHub's words for the reasons."""
 
     def __init__(self, status: int, problem: str, remedy: str, codes: frozenset[str] = frozenset()) -> None:
         super().__init__(problem, remedy)
@@ -39,63 +38,56 @@ class RefusedError(UserError):
         self.codes = codes
 
 
+def unless_refused(statuses: Container[int], request: Callable[[], T]) -> T | None:
+    """What `request` returns; None if GitHub refuses it with one of these statuses."""
+    try:
+        return request()
+    except RefusedError as error:
+        if error.status not in statuses:
+            raise
+        return None
+
+
 def refusal(
-    status: int, headers: Mapping[str, str], data: Any, doing: str, repository: str, permission: str
+    status: int, headers: Mapping[str, str], data: Any, request: str, repository: str, permission: str
 ) -> RefusedError:
-    """What a 3xx or 4xx answer means. doing: what we tried. permission: what it takes, like `issues: write`."""
-    said = _message(data)
-    accepted = headers.get("x-accepted-github-permissions", "")
-    needed = _spelled(accepted) if accepted else permission
-    problem, remedy = _explained(status, said.lower(), repository, needed)
-    details = f"{doing}: {problem} (HTTP {status}{f': {said}' if said else ''})"
-    return RefusedError(status, scrub(details), remedy, _codes(data))
+    """What a 3xx or 4xx answer means. permission: what the request takes, like `issues: write`."""
+    found = data.get("errors") if isinstance(data, dict) else None
+    errors = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    parts = [data, *errors] if isinstance(data, dict) else []
+    message = bounded(" ".join(str(each.get("message", "")) for each in parts), LONGEST)
+    needed = _spell(headers.get("x-accepted-github-permissions", "")) or permission
+    problem, remedy = _explain(status, message.lower(), repository, needed)
+    details = f"{request}: {problem} (HTTP {status}{f': {message}' if message else ''})"
+    return RefusedError(status, scrub(details), remedy, frozenset(str(each.get("code", "")) for each in errors))
 
 
-def _explained(status: int, said: str, repository: str, needed: str) -> tuple[str, str]:
-    if "archived" in said:
+def _explain(status: int, message: str, repository: str, needed: str) -> tuple[str, str]:
+    lines = f"add to the job in the workflow: `permissions:` with the line `{needed}`"
+    others = "a fine-grained token or an app needs the same permission and access to this repository"
+    settings = "Settings > General > Features > Issues"
+    if "archived" in message:
         return f"{repository} is archived, so nothing can be written to it", "un-archive it, or remove the workflow"
-    if "issues" in said and "disabled" in said:
-        return f"issues are disabled in {repository}", "enable them: Settings > General > Features > Issues"
+    if "issues" in message and "disabled" in message:
+        return f"issues are disabled in {repository}", f"enable them: {settings}"
     if status == 401:
         return "the token is wrong, expired or revoked", "make a new one and store it as the secret the workflow names"
-    if status in (403, 404):
-        return _missing(status, repository, needed)
+    if status == 403:
+        return f"the token may not do this in {repository}: it lacks `{needed}`", f"{lines}; {others}"
+    if status == 404:
+        problem = f"not found in {repository}, or the token has no access to it"
+        return problem, f"check the name; if it is right, {lines}; {others}"
     if status == 410:
-        return "it was deleted, or issues are disabled", "enable issues: Settings > General > Features > Issues"
+        return "it was deleted, or issues are disabled", f"enable issues: {settings}"
     if 300 <= status < 400:
         return f"{repository} was moved or renamed", "use its new name"
     return "GitHub does not take what was sent", "please report this: it is a bug in nightfuzz"
 
 
-def _missing(status: int, repository: str, needed: str) -> tuple[str, str]:
-    lines = f"add to the job in the workflow: `permissions:` with the line `{needed}`"
-    others = "a fine-grained token or an app needs the same permission and access to this repository"
-    if status == 403:
-        return f"the token may not do this in {repository}: it lacks `{needed}`", f"{lines}; {others}"
-    problem = f"not found in {repository}, or the token has no access to it"
-    return problem, f"check the name; if it is right, {lines}; {others}"
-
-
-def _spelled(accepted: str) -> str:
+def _spell(accepted: str) -> str:
     """`issues=write; pull_requests=write` as a workflow's permissions; alternatives are joined by "or"."""
     ways = []
     for way in bounded(accepted, LONGEST).split(";"):
         pairs = (each.strip().partition("=") for each in way.split(",") if "=" in each)
         ways.append(", ".join(f"{_WORKFLOW.get(name, name)}: {level}" for name, _, level in pairs))
     return "` or `".join(way for way in ways if way)
-
-
-def _message(data: Any) -> str:
-    if not isinstance(data, dict):
-        return ""
-    details = [str(each.get("message", "")) for each in _errors(data)]
-    return bounded(" ".join([str(data.get("message", "")), *details]), LONGEST)
-
-
-def _codes(data: Any) -> frozenset[str]:
-    return frozenset(str(each.get("code", "")) for each in _errors(data))
-
-
-def _errors(data: Any) -> list[dict[str, Any]]:
-    found = data.get("errors") if isinstance(data, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

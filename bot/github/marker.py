@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from typing import NamedTuple
 
 from nightfuzz.reports.text import code_blocks, text_lines
@@ -39,6 +40,21 @@ class Marker(NamedTuple):
     def covers(self, fingerprint: str) -> bool:
         """Whether what carries this marker is about that fingerprint, too."""
         return fingerprint == self.id or fingerprint in self.also
+
+    def marks(self, body: str) -> bool:
+        """Whether a text of ours carries a marker of this kind and id."""
+        found = parsed(body)
+        return found is not None and found[:2] == self[:2]
+
+
+def digest(*parts: str) -> str:
+    """32 hexadecimal digits that stand for some texts."""
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def marker_of(kind: str, *parts: str, also: tuple[str, ...] = ()) -> Marker:
+    """The marker of what a kind and some texts name."""
+    return Marker(kind, digest(kind, *parts), also)
 
 
 def marked(body: str, marker: Marker) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 Role = Literal["admin", "maintain", "write", "triage", "read", "none"]
 ROLES: tuple[Role, ...] = ("admin", "maintain", "write", "triage", "read", "none")
+WRITERS: tuple[Role, ...] = ("admin", "maintain", "write")
 GHOST = "ghost"
 
 
@@ -31,8 +32,6 @@ class IssueView(NamedTuple):
     url: str
     """For people."""
     pull_request: bool
-    closed_by: str | None = None
-    """Only where one issue was asked for, not in listings."""
 
     @classmethod
     def of(cls, data: Any) -> IssueView:
@@ -41,9 +40,9 @@ class IssueView(NamedTuple):
         return cls(
             int(data["number"]), str(data["title"]), data.get("body") or "", str(data["state"]),
             data.get("state_reason"), tuple(_label(each) for each in data["labels"]), _login(data.get("user")),
-            moment(data["created_at"]), moment(data["updated_at"]), moment(closed) if closed else None,
+            datetime.fromisoformat(data["created_at"]), datetime.fromisoformat(data["updated_at"]),
+            datetime.fromisoformat(closed) if closed else None,
             str(data["html_url"]), "pull_request" in data or "merged_at" in data,
-            _login(data["closed_by"]) if data.get("closed_by") else None,
         )  # fmt: skip
 
 
@@ -53,14 +52,11 @@ class CommentView(NamedTuple):
     id: int
     body: str
     author: str
-    created_at: datetime
-    updated_at: datetime
 
     @classmethod
     def of(cls, data: Any) -> CommentView:
         """From an issue comment of the REST API."""
-        times = moment(data["created_at"]), moment(data["updated_at"])
-        return cls(int(data["id"]), data.get("body") or "", _login(data.get("user")), *times)
+        return cls(int(data["id"]), data.get("body") or "", _login(data.get("user")))
 
 
 class EventView(NamedTuple):
@@ -75,56 +71,36 @@ class EventView(NamedTuple):
     def of(cls, data: Any) -> EventView:
         """From an issue event of the REST API."""
         label = data.get("label")
-        return cls(str(data["event"]), _login(data.get("actor")), moment(data["created_at"]), label and label["name"])
+        return cls(
+            str(data["event"]),
+            _login(data.get("actor")),
+            datetime.fromisoformat(data["created_at"]),
+            label and label["name"],
+        )
 
 
 class PullView(NamedTuple):
-    """A pull request. fork: whether its head is in another repository (its code is a stranger's then)."""
+    """A pull request."""
 
     number: int
-    title: str
-    body: str
     state: str
-    author: str
-    draft: bool
-    labels: tuple[str, ...]
     head_sha: str
-    fork: bool
-    url: str
 
     @classmethod
     def of(cls, data: Any) -> PullView:
-        """From a pull request of the REST API. A head whose repository is gone counts as a fork."""
-        head, base = data["head"], data["base"]
-        home = (head.get("repo") or {}).get("full_name")
-        return cls(
-            int(data["number"]), str(data["title"]), data.get("body") or "", str(data["state"]),
-            _login(data.get("user")), bool(data.get("draft")), tuple(_label(each) for each in data.get("labels", ())),
-            str(head["sha"]), home != base["repo"]["full_name"], str(data["html_url"]),
-        )  # fmt: skip
+        """From a pull request of the REST API."""
+        return cls(int(data["number"]), str(data["state"]), str(data["head"]["sha"]))
 
 
 class RepositoryView(NamedTuple):
-    """permissions: what we ourselves may do, of `admin`, `maintain`, `push`, `triage`, `pull`; empty where unsaid."""
+    """A repository. private: whether only its members see it."""
 
     private: bool
-    permissions: frozenset[str]
 
     @classmethod
     def of(cls, data: Any) -> RepositoryView:
         """From a repository of the REST API."""
-        may = frozenset(name for name, yes in (data.get("permissions") or {}).items() if yes)
-        return cls(bool(data["private"]), may)
-
-
-class Annotation(NamedTuple):
-    """A note of a check at lines of a file. level: `notice`, `warning` or `failure`."""
-
-    path: str
-    line: int
-    message: str
-    title: str = ""
-    level: str = "warning"
+        return cls(bool(data["private"]))
 
 
 def role(data: Any) -> Role:
@@ -133,14 +109,9 @@ def role(data: Any) -> Role:
     return cast(Role, found) if found in ROLES else "none"
 
 
-def is_one_of(login: str, logins: tuple[str, ...]) -> bool:
-    """Whether a login is among some; GitHub takes no notice of case."""
-    return login.casefold() in {each.casefold() for each in logins}
-
-
-def moment(text: str) -> datetime:
-    """A point in time of the REST API, which says them in UTC."""
-    return datetime.fromisoformat(text)
+def is_same_login(login: str, other: str) -> bool:
+    """Whether two logins are one; GitHub takes no notice of case."""
+    return login.casefold() == other.casefold()
 
 
 def _login(user: Any) -> str:

@@ -1,1 +1,1 @@
-"""Issues of clusters: what is wanted, what stands there, and what is to be done about the difference."""
+"""Issues of clusters: which are ours, what is planned from the state, and how the plan is carried out."""

@@ -1,8 +1,10 @@
-"""The labels that the bot sets, and those by which people teach it. They are made where they are missing."""
+"""The labels that the bot sets, the labels by which people teach it, and the known findings that follow from them."""
 
 from __future__ import annotations
 
-from typing import Literal
+from fuzz_core.triage.known import Known
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.filings import Filings, Lesson
 
 OURS = "nightfuzz"
 REGRESSION = "nightfuzz:regression"
@@ -24,5 +26,41 @@ LABELS = {
     DRAFT: ("fbca04", "The text of a report to another repository, for a person to read"),
     APPROVE: ("0e8a16", "For people with write access: nightfuzz may file this text upstream"),
 }
-# What each teaches; where an issue has several, the first.
-TEACHING: dict[str, Literal["wrong", "known", "ignore"]] = {WRONG: "wrong", KNOWN: "known", IGNORE: "ignore"}
+# What each label teaches; where an issue has several, the first.
+TEACHING: dict[str, Lesson] = {WRONG: "wrong", KNOWN: "known", IGNORE: "ignore"}
+_CLOSED: dict[str | None, Lesson] = {"not_planned": "declined", "duplicate": "duplicate"}
+_REASONS = {
+    "ignore": "people asked not to hear of it",
+    "wrong": "people say that it is no bug",
+    "known": "people say that it is reported already",
+    "declined": "closed as not planned",
+    "duplicate": "closed as a duplicate",
+}
+
+
+def lesson_of(issue: IssueView) -> Lesson:
+    """What people teach by the labels of an issue, or by how they closed it; empty for nothing."""
+    taught = [lesson for label, lesson in TEACHING.items() if label in issue.labels]
+    return taught[0] if taught else _CLOSED.get(issue.state_reason, "") if issue.state == "closed" else ""
+
+
+def entries_of(filings: Filings) -> list[Known]:
+    """The known findings that people have taught, for the registry that every run asks.
+
+    Each ends with what taught it: the label is taken away, or the issue opened again. A deleted issue teaches none: an
+    entry needs a place where it is talked about. A duplicate teaches what no other issue of ours is about.
+    """
+    elsewhere = {key for record in filings.issues.values() if not record.teaching for key in record.signatures}
+    return [
+        Known(
+            name=f"issue-{record.number}-{key[:12]}",
+            signature=signature,
+            library=record.library,
+            reason=_REASONS[record.teaching],
+            issue=record.url,
+        )
+        for record in filings.issues.values()
+        if record.teaching in _REASONS and record.url
+        for key, signature in sorted(record.signatures.items())
+        if signature and not (record.teaching == "duplicate" and key in elsewhere)
+    ]

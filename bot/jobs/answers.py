@@ -8,9 +8,9 @@ from fuzz_core.campaign.history import Came, came_with
 from fuzz_core.store.checks import Probe
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
-from nightfuzz.bot.commands.handling import answer
+from nightfuzz.bot.commands import answer
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.filings import Filings, Request, settled
+from nightfuzz.bot.issues.filings import CommandRequest, Filings
 from nightfuzz.bot.jobs.wanting import numbered
 
 
@@ -21,14 +21,14 @@ def answered(hub: Hub, store: Store, filings: Filings, now: datetime) -> Filings
         bug = numbered(store, request.fingerprint)
         said = "this bug is not on record any more" if bug is None else _said(store, bug, request)
         if said:
-            filings = settled(filings, request.key, said, now)
+            filings = filings.with_answer(request.key, said, now)
             touched.add(request.issue)
     for number in sorted(touched):
         answer(hub, filings, number)
     return filings
 
 
-def _said(store: Store, bug: BugRow, request: Request) -> str:
+def _said(store: Store, bug: BugRow, request: CommandRequest) -> str:
     """The answer; empty where there is none yet."""
     if request.kind == "bisect":
         return bisected(came_with(store, bug.id))

@@ -15,7 +15,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.issues.filings import Request
+from nightfuzz.bot.issues.filings import CommandRequest
 from nightfuzz.bot.jobs.places import KNOWN, PLAN
 from nightfuzz.bot.jobs.steps import Asked
 from nightfuzz.bot.jobs.wanting import numbered
@@ -33,7 +33,7 @@ class Planned(Part):
 
     target: Name | None = None
     baseline: Name | None = None
-    requests: tuple[Request, ...] = ()
+    requests: tuple[CommandRequest, ...] = ()
 
 
 def planned(inputs: Inputs) -> Planned:
@@ -78,7 +78,7 @@ def asked(inputs: Inputs, plan: Planned, work: Work) -> Asked:
     )
 
 
-def _bisect(requests: Sequence[Request], work: Work) -> tuple[int, ...]:
+def _bisect(requests: Sequence[CommandRequest], work: Work) -> tuple[int, ...]:
     wanted = [each.fingerprint for each in requests if each.kind == "bisect" and not each.settled]
     if not wanted or not work.state_file.exists():
         return ()

@@ -12,15 +12,14 @@ from pydantic import ValidationError
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.commands.handling import Listener
+from nightfuzz.bot.commands import CommandHandler
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.actions import Create
-from nightfuzz.bot.issues.doing import Done, carry_out, look
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.filings import merged as filings_merged
-from nightfuzz.bot.issues.planning import Plan, Rules, plan
+from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
+from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 from nightfuzz.bot.jobs.answers import answered
-from nightfuzz.bot.jobs.tokens import auth_elsewhere, auth_of
+from nightfuzz.bot.jobs.tokens import auth_elsewhere
 from nightfuzz.bot.jobs.upstream import Abroad, drafter, reviewed
 from nightfuzz.bot.jobs.wanting import umbrellas, wanted
 from nightfuzz.bot.state.place import FILINGS, Place, revise
@@ -37,21 +36,19 @@ class Filed(NamedTuple):
     notes: tuple[str, ...]
 
 
-def file_issues(
-    inputs: Inputs, home: str, run: str, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]
-) -> Filed:
+def file_issues(inputs: Inputs, run: str, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]) -> Filed:
     """Brings the issues up to what the state says. Claims what it is about to file before it files anything.
 
-    home: our repository. run: a name that no other run has.
+    run: a name that no other run has.
     """
     with open_store(state) as store:
         clusters, batches = wanted(store), umbrellas(store)
-    abroad = Abroad(inputs.upstream, auth_elsewhere(inputs), auth_of(inputs), inputs.api_url)
-    existing, gone = look(hub, remembered(place))
+    abroad = Abroad(inputs.upstream, auth_elsewhere(inputs), inputs.api_url)
+    existing, gone = load_issues(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
-    heard = Listener(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
-    existing, gone = look(hub, heard.filings) if heard.filings.requests else (existing, gone)
-    rules = Rules(daily=inputs.max_new_issues, run=run, authors=frozenset({hub.login()}))
+    heard = CommandHandler(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
+    existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
+    rules = Rules(daily=inputs.max_new_issues, run=run, login=hub.login())
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
     new = [action.id for action in first.actions if isinstance(action, Create)]
     claimed = revised(place, lambda now: filings_merged(now, heard.filings).with_claims(new, run, clock()), "claims")
@@ -59,7 +56,7 @@ def file_issues(
     done = carry_out(hub, ours, claimed, clock)
     with open_store(state, read_only=True) as store:
         told = answered(hub, store, done.filings, clock())
-        there = reviewed(hub, abroad, home, store, clusters, told, clock())
+        there = reviewed(hub, abroad, store, clusters, told, clock())
     mine = _without_claims(there.filings, run)
     kept = revised(place, lambda now: filings_merged(_without_claims(now, run), mine), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]
@@ -90,7 +87,7 @@ def _without_claims(filings: Filings, run: str) -> Filings:
     return filings.model_copy(update={"claims": {key: each for key, each in filings.claims.items() if each.run != run}})
 
 
-def _notes(planned: Plan, done: Done) -> Iterator[str]:
+def _notes(planned: IssuePlan, done: WriteReport) -> Iterator[str]:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "nothing to do"
     yield f"issues: {counts}"
     for filed in done.filed[:SHOWN]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.commands.handling import Heard, Listener
+from nightfuzz.bot.commands import CommandHandler, CommandResult
 from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import merged
-from nightfuzz.bot.issues.wanted import Wanted
 from nightfuzz.bot.jobs.filing import remembered, revised
 from nightfuzz.bot.jobs.report import Event
 from nightfuzz.bot.jobs.upstream import Abroad, drafter
@@ -31,12 +31,12 @@ def listen_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
         return (f"issue {event.issue} is none of the bot's: nothing to do",)
     clusters = _clusters(place)
     draft = drafter(hub, Abroad(inputs.upstream), clusters, clock())
-    heard: Heard = Listener(hub, before, draft, clock()).hear(event.issue, event.comment)
+    heard: CommandResult = CommandHandler(hub, before, draft, clock()).handle_comment(event.issue, event.comment)
     revised(place, lambda now: merged(now, heard.filings), f"comment {event.comment}")
     return (f"comment {event.comment} in issue {event.issue} is handled", *heard.problems)
 
 
-def _clusters(place: Place) -> list[Wanted]:
+def _clusters(place: Place) -> list[ClusterReport]:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-listen-") as name:
         path = Path(name) / "state.db"
         fetched(place, path)

@@ -14,7 +14,7 @@ from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.bumped import Bump, bumped
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.filings import Filings
-from nightfuzz.bot.issues.teaching import entries_of
+from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.jobs.asking import Planned
 from nightfuzz.bot.jobs.filing import read
 from nightfuzz.bot.jobs.places import KNOWN, PLAN, SOURCES

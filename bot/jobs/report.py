@@ -23,7 +23,7 @@ from nightfuzz.bot.jobs.filing import file_issues
 from nightfuzz.bot.jobs.intake import brought
 from nightfuzz.bot.jobs.places import RESULTS
 from nightfuzz.bot.jobs.tokens import keys_of
-from nightfuzz.bot.pulls.telling import Links, tell
+from nightfuzz.bot.pulls import PullLinks, update_pull
 from nightfuzz.bot.state.keeping import keep
 from nightfuzz.bot.state.place import Place
 from nightfuzz.reports.comment import conclusion
@@ -60,10 +60,10 @@ class Event(NamedTuple):
     comment: int = 0
 
     @property
-    def links(self) -> Links:
+    def links(self) -> PullLinks:
         """Addresses for people."""
         home = f"{self.server}/{self.repository}"
-        return Links(
+        return PullLinks(
             f"{home}/blob/{self.sha}" if self.sha else "", f"{home}/actions/runs/{self.run}" if self.run else ""
         )
 
@@ -136,7 +136,7 @@ def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, 
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
         raise UserError("this run belongs to no pull request", "give the input pull-request, or use the mode nightly")
-    told = tell(hub, number, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
+    told = update_pull(hub, number, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
     return (f"pull request {number}: comment {told.comment}", *told.problems)
 
 
@@ -155,7 +155,7 @@ def _night(
             files, refused = brought(shards, folder)
             night = keep(place, files, keys_of(inputs), folder / "state", clock)
             heard_again(night.public, result)
-        filed = file_issues(inputs, event.repository, event.run, hub, place, night.public, clock)
+        filed = file_issues(inputs, event.run, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
     return (*refused, *night.problems, *dropped, *filed.notes)
 

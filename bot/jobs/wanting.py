@@ -1,4 +1,4 @@
-"""From the merged state to what issues are planned from: one `Wanted` for each cluster of a library's bugs."""
+"""From the merged state to what issues are planned from: one `ClusterReport` for each cluster of a library's bugs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fuzz_core.store.checks import FIXED, KNOWN
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import FLAKY, SHOWN
-from nightfuzz.bot.issues.umbrella import marked
-from nightfuzz.bot.issues.wanted import Standing, Umbrella, Wanted, newest
+from nightfuzz.bot.issues.clusters import ClusterReport, Standing, Umbrella, newest
+from nightfuzz.bot.issues.texts import mark_items
 from nightfuzz.reports.issues import bug_report, umbrella_report
 
 
@@ -26,7 +26,7 @@ class Shown(NamedTuple):
     findings: int
 
 
-def wanted(store: Store) -> list[Wanted]:
+def wanted(store: Store) -> list[ClusterReport]:
     """Every cluster on record, of all libraries and builds, private ones too (without their text)."""
     found = _found(store)
     shown = _shown(store)
@@ -50,14 +50,14 @@ def _found(store: Store) -> list[Judged]:
     return guarded(store, [bug for bug in store.bugs() if bug.id not in later], across=True)
 
 
-def _wanted(store: Store, members: Sequence[Judged], shown: Mapping[int, Shown]) -> Wanted:
+def _wanted(store: Store, members: Sequence[Judged], shown: Mapping[int, Shown]) -> ClusterReport:
     """Members come the most urgent first: that one speaks for the cluster where it is still open."""
     lead = next((each for each in members if each.row.status not in (FIXED, KNOWN)), members[0])
     standing = _standing(members)
     turned = next((each.standing.build for each in members if each.standing.build), "")
     private = any(each.severity.private for each in members)
     text = None if private else bug_report(case(store, lead))
-    return Wanted(
+    return ClusterReport(
         library=store.target(lead.row.target).library,
         signatures={each.row.signature: each.row.signature_text for each in (lead, *members)},
         title=text.title if text else "",
@@ -118,7 +118,7 @@ def _umbrella(store: Store, library: str, members: Sequence[Judged]) -> Umbrella
     ordered = sorted(members, key=lambda each: (each.row.api, each.row.id))
     text = umbrella_report([case(store, each) for each in ordered])
     signatures = {each.row.signature: each.row.signature_text for each in ordered}
-    return Umbrella(library, signatures, text.title, marked(text.body, list(signatures)))
+    return Umbrella(library, signatures, text.title, mark_items(text.body, list(signatures)))
 
 
 def numbered(store: Store, fingerprint: str) -> BugRow | None:

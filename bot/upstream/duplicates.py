@@ -11,7 +11,7 @@ from rapidfuzz import fuzz
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.signature import normalised
 from nightfuzz.bot.github.views import IssueView
-from nightfuzz.bot.issues.wanted import Wanted
+from nightfuzz.bot.issues.clusters import ClusterReport
 
 Search = Callable[[str], Sequence[IssueView]]
 # GitHub takes 256 characters, and five of AND, OR and NOT.
@@ -21,7 +21,7 @@ SHORTEST = 3
 _WORD = re.compile(r"\w[\w.]*")
 
 
-class Candidate(NamedTuple):
+class Duplicate(NamedTuple):
     """An issue that may be about the same. why: what it has in common with the bug."""
 
     number: int
@@ -30,20 +30,20 @@ class Candidate(NamedTuple):
     why: str
 
 
-def duplicates(wanted: Wanted, search: Search) -> list[Candidate]:
+def duplicates(report: ClusterReport, search: Search) -> list[Duplicate]:
     """What may be a report of this bug, the oldest first; search is asked for issues of one repository."""
-    views = {view.number: view for query in queries(wanted) for view in search(query) if not view.pull_request}
-    found = ((view, _common(wanted, view)) for view in views.values())
-    return sorted(Candidate(view.number, view.title, view.url, why) for view, why in found if why)
+    views = {view.number: view for query in queries(report) for view in search(query) if not view.pull_request}
+    found = ((view, _common(report, view)) for view in views.values())
+    return sorted(Duplicate(view.number, view.title, view.url, why) for view, why in found if why)
 
 
-def queries(wanted: Wanted) -> list[str]:
+def queries(report: ClusterReport) -> list[str]:
     """What is searched for: phrases of words alone, so that nothing from a worker is a part of the query's syntax."""
-    word, _ = kind_of(wanted.kind).search
-    api, last = _phrase(wanted.api), _phrase(wanted.api.rpartition(".")[2])
+    word, _ = kind_of(report.kind).search
+    api, last = _phrase(report.api), _phrase(report.api.rpartition(".")[2])
     asked = [
-        ("in:title ", _phrase(wanted.title), ""),
-        *(("", _phrase(_message(text)), "") for text in list(wanted.signatures.values())[:3]),
+        ("in:title ", _phrase(report.title), ""),
+        *(("", _phrase(_message(text)), "") for text in list(report.signatures.values())[:3]),
         ("in:title ", api, ""),
         ("", api, f" {word}"),
         ("in:title ", last, f" {word}"),
@@ -53,8 +53,8 @@ def queries(wanted: Wanted) -> list[str]:
 
 def _message(signature: str) -> str:
     """What stands behind the api and the exception's name, up to the first value."""
-    said = signature.partition(": ")[2].partition(": ")[2] or signature
-    return max(re.split(r"<\w+>", said), key=len)
+    text = signature.partition(": ")[2].partition(": ")[2] or signature
+    return max(re.split(r"<\w+>", text), key=len)
 
 
 def _phrase(text: str) -> str:
@@ -63,17 +63,17 @@ def _phrase(text: str) -> str:
     return line if len(line) <= LONGEST else line[:LONGEST].rpartition(" ")[0]
 
 
-def _common(wanted: Wanted, view: IssueView) -> str:
+def _common(report: ClusterReport, view: IssueView) -> str:
     """A title that is alike, the words of the failure together with the api, or api and kind in a title."""
-    apis, text = (wanted.api, *wanted.apis), f"{view.title}\n{view.body}"
+    apis, text = (report.api, *report.apis), f"{view.title}\n{view.body}"
     last = re.compile("|".join(rf"\b{re.escape(api.rpartition('.')[2])}\b" for api in apis))
     if not last.search(text):
         return ""
-    if fuzz.token_sort_ratio(wanted.title.casefold(), view.title.casefold()) >= ALIKE:
+    if fuzz.token_sort_ratio(report.title.casefold(), view.title.casefold()) >= ALIKE:
         return "its title"
-    if any(_says(text, signature) for signature in wanted.signatures.values()):
+    if any(_has_words(text, signature) for signature in report.signatures.values()):
         return "the api and the words of the failure"
-    _, words = kind_of(wanted.kind).search
+    _, words = kind_of(report.kind).search
     named = any(re.search(_named(api), view.title) for api in apis)
     return "the api and what happens" if words and named and re.search(words, view.title, re.IGNORECASE) else ""
 
@@ -84,7 +84,7 @@ def _named(api: str) -> str:
     return rf"\b{re.escape(api)}\b|[.`]{last}\b|\b{last}(?=\(|`)"
 
 
-def _says(text: str, signature: str) -> bool:
+def _has_words(text: str, signature: str) -> bool:
     message = " ".join(_WORD.findall(_message(signature))).casefold()
     lines = (" ".join(_WORD.findall(normalised(line))).casefold() for line in text[:100_000].splitlines())
     return len(message) >= 10 and any(message in line for line in lines)

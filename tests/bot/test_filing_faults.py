@@ -89,7 +89,7 @@ def test_the_one_request_that_files_fails(
 def test_old_listings_hide_nothing(github_repo: Repository, proxy: faultproxy.Proxy, time: FakeTime) -> None:
     """Another runner files; all listings that this one gets are from before."""
     blind = opened(proxy, github_repo, time)
-    assert blind._filing.find(ID) is None
+    assert blind.find_issue(ID) is None
     old = dict.fromkeys((f"/repos/{github_repo.name}/issues",), b"[]")
     other = opened(proxy, github_repo, time)
     number = other.create_issue(BUG, "the other's", "b").number

@@ -211,7 +211,7 @@ def test_logged_tracebacks_are_scrubbed(caplog: pytest.LogCaptureFixture) -> Non
 def test_the_environment_chooses() -> None:
     key = githubserver.private_key()
     assert from_environment({"GITHUB_TOKEN": "ghs_x"}) != from_environment({"GITHUB_TOKEN": "ghs_y"})
-    named = from_environment({"MY_TOKEN": " ghp_abcdefgh \n"}, token="MY_TOKEN")
+    named = from_environment({"GITHUB_TOKEN": " ghp_abcdefgh \n"})
     assert isinstance(named, TokenAuth)
     assert named.token.reveal() == "ghp_abcdefgh"
     one_line = {"NIGHTFUZZ_APP_ID": "12", "NIGHTFUZZ_APP_PRIVATE_KEY": key.replace("\n", "\\n"), "GITHUB_TOKEN": "x"}

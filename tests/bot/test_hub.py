@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 from clocks import FakeTime
@@ -17,7 +16,6 @@ from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.github.views import Annotation
 
 Opened = Callable[..., Hub]
 ID = "0123456789abcdef" * 2
@@ -52,7 +50,7 @@ def test_an_issue_is_filed_with_its_marker_and_read_back(hub: Hub, github_repo: 
     assert parsed(made.body) == BUG
     assert "the body" in made.body
     assert hub.issue(1) == made
-    assert hub.issues() == [made._replace(closed_by=None)]
+    assert hub.issues() == [made]
     assert len(github_repo.all("/issues?state=all")) == 1
 
 
@@ -78,15 +76,6 @@ def test_a_strangers_marker_does_not_count(hub: Hub, github_repo: Repository) ->
     assert ours.number != theirs["number"]
 
 
-def test_what_it_filed_under_another_name_is_still_its_own(github_repo: Repository) -> None:
-    theirs = github_repo.send("POST", "/issues", {"title": "x", "body": BUG.text}, token_of("writer"))
-    auth, time = TokenAuth(Secret(github_repo.token)), FakeTime()
-    renamed = Hub.open(
-        auth, github_repo.name, github_repo.server.url, clock=time.clock, sleep=time.sleep, former=["writer"]
-    )
-    assert renamed.create_issue(BUG, "t", "b").number == theirs["number"]
-
-
 def test_no_claim_is_left(hub: Hub, github_repo: Repository) -> None:
     hub.create_issue(BUG, "t", "b")
     hub.upsert_comment(1, BUG, "c")
@@ -98,17 +87,15 @@ def test_edits(hub: Hub) -> None:
     closed = hub.edit_issue(1, title="new", state="closed", state_reason="completed")
     assert (closed.title, closed.state, closed.state_reason) == ("new", "closed", "completed")
     assert closed.closed_at is not None
-    assert hub.closed_by(1) == BOT
     reopened = hub.edit_issue(1, state="open")
     assert (reopened.state, reopened.closed_at) == ("open", None)
-    assert hub.closed_by(1) is None
 
 
 def test_who_closed_and_labelled(hub: Hub, github_repo: Repository) -> None:
     hub.create_issue(BUG, "t", "b")
     github_repo.send("POST", "/issues/1/labels", {"labels": ["nightfuzz:ignore"]}, token_of("writer"))
     github_repo.send("PATCH", "/issues/1", {"state": "closed"}, token_of("maintainer"))
-    assert hub.closed_by(1) == "maintainer"
+    assert [event.actor for event in hub.events(1) if event.event == "closed"] == ["maintainer"]
     labelled = [(event.actor, event.label) for event in hub.events(1) if event.event == "labeled"]
     assert ("writer", "nightfuzz:ignore") in labelled
 
@@ -118,11 +105,7 @@ def test_listings_filter(hub: Hub) -> None:
         hub.create_issue(Marker("bug", f"{at:032x}"), f"t{at}", "b", ["odd"] if at % 2 else ["even"])
     hub.edit_issue(1, state="closed")
     assert [view.number for view in hub.issues(label="even")] == [1, 3]
-    assert [view.number for view in hub.issues(state="open")] == [2, 3]
-    assert [view.number for view in hub.issues(label="even", state="closed")] == [1]
-    newest = max(view.updated_at for view in hub.issues())
-    assert hub.issues(since=newest + timedelta(hours=1)) == []
-    assert len(hub.issues(since=newest - timedelta(hours=1))) == 3
+    assert [view.number for view in hub.issues() if view.state == "open"] == [2, 3]
 
 
 def test_listings_have_more_than_one_page(hub: Hub, github_repo: Repository) -> None:
@@ -213,13 +196,18 @@ def test_search(hub: Hub, github_repo: Repository) -> None:
     assert hub.search_issues(f"repo:{github_repo.name} no such words") == []
 
 
+def annotation(line: int, message: str) -> dict[str, str | int]:
+    place = {"path": "a.py", "start_line": line, "end_line": line}
+    return {**place, "annotation_level": "warning", "message": message, "title": ""}
+
+
 def _head(repo: Repository) -> str:
     return str(repo.get("/branches/main")["commit"]["sha"])
 
 
 def test_checks_are_made_once(hub: Hub, github_repo: Repository) -> None:
     sha = _head(github_repo)
-    notes = [Annotation("a.py", at + 1, f"m{at}") for at in range(120)]
+    notes = [annotation(at + 1, f"m{at}") for at in range(120)]
     number = hub.check_run(sha, "nightfuzz", "failure", "2 regressions", "the summary", notes)
     assert hub.check_run(sha, "nightfuzz", "failure", "2 regressions", "the summary", notes[:1]) != number
     short = hub.check_run(sha, "nightfuzz", "success", "none", "the summary")
@@ -236,7 +224,7 @@ def test_pull_requests(hub: Hub, github_repo: Repository) -> None:
     number = github_repo.send("POST", "/pulls", {"title": "bump", "head": "bump", "base": "main"})["number"]
     view = hub.pull(number)
     assert view is not None
-    assert (view.title, view.head_sha != sha, view.fork, view.state) == ("bump", True, False, "open")
+    assert (view.number, view.head_sha != sha, view.state) == (number, True, "open")
     first = hub.upsert_comment(number, Marker("pull", ID), "regressions")
     assert hub.upsert_comment(number, Marker("pull", ID), "none").id == first.id
     assert len(hub.comments(number)) == 1

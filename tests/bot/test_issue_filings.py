@@ -15,13 +15,13 @@ from markdown_it import MarkdownIt
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.known import Registry, Sighting
 from nightfuzz.bot.github.marker import parsed
-from nightfuzz.bot.issues.filings import Claim, Filed, Filings, Request, merged, settled
-from nightfuzz.bot.issues.teaching import entries_of
+from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord, RunClaim, merged
+from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.issues.texts import back, fixed, recurrence
 from nightfuzz.bot.jobs.filing import read
 
 
-def filed(number: int = 1, **more: Any) -> Filed:
+def filed(number: int = 1, **more: Any) -> IssueRecord:
     usual: dict[str, Any] = {
         "number": number,
         "url": f"{REPOSITORY}/issues/{number}",
@@ -30,7 +30,7 @@ def filed(number: int = 1, **more: Any) -> Filed:
         "created_at": START,
         "at": START,
     }
-    return Filed(**{**usual, **more})
+    return IssueRecord(**{**usual, **more})
 
 
 whens = st.integers(0, 200).map(lambda days: START + timedelta(days=days))
@@ -44,7 +44,7 @@ records = st.builds(
     teaching=st.sampled_from(["", "wrong"]),
 )
 requests = st.builds(
-    lambda comment, at, done: Request(
+    lambda comment, at, done: CommandRequest(
         kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=comment, by="x", at=at, settled=done
     ),
     st.integers(1, 3),
@@ -99,23 +99,23 @@ def test_what_people_taught_is_a_known_finding_until_they_take_it_back() -> None
 
 
 def test_a_claim_ends_after_an_hour() -> None:
-    made = Filings(claims={fingerprint("a"): Claim(run="1", at=START)})
+    made = Filings(claims={fingerprint("a"): RunClaim(run="1", at=START)})
     assert made.claimed(fingerprint("a"), "2", START) and not made.claimed(fingerprint("a"), "1", START)
     assert not made.claimed(fingerprint("a"), "2", START + timedelta(hours=1))
     assert made.with_claims([fingerprint("a")], "2", START).claims == made.claims
 
 
 def test_a_request_waits_until_it_is_settled() -> None:
-    request = Request(kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=7, by=ME, at=START)
+    request = CommandRequest(kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=7, by=ME, at=START)
     made = Filings().with_request(request)
     assert made.waiting == (request,) and 7 in made.handled
-    assert settled(made, request.key, "first bad:\n2.13", START).waiting == ()
+    assert made.with_answer(request.key, "first bad:\n2.13", START).waiting == ()
 
 
 def test_what_was_settled_long_ago_is_not_asked_again_by_an_older_copy() -> None:
-    request = Request(kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=7, by=ME, at=START)
+    request = CommandRequest(kind="bisect", fingerprint=fingerprint("a"), issue=1, comment=7, by=ME, at=START)
     older = Filings().with_request(request)
-    done = settled(older, request.key, "first bad: 2.13", START)
+    done = older.with_answer(request.key, "first bad: 2.13", START)
     later = Filings().with_request(request.model_copy(update={"comment": 8, "at": START + timedelta(days=91)}))
     assert [each.comment for each in merged(merged(done, later), older).waiting] == [8]
 

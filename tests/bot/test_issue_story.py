@@ -10,11 +10,10 @@ from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
 from issueworld import cluster, umbrella
 
-from nightfuzz.bot.issues.doing import Done
+from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import Filings
-from nightfuzz.bot.issues.labels import LABELS
-from nightfuzz.bot.issues.teaching import entries_of
-from nightfuzz.bot.issues.wanted import Wanted
+from nightfuzz.bot.issues.labels import LABELS, entries_of
+from nightfuzz.bot.issues.writer import WriteReport
 
 
 class Bot:
@@ -23,14 +22,14 @@ class Bot:
     def __init__(self, repo: Repository) -> None:
         self.repo, self.time, self.filings = repo, FakeTime(), Filings()
 
-    def night(self, *wanted: Wanted) -> Done:
+    def night(self, *wanted: ClusterReport) -> WriteReport:
         done = night(hub_of(self.repo, self.time), self.filings, self.time, *wanted)
         assert done.problems == ()
         self.filings = done.filings
         self.time.now += timedelta(days=1)
         return done
 
-    def shown_by(self, what: Wanted, build: str, **more: object) -> Wanted:
+    def shown_by(self, what: ClusterReport, build: str, **more: object) -> ClusterReport:
         """The bug, seen tonight on a build."""
         return what._replace(seen=build, seen_at=self.time.now, findings=what.findings + 1, **more)
 

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import FOOT, ME, Memory, cluster, fingerprint, umbrella
 
-from nightfuzz.bot.issues.doing import carry_out, look
+from nightfuzz.bot.issues.clusters import Umbrella
 from nightfuzz.bot.issues.filings import Filings
-from nightfuzz.bot.issues.labels import IGNORE, OURS, UMBRELLA
-from nightfuzz.bot.issues.planning import Plan, Rules, plan
-from nightfuzz.bot.issues.teaching import entries_of
-from nightfuzz.bot.issues.umbrella import END, chosen, extended, items
-from nightfuzz.bot.issues.wanted import Umbrella
+from nightfuzz.bot.issues.labels import IGNORE, OURS, UMBRELLA, entries_of
+from nightfuzz.bot.issues.plan import IssuePlan, Rules, plan
+from nightfuzz.bot.issues.texts import END, chosen, extended, items
+from nightfuzz.bot.issues.writer import carry_out, load_issues
 from nightfuzz.reports.text import BODY
 
 
@@ -22,9 +21,9 @@ class World:
     def __init__(self) -> None:
         self.hub, self.filings = Memory(), Filings()
 
-    def night(self, *wanted: Umbrella, daily: int = 5) -> Plan:
-        existing, gone = look(self.hub, self.filings)
-        rules = Rules(daily=daily, authors=frozenset({ME}))
+    def night(self, *wanted: Umbrella, daily: int = 5) -> IssuePlan:
+        existing, gone = load_issues(self.hub, self.filings)
+        rules = Rules(daily=daily, login=ME)
         made = plan([], existing, self.filings, rules, self.hub.now, wanted, gone)
         self.filings = carry_out(self.hub, made, self.filings, lambda: self.hub.now).filings
         return made

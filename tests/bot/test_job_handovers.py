@@ -23,7 +23,7 @@ from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.triage.known import read_entries
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.issues.filings import Filed, Filings, Request
+from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.jobs.asking import Planned, asked, planned, settings_file, specs
 from nightfuzz.bot.jobs.export import export_job
 from nightfuzz.bot.jobs.places import KNOWN, PRIVATE, RESULTS, SOURCES, restore, unpack_sources, work_of
@@ -75,8 +75,10 @@ def _files(tmp_path: Path, filings: Filings) -> dict[str, bytes]:
 def taught() -> Filings:
     """People have said of one issue that it is wrong, and asked for a bisection in another."""
     common = {"library": "torch", "created_at": NOW, "at": NOW}
-    wrong = Filed(number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common)
-    request = Request(kind="bisect", fingerprint="b" * 32, issue=2, comment=9, by="m", at=NOW)
+    wrong = IssueRecord(
+        number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common
+    )
+    request = CommandRequest(kind="bisect", fingerprint="b" * 32, issue=2, comment=9, by="m", at=NOW)
     return Filings(issues={1: wrong}, requests={request.key: request})
 
 

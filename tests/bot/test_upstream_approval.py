@@ -12,12 +12,12 @@ from hubs import elsewhere_of, hub_of, night
 from issueworld import reportable
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.issues.filings import Draft, Filings
+from nightfuzz.bot.issues.clusters import ClusterReport
+from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT
-from nightfuzz.bot.issues.wanted import Wanted
-from nightfuzz.bot.upstream.approving import Approver, Reviewed, Verified
-from nightfuzz.bot.upstream.drafting import Drafter
-from nightfuzz.bot.upstream.policies import Mode, Policy
+from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, BuildCheck
+from nightfuzz.bot.upstream.draft import write_draft
+from nightfuzz.bot.upstream.policy import Mode, Policy
 
 
 class Story:
@@ -32,25 +32,25 @@ class Story:
         self.bug = reportable("a")
         self.filings = night(self.hub, Filings(), self.time, self.bug).filings
         self.policy = Policy(library="fakelib", repository=self.theirs.name, allowed=True, why="ask first")
-        self.verified = Verified("shown", "2")
+        self.verified = BuildCheck("shown", "2")
 
     def draft(self, mode: Mode = "approved") -> str:
-        drafter = Drafter(self.hub, mode, {"fakelib": self.policy}, self.wanted, self.time.now)
-        self.filings, said = drafter(self.filings.issues[1], self.filings)
+        rules, record = {"fakelib": self.policy}, self.filings.issues[1]
+        self.filings, said = write_draft(self.hub, mode, rules, self.wanted, self.time.now, record, self.filings)
         return said
 
     @property
-    def wanted(self) -> dict[str, Wanted]:
+    def wanted(self) -> dict[str, ClusterReport]:
         return {self.bug.fingerprint: self.bug}
 
     def approve(self, login: str) -> None:
         self.time.now += timedelta(minutes=1)
         self.ours.send("POST", f"/issues/{self.record.number}/labels", {"labels": [APPROVE]}, token_of(login))
 
-    def review(self, mode: Mode = "approved") -> Reviewed:
+    def review(self, mode: Mode = "approved") -> ApprovalResult:
         approver = Approver(
             self.hub, mode, {"fakelib": self.policy}, self.wanted,
-            lambda name: elsewhere_of(self.theirs, self.ours, self.time), lambda fingerprint: self.verified,
+            lambda name: elsewhere_of(self.theirs, self.hub, self.time), lambda fingerprint: self.verified,
             self.time.now,
         )  # fmt: skip
         reviewed = approver.review(self.filings)
@@ -58,7 +58,7 @@ class Story:
         return reviewed
 
     @property
-    def record(self) -> Draft:
+    def record(self) -> DraftRecord:
         return self.filings.drafts[self.bug.fingerprint]
 
     @property
@@ -138,10 +138,10 @@ def test_what_has_changed_since_is_not_filed(story: Story, more: dict[str, Any])
 def test_the_newest_build_has_to_show_it(story: Story) -> None:
     story.draft()
     story.approve("writer")
-    story.verified = Verified("unknown")
+    story.verified = BuildCheck("unknown")
     story.review()
     assert APPROVE in story.labels() and "waits" in story.said(2)
-    story.verified = Verified("clean", "3")
+    story.verified = BuildCheck("clean", "3")
     story.review()
     assert story.reports == [] and APPROVE not in story.labels() and "does not show it" in story.said(2)
 

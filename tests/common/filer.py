@@ -10,7 +10,7 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import Secret
 
-QUICK = Limits(between_writes=0.0, settled=0.2, lease=30.0, poll=0.02)
+QUICK = Limits(between_writes=0.0, in_flight=0.2, lease=30.0, poll=0.02)
 
 
 def main(api: str, repository: str, token: str, count: str) -> None:

@@ -11,11 +11,10 @@ from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.issues.doing import Done, carry_out, look
+from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
 from nightfuzz.bot.issues.filings import Filings
-from nightfuzz.bot.issues.planning import Rules, plan
-from nightfuzz.bot.issues.wanted import Umbrella, Wanted
-from nightfuzz.bot.upstream.elsewhere import Elsewhere
+from nightfuzz.bot.issues.plan import Rules, plan
+from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 
 
 def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") -> Hub:
@@ -28,17 +27,19 @@ def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") ->
     )  # fmt: skip
 
 
-def night(hub: Hub, filings: Filings, time: FakeTime, *wanted: Wanted, umbrellas: tuple[Umbrella, ...] = ()) -> Done:
+def night(
+    hub: Hub, filings: Filings, time: FakeTime, *wanted: ClusterReport, umbrellas: tuple[Umbrella, ...] = ()
+) -> WriteReport:
     """What the report job of one night does about issues."""
-    existing, gone = look(hub, filings)
-    rules = Rules(authors=frozenset({hub.login()}))
+    existing, gone = load_issues(hub, filings)
+    rules = Rules(login=hub.login())
     return carry_out(hub, plan(wanted, existing, filings, rules, time.now, umbrellas, gone), filings, time.clock)
 
 
-def elsewhere_of(repo: Repository, home: Repository, time: FakeTime | None = None) -> Elsewhere:
+def elsewhere_of(repo: Repository, home: Hub, time: FakeTime | None = None) -> Hub:
     """The bot in a repository of others."""
     time = time or FakeTime()
-    return Elsewhere.open(
-        TokenAuth(Secret(repo.token)), repo.name, home.name, repo.server.url, clock=time.clock, sleep=time.sleep,
+    return Hub.open(
+        TokenAuth(Secret(repo.token)), repo.name, repo.server.url, home=home, clock=time.clock, sleep=time.sleep,
         limits=Limits(in_all=1e9), rng=random.Random(1),
     )  # fmt: skip

@@ -10,8 +10,8 @@ from typing import Any
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.marker import Marker, marked, parsed
 from nightfuzz.bot.github.views import CommentView, IssueView
-from nightfuzz.bot.issues.umbrella import marked as with_items
-from nightfuzz.bot.issues.wanted import Umbrella, Wanted
+from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
+from nightfuzz.bot.issues.texts import mark_items as with_items
 
 ME = "nightfuzz-bot"
 START = datetime(2026, 11, 1, 3, tzinfo=UTC)
@@ -23,7 +23,7 @@ def fingerprint(name: str) -> str:
     return blake2b(name.encode(), digest_size=16).hexdigest()
 
 
-def cluster(*names: str, **more: Any) -> Wanted:
+def cluster(*names: str, **more: Any) -> ClusterReport:
     """A cluster whose members have these names; anything else can be said by its field's name."""
     api = f"torch.{names[0]}"
     usual: dict[str, Any] = {
@@ -38,7 +38,7 @@ def cluster(*names: str, **more: Any) -> Wanted:
         "seen_at": START,
         "rank": (1, 1, 0, 1),
     }
-    return Wanted(**{**usual, **more})
+    return ClusterReport(**{**usual, **more})
 
 
 REPORT = """### Describe the bug
@@ -68,7 +68,7 @@ Not checked:
 """
 
 
-def reportable(name: str, **more: Any) -> Wanted:
+def reportable(name: str, **more: Any) -> ClusterReport:
     """A cluster whose report has everything that a tracker asks for."""
     api = f"fakelib.{name}"
     usual: dict[str, Any] = {
@@ -170,4 +170,4 @@ class Memory:
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
         self._write(f"comment #{number}")
         self.said.setdefault(number, {})[marker] = body
-        return CommentView(1, body, ME, self.now, self.now)
+        return CommentView(1, body, ME)

@@ -8,7 +8,7 @@ import pytest
 from githubserver import Repository, token_of
 from hubs import hub_of
 
-from nightfuzz.bot.pulls.telling import Told, tell
+from nightfuzz.bot.pulls import PullUpdate, update_pull
 from nightfuzz.reports.results import Bug, Build, Change, Figures, Result, Said
 
 OLD = Build(key="torch-2.13.0", library="torch", version="2.13.0")
@@ -56,8 +56,8 @@ class Pull:
     def sha(self) -> str:
         return str(self.repo.get(f"/pulls/{self.number}")["head"]["sha"])
 
-    def tell(self, told: Result, **more: Any) -> Told:
-        return tell(self.hub, self.number, told, **{"sha": self.sha, "fail_on": "regression", **more})
+    def tell(self, told: Result, **more: Any) -> PullUpdate:
+        return update_pull(self.hub, self.number, told, **{"sha": self.sha, "fail_on": "regression", **more})
 
     @property
     def comments(self) -> list[str]:

@@ -15,10 +15,10 @@ from openapi import Contract
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.upstream.advisories import report_privately, takes_reports
-from nightfuzz.bot.upstream.elsewhere import Elsewhere
+from nightfuzz.bot.upstream.advisory import report_privately
 
 REPORT = Marker("report", "0123456789abcdef" * 2)
 
@@ -31,11 +31,13 @@ class Place:
         ours.server.admin("DELETE", f"/repos/{self.theirs.name}/collaborators/{BOT}")
         self.tracker = self.open()
 
-    def open(self) -> Elsewhere:
-        auth, limits = TokenAuth(Secret(self.ours.token)), Limits(in_all=1e9)
-        time = self.time
-        return Elsewhere.open(
-            auth, self.theirs.name, self.ours.name, self.proxy.url, clock=time.clock, sleep=time.sleep, limits=limits,
+    def open(self) -> Hub:
+        return self._open(self.theirs, self._open(self.ours))
+
+    def _open(self, repo: Repository, home: Hub | None = None) -> Hub:
+        auth, limits, time = TokenAuth(Secret(self.ours.token)), Limits(in_all=1e9), self.time
+        return Hub.open(
+            auth, repo.name, self.proxy.url, home=home, clock=time.clock, sleep=time.sleep, limits=limits,
             rng=random.Random(1),
         )  # fmt: skip
 
@@ -65,23 +67,23 @@ def place(github_repo: Repository) -> Iterator[Place]:
 
 
 def test_a_report_is_filed_once_and_found_again(place: Place) -> None:
-    first = place.tracker.create(REPORT, "a title", "a body")
+    first = place.tracker.create_issue(REPORT, "a title", "a body")
     assert parsed(first.body) == REPORT
-    assert place.tracker.create(REPORT, "another", "b").number == first.number
-    assert place.open().create(REPORT, "a third", "c").number == first.number
+    assert place.tracker.create_issue(REPORT, "another", "b").number == first.number
+    assert place.open().create_issue(REPORT, "a third", "c").number == first.number
     assert len(place.reports) == 1
 
 
 def test_a_strangers_marker_is_not_ours(place: Place) -> None:
     place.theirs.send("POST", "/issues", {"title": "x", "body": REPORT.text}, token_of("stranger"))
-    assert place.tracker.find(REPORT) is None
-    assert place.tracker.create(REPORT, "ours", "b").number == 2
+    assert place.tracker.find_issue(REPORT.id) is None
+    assert place.tracker.create_issue(REPORT, "ours", "b").number == 2
 
 
 @pytest.mark.parametrize("fault", faultproxy.ANY + faultproxy.WRITES)
 def test_the_one_request_that_files_fails(place: Place, fault: str) -> None:
     place.on_filing(fault)
-    assert place.tracker.create(REPORT, "a title", "b").title == "a title"
+    assert place.tracker.create_issue(REPORT, "a title", "b").title == "a title"
     assert place.proxy.injected == {fault: 1}
     assert len(place.reports) == 1
 
@@ -90,7 +92,7 @@ def test_many_faults_make_one_report(place: Place) -> None:
     faults = dict.fromkeys(set(faultproxy.ALL) - {"stale"}, 3)
     place.proxy.plan = faultproxy.Plan(7, faults, density=0.6)
     for _ in range(5):
-        place.open().create(REPORT, "a title", "b")
+        place.open().create_issue(REPORT, "a title", "b")
     assert sum(place.proxy.injected.values()) > 10
     place.proxy.plan = faultproxy.Plan(1, {})
     assert len(place.reports) == 1
@@ -98,8 +100,8 @@ def test_many_faults_make_one_report(place: Place) -> None:
 
 
 def test_it_makes_nothing_there_but_the_report(place: Place) -> None:
-    place.tracker.create(REPORT, "a title", "b")
-    place.tracker.search('"a title"')
+    place.tracker.create_issue(REPORT, "a title", "b")
+    place.tracker.search_issues('"a title"')
     writes = [seen for seen in place.proxy.seen if seen.verb != "GET" and f"/{place.theirs.name}/" in seen.url]
     assert [seen.verb for seen in writes] == ["POST"]
 
@@ -128,7 +130,7 @@ def test_a_private_report_goes_where_it_is_taken(place: Place) -> None:
 @pytest.mark.parametrize("enabled", [False, None])
 def test_where_it_is_not_taken_nothing_is_sent(place: Place, enabled: bool | None) -> None:
     advisories(place, enabled)
-    assert not takes_reports(place.tracker)
+    assert not place.tracker.takes_private_reports()
     with pytest.raises(UserError, match="instructions"):
         report_privately(place.tracker, "a title", "a body")
     assert sent(place) == []
@@ -143,8 +145,8 @@ def test_a_private_report_of_unknown_fate_is_not_sent_again(place: Place) -> Non
 
 def test_every_request_is_in_githubs_description(place: Place, github_openapi: Any) -> None:
     advisories(place, True)
-    place.tracker.create(REPORT, "a title", "b")
-    place.tracker.search('"a title"')
+    place.tracker.create_issue(REPORT, "a title", "b")
+    place.tracker.search_issues('"a title"')
     report_privately(place.tracker, "a title", "a body")
     contract = Contract(github_openapi)
     assert [wrong for seen in place.proxy.seen for wrong in contract.problems(seen.verb, seen.url, seen.body)] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from packaging.version import InvalidVersion, Version
@@ -13,7 +12,7 @@ Standing = Literal["open", "fixed", "back"]
 _WORST = {"back": 0, "open": 1, "fixed": 2}
 
 
-class Wanted(NamedTuple):
+class ClusterReport(NamedTuple):
     """One cluster: what its issue says, and where it stands.
 
     signatures: texts by fingerprint, of all members on record, known ones too; the first is the simplest's. title,
@@ -58,7 +57,7 @@ class Umbrella(NamedTuple):
     """The crashes on corner-case arguments of one library, one per cluster.
 
     signatures: texts by fingerprint, in the order of the lines in the list. body: `reports.issues.umbrella_report`,
-    its items marked by `bot.issues.umbrella.marked`.
+    its items marked by `bot.issues.texts.mark_items`.
     """
 
     library: str
@@ -67,7 +66,7 @@ class Umbrella(NamedTuple):
     body: str
 
 
-def by_fingerprint(clusters: Iterable[Wanted]) -> dict[str, Wanted]:
+def by_fingerprint(clusters: Iterable[ClusterReport]) -> dict[str, ClusterReport]:
     """Each cluster under the fingerprints of all its members."""
     return {key: each for each in clusters for key in each.signatures}
 
@@ -88,7 +87,7 @@ def newest(builds: Sequence[str]) -> str:
     return found
 
 
-def joined(clusters: Sequence[Wanted]) -> Wanted:
+def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
     """Clusters that share an issue, as one: the most urgent's, with what all of them show.
 
     It is fixed, known or batched if all are, and private if one is.
@@ -109,8 +108,3 @@ def joined(clusters: Sequence[Wanted]) -> Wanted:
         known=all(each.known for each in clusters),
         batched=all(each.batched for each in clusters),
     )
-
-
-def digest(*parts: str) -> str:
-    """32 hexadecimal digits that stand for some texts."""
-    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.issues.labels import APPROVE
-from nightfuzz.bot.upstream.advisories import content, instructions
-from nightfuzz.bot.upstream.policies import Policy, policies, policy_of
-from nightfuzz.bot.upstream.texts import LONGEST, Text, draft, refuse, shown, text_of
+from nightfuzz.bot.upstream.advisory import content, instructions
+from nightfuzz.bot.upstream.draft import LONGEST, ReportText, draft, refuse, shown, text_of
+from nightfuzz.bot.upstream.policy import Policy, policies, policy_of
 
 POLICY = Policy(
     library="fakelib", repository="o/fakelib", allowed=True, why="ask first", refused_apis=("fakelib.raw.*",)
@@ -94,7 +94,7 @@ def test_nothing_in_a_draft_calls_anybody(body: str) -> None:
 
 
 def test_an_edited_draft_shows_another_text() -> None:
-    text = Text("t", "line\nline")
+    text = ReportText("t", "line\nline")
     page = draft(text, POLICY, 7)
     assert shown(page.replace("\n", "\r\n")) == text
     changed = shown(page.replace("line\nline", "other"))
@@ -130,5 +130,5 @@ def test_written_instructions_say_where_and_that_it_is_private() -> None:
 
 
 def test_a_private_report_keeps_to_the_limits() -> None:
-    made = content("t" * 5_000, "b" * 200_000)
-    assert len(made["summary"]) <= 1024 and len(made["description"]) <= 65_535
+    summary, description = content("t" * 5_000, "b" * 200_000)
+    assert len(summary) <= 1024 and len(description) <= 65_535

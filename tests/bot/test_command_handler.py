@@ -11,9 +11,8 @@ from hubs import hub_of, night
 from issueworld import START, cluster, fingerprint, umbrella
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.commands.answering import answers
-from nightfuzz.bot.commands.handling import Heard, Listener, answer
-from nightfuzz.bot.issues.filings import Filed, Filings, Request, settled
+from nightfuzz.bot.commands import CommandHandler, CommandResult, answer, answer_text
+from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import IGNORE
 
 
@@ -30,12 +29,12 @@ class Place:
         made = self.repo.send("POST", f"/issues/{number}/comments", {"body": text}, token_of(login))
         return int(made["id"])
 
-    def upstream(self, filed: Filed, filings: Filings) -> tuple[Filings, str]:
+    def upstream(self, filed: IssueRecord, filings: Filings) -> tuple[Filings, str]:
         self.drafts.append(filed.number)
         raise UserError("upstream is off", "set it")
 
-    def sweep(self) -> Heard:
-        heard = Listener(self.hub, self.filings, self.upstream, self.time.now).sweep(self.hub.issues())
+    def sweep(self) -> CommandResult:
+        heard = CommandHandler(self.hub, self.filings, self.upstream, self.time.now).sweep(self.hub.issues())
         self.filings = heard.filings
         return heard
 
@@ -128,7 +127,7 @@ def test_upstream_is_asked_and_its_refusal_told(place: Place) -> None:
 def test_an_event_is_handled_without_a_sweep(place: Place) -> None:
     number = place.say("writer", "/nightfuzz retry")
     place.say("writer", "/nightfuzz bisect")
-    heard = Listener(place.hub, place.filings, place.upstream, place.time.now).hear(1, number)
+    heard = CommandHandler(place.hub, place.filings, place.upstream, place.time.now).handle_comment(1, number)
     assert [each.kind for each in heard.filings.waiting] == ["retry"]
 
 
@@ -136,7 +135,7 @@ def test_the_answer_is_updated_in_place(place: Place) -> None:
     place.say("writer", "/nightfuzz bisect")
     place.sweep()
     (request,) = place.filings.waiting
-    place.filings = settled(place.filings, request.key, "first bad build: <b>2.13</b>", place.time.now)
+    place.filings = place.filings.with_answer(request.key, "first bad build: <b>2.13</b>", place.time.now)
     answer(place.hub, place.filings, 1)
     assert "waits" not in place.answer() and r"\<b\>2.13" in place.answer()
     assert len({each["id"] for each in place.repo.all("/issues/1/comments") if each["user"]["login"] == BOT}) == 1
@@ -147,7 +146,9 @@ def test_many_answers_are_cut_to_the_latest() -> None:
     for comment in range(1, 200):
         said = {"settled": True, "said": f"answer {comment}"}
         filings = filings.with_request(
-            Request(kind="retry", fingerprint=fingerprint("a"), issue=1, comment=comment, by="x", at=START, **said)
+            CommandRequest(
+                kind="retry", fingerprint=fingerprint("a"), issue=1, comment=comment, by="x", at=START, **said
+            )
         )
-    assert "answer 199" in answers(filings, 1) and "answer 9 " not in answers(filings, 1)
-    assert answers(filings, 2) == ""
+    assert "answer 199" in answer_text(filings, 1) and "answer 9 " not in answer_text(filings, 1)
+    assert answer_text(filings, 2) == ""

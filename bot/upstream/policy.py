@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
@@ -54,7 +55,7 @@ def policies(own: Path | None = None) -> dict[str, Policy]:
     return found | {each.library: each for each in _read(content, str(own))}
 
 
-def policy_of(found: dict[str, Policy], library: str) -> Policy:
+def policy_of(found: Mapping[str, Policy], library: str) -> Policy:
     """Raises UserError for a library whose tracker is not known."""
     if library not in found:
         known = ", ".join(sorted(found))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightfuzz.bot.commands.parsing import MOST, Command, commands
+from nightfuzz.bot.commands import MOST, Command, commands
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Commands that people give in comments: `/nightfuzz bisect` and its like."""

@@ -1,0 +1,128 @@
+"""Reads the bot's issues from GitHub, and carries a plan out there. A refused action stops no other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, unless_refused
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.filings import Filings, IssueRecord
+from nightfuzz.bot.issues.labels import LABELS, OURS
+from nightfuzz.bot.issues.plan import Action, Create, Extend, IssuePlan, Update, described
+from nightfuzz.bot.issues.texts import extended
+
+# One fingerprint in common is enough to find an issue again; a body has room for other things.
+MARKED = 50
+MOVED = (301, 302, 307, 308)
+
+
+class WriteReport(NamedTuple):
+    """filings: what is remembered from now on. filed: new issues. counts: of executed actions, by verb.
+
+    problems: what was refused, a line each. left: actions that were not tried, since GitHub lets us do no more.
+    """
+
+    filings: Filings
+    filed: tuple[IssueRecord, ...] = ()
+    counts: Mapping[str, int] = {}
+    problems: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def load_issues(hub: Hub, filings: Filings) -> tuple[list[IssueView], frozenset[int]]:
+    """All issues that may be ours, and the numbers of those on record that are deleted or moved.
+
+    One that has lost our label is asked for by its number.
+    """
+    found = {issue.number: issue for issue in hub.issues(label=OURS)}
+    gone = set()
+    for number, record in filings.issues.items():
+        if number not in found and record.teaching != "gone":
+            view = unless_refused(MOVED, partial(hub.issue, number))
+            if view is None:
+                gone.add(number)
+            else:
+                found[number] = view
+    return list(found.values()), frozenset(gone)
+
+
+def carry_out(hub: Hub, plan: IssuePlan, filings: Filings, clock: Callable[[], datetime]) -> WriteReport:
+    """Executes a plan. What was executed is remembered, whatever becomes of the rest."""
+    for record in plan.learned:
+        filings = filings.with_issue(record)
+    before, counts = set(filings.issues), Counter[str]()
+    problems: list[str] = []
+    left: list[str] = []
+    for index, action in enumerate(plan.actions):
+        try:
+            if index == 0:
+                hub.ensure_labels(LABELS)
+            filings = _execute(hub, action, filings, clock)
+            counts[action.verb] += 1
+        except RefusedError as error:
+            problems.append(f"{described(action)}: {error.problem}")
+        except UnsureError as error:
+            problems.append(f"{described(action)}: {error}")
+        except GaveUpError as error:
+            problems.append(str(error))
+            left = [described(each) for each in plan.actions[index:]]
+            break
+    filed = tuple(record for number, record in filings.issues.items() if number not in before)
+    return WriteReport(filings, filed, dict(counts), tuple(problems), tuple(left))
+
+
+def _execute(hub: Hub, action: Action, filings: Filings, clock: Callable[[], datetime]) -> Filings:
+    """What is remembered after the action."""
+    if isinstance(action, Create):
+        return filings.with_issue(_create(hub, action, clock))
+    changes: Mapping[str, Any] | None
+    changes = _extend(hub, action) if isinstance(action, Extend) else _update(hub, action)
+    return filings if changes is None else filings.amended(action.number, clock(), **changes)
+
+
+def _create(hub: Hub, action: Create, clock: Callable[[], datetime]) -> IssueRecord:
+    others = tuple(key for key in action.signatures if key != action.id)[:MARKED]
+    # What an umbrella lists may get an issue of its own one day, and a marker would stand for that.
+    others = others if action.kind == "bug" else ()
+    view = hub.create_issue(Marker(action.kind, action.id, others), action.title, action.body, action.labels)
+    return IssueRecord(
+        number=view.number,
+        url=view.url,
+        kind=action.kind,
+        library=action.library,
+        signatures=dict(action.signatures),
+        title=view.title[:2_000],
+        created_at=view.created_at,
+        build=action.build,
+        told=action.told,
+        regression=action.regression,
+        at=clock(),
+    )
+
+
+def _extend(hub: Hub, action: Extend) -> Mapping[str, Any] | None:
+    """Reads the body again: a person may have checked a box since it was planned."""
+    view = hub.issue(action.number)
+    if view is None:
+        return None
+    body, added = extended(view.body, action.items)
+    if body != view.body:
+        view = hub.edit_issue(action.number, title=action.title, body=body)
+    signatures = {key: text for key, text in action.signatures.items() if key in added}
+    return {"signatures": signatures} | ({} if action.title is None else {"title": view.title[:2_000]})
+
+
+def _update(hub: Hub, action: Update) -> Mapping[str, Any]:
+    if action.comment is not None:
+        hub.upsert_comment(action.number, *action.comment)
+    if action.state:
+        hub.edit_issue(action.number, **action.state)
+    if action.labels:
+        hub.add_labels(action.number, action.labels)
+    return action.remembered

@@ -1,0 +1,80 @@
+"""`nightfuzz advise`: a private bug, reported to its library in private. Sent only when a person names one bug."""
+
+from __future__ import annotations
+
+import os
+
+from rich.console import Console
+
+from fuzz_core.campaign.cases import case, guarded, keep_environment
+from fuzz_core.cli.config import Settings
+from fuzz_core.cli.display import printable
+from fuzz_core.cli.state import state_file
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+from nightfuzz.bot.github.auth import api_address, from_environment
+from nightfuzz.bot.github.errors import UnsureError
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.upstream.policy import Policy, policies, policy_of
+from nightfuzz.reports.issues import Issue, bug_report
+from nightfuzz.reports.text import TITLE, bounded, clean, clipped
+
+# GitHub's limits on a report's summary and description.
+SUMMARY, DESCRIPTION = 1024, 65_535
+
+
+def advise(settings: Settings, console: Console, number: int, send: bool) -> int:
+    """Raises UserError for a bug that is not private, and where it cannot be sent."""
+    library, text = _text(settings, number)
+    if not send:
+        print(printable(instructions(text.title, text.body, policies().get(library), library)))
+        return 0
+    repository = policy_of(policies(), library).repository
+    hub = Hub.open(from_environment(os.environ), repository, api_address(os.environ))
+    console.print(f"reported privately: {report_privately(hub, text.title, text.body)}", soft_wrap=True)
+    return 0
+
+
+def _text(settings: Settings, number: int) -> tuple[str, Issue]:
+    """The library, and the report in its form."""
+    with open_store(state_file(settings)) as store:
+        target = store.target(store.bug(number).target)
+        each = next(each for each in guarded(store, store.bugs(target.key)) if each.row.id == number)
+        if not each.severity.private:
+            raise UserError(f"bug {number} is not private", f"`nightfuzz report {number}` prints it for an issue")
+        keep_environment(store, target)
+        return target.library, bug_report(case(store, each), private=True)
+
+
+def report_privately(hub: Hub, title: str, body: str) -> str:
+    """Sends a private vulnerability report once, and returns its address.
+
+    Raises UserError where the repository takes none, where GitHub refuses, and where nobody knows whether it arrived:
+    it is not sent again then, as reporters can't look it up.
+    """
+    if not hub.takes_private_reports():
+        remedy = f"follow the written instructions instead: nothing was sent to {hub.name}"
+        raise UserError(f"{hub.name} does not take private reports through GitHub", remedy)
+    try:
+        return hub.report_privately(*content(title, body))
+    except UnsureError as error:
+        remedy = f"look at https://github.com/{hub.name}/security/advisories before you send it again"
+        raise UserError(f"it is not known whether the report arrived: {error}", remedy) from error
+
+
+def content(title: str, body: str) -> tuple[str, str]:
+    """Summary and description: how severe it is, and whose fault, is for the maintainers to say."""
+    return bounded(title, min(TITLE, SUMMARY)), clipped(clean(body), DESCRIPTION - 100)
+
+
+def instructions(title: str, body: str, policy: Policy | None, library: str) -> str:
+    """What a person does by hand, with the text of the report: for the private place alone."""
+    where = policy.security if policy is not None else ""
+    place = where or f"the security contact of {library}: look for SECURITY.md in its repository"
+    return (
+        f"# Private: not for a public issue, log or artifact\n\n"
+        f"1. Run the script below on the newest build, in an environment that you can throw away.\n"
+        f"2. Say in your own words who could exploit it, and how.\n"
+        f"3. Send it to {place}. Send it to nobody else, and wait for the answer before you publish anything.\n\n"
+        f"---\n\n{bounded(title, TITLE)}\n\n{clean(body).strip()}\n"
+    )

@@ -1,0 +1,201 @@
+"""Files what people have approved: the very text that they approved, once, and only what still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from fuzz_core.campaign.history import ordered
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.store import Store
+from fuzz_core.triage.recheck import SHOWN, UNRUNNABLE
+from nightfuzz.bot.github.errors import GaveUpError, UnsureError
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import marker_of
+from nightfuzz.bot.github.views import WRITERS, IssueView
+from nightfuzz.bot.issues.clusters import ClusterReport
+from nightfuzz.bot.issues.filings import DraftRecord, Filings
+from nightfuzz.bot.issues.labels import APPROVE
+from nightfuzz.bot.upstream.draft import ReportText, refuse, shown
+from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
+from nightfuzz.bot.upstream.policy import Mode, Policy, policy_of
+from nightfuzz.reports.markdown import escaped
+from nightfuzz.reports.text import span
+
+SHOWN_DUPLICATES = 10
+AGAIN = "Ask for it again with `/nightfuzz upstream`."
+
+
+class BuildCheck(NamedTuple):
+    """What the newest build does with a bug's script: shows it every time, or not. `unknown`: was not run there yet."""
+
+    status: Literal["shown", "clean", "unknown"]
+    build: str = ""
+
+
+class ApprovalResult(NamedTuple):
+    """filed: addresses of new reports. problems: a line each."""
+
+    filings: Filings
+    filed: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class _RefusalError(Exception):
+    """Why a draft is not filed. for_good: its approval is taken away, so that only a new one counts."""
+
+    def __init__(self, reason: str, for_good: bool = True, remember: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.for_good, self.remember = reason, for_good, remember
+
+
+class Approver:
+    """elsewhere: opens a tracker by its repository, or raises UserError. verify: what the newest build does, by
+    fingerprint. Whatever raises leaves the draft as it is, for the next run."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        mode: Mode,
+        found: Mapping[str, Policy],
+        reports: Mapping[str, ClusterReport],
+        elsewhere: Callable[[str], Hub],
+        verify: Callable[[str], BuildCheck],
+        now: datetime,
+    ) -> None:
+        self.hub, self.mode, self.policies, self.reports = hub, mode, found, reports
+        self.elsewhere, self.verify, self.now = elsewhere, verify, now
+
+    def review(self, filings: Filings) -> ApprovalResult:
+        """Looks at all drafts that carry the label of approval."""
+        filed: list[str] = []
+        problems: list[str] = []
+        for fingerprint, draft in filings.drafts.items():
+            try:
+                changed = None if draft.url else self._review(fingerprint, draft)
+            except (UserError, UnsureError) as error:
+                problems.append(f"the draft #{draft.number}: {error}")
+                continue
+            except GaveUpError as error:
+                problems.append(str(error))
+                break
+            if changed is not None:
+                filings = filings.with_draft(fingerprint, changed.model_copy(update={"at": self.now}))
+                filed += [changed.url] if changed.url else []
+        return ApprovalResult(filings, tuple(filed), tuple(problems))
+
+    def _review(self, fingerprint: str, draft: DraftRecord) -> DraftRecord | None:
+        """The draft's record once it is filed or refused; None where nothing has changed."""
+        view = self.hub.issue(draft.number)
+        if view is None or view.state != "open" or APPROVE not in view.labels:
+            return None
+        try:
+            url = self._file(fingerprint, draft, view)
+        except _RefusalError as refusal:
+            self._comment(draft.number, f"Not filed: {refusal.reason}")
+            if refusal.for_good:
+                self.hub.remove_label(draft.number, APPROVE)
+            return draft.model_copy(update={"refused": refusal.remember}) if refusal.remember != draft.refused else None
+        self._comment(draft.number, f"Filed as approved: {url}")
+        self.hub.edit_issue(draft.number, state="closed", state_reason="completed")
+        return draft.model_copy(update={"url": url, "refused": ""})
+
+    def _file(self, fingerprint: str, draft: DraftRecord, view: IssueView) -> str:
+        """Raises _RefusalError with the first reason against it."""
+        self._check_who(draft)
+        text = self._approved_text(draft, view)
+        report = self._current_report(fingerprint, draft, text)
+        tracker = self.elsewhere(draft.upstream)
+        marker = marker_of("report", fingerprint)
+        # Filed by a run that did not live to say so: it is no duplicate of itself.
+        if tracker.find_issue(marker.id) is None:
+            place = f"repo:{tracker.name} is:issue"
+            self._check_new(draft, duplicates(report, lambda query: tracker.search_issues(f"{place} {query}", 20)))
+        made = tracker.create_issue(marker, text.title, text.body)
+        # The report itself names the bug's own issue, where that is public.
+        self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {made.url}")
+        return made.url
+
+    def _check_who(self, draft: DraftRecord) -> None:
+        """Who applied the label: somebody with less than write access can, too."""
+        if self.mode != "approved":
+            raise _RefusalError(
+                f"the upstream policy is `{self.mode}`. A person can file the text by hand.", for_good=False
+            )
+        labelled = [each for each in self.hub.events(draft.number) if each.event == "labeled" and each.label == APPROVE]
+        who = labelled[-1].actor if labelled else ""
+        if not who or who == self.hub.login() or self.hub.permission(who) not in WRITERS:
+            raise _RefusalError(
+                f"the label counts where a person with write access has applied it; this was {span(who or '?')}."
+            )
+
+    def _approved_text(self, draft: DraftRecord, view: IssueView) -> ReportText:
+        text = shown(view.body)
+        if text is None or text.digest != draft.text:
+            raise _RefusalError(f"the text here is not the one that was drafted. {AGAIN}")
+        return text
+
+    def _current_report(self, fingerprint: str, draft: DraftRecord, text: ReportText) -> ClusterReport:
+        report = self.reports.get(fingerprint)
+        if report is None:
+            raise _RefusalError("the bug is on record no more.")
+        try:
+            policy = policy_of(self.policies, report.library)
+            refuse(report, policy, text)
+        except UserError as error:
+            raise _RefusalError(f"{escaped(error.problem)}.") from error
+        if policy.repository != draft.upstream:
+            raise _RefusalError(f"reports go to {span(policy.repository)} now. {AGAIN}")
+        check = self.verify(fingerprint)
+        if check.status == "unknown":
+            raise _RefusalError("it waits to be run on the newest build. The next run does that.", for_good=False)
+        if check.status == "clean":
+            raise _RefusalError(f"the newest build, {span(check.build)}, does not show it every time.")
+        return report
+
+    def _check_new(self, draft: DraftRecord, found: Sequence[Duplicate]) -> None:
+        """Approved again, now that these are known, means that they are something else."""
+        numbers = f"reported: {', '.join(str(each.number) for each in found)}"[:2_000]
+        if found and numbers != draft.refused:
+            # In code, so that nobody there hears of it.
+            listed = [f"- {span(f'{draft.upstream}#{each.number}')} ({each.why}): {span(each.title)}" for each in found]
+            more = [f"- and {len(found) - SHOWN_DUPLICATES} more"] if len(found) > SHOWN_DUPLICATES else []
+            lines = "\n".join([*listed[:SHOWN_DUPLICATES], *more])
+            again = f"Where none of them is the same bug, apply `{APPROVE}` again."
+            raise _RefusalError(f"it may be reported already:\n\n{lines}\n\n{again}", remember=numbers)
+
+    def _comment(self, number: int, text: str) -> None:
+        self.hub.upsert_comment(number, marker_of("upstream", str(number)), text)
+
+
+def newest_checks(store: Store) -> Callable[[str], BuildCheck]:
+    """Says by fingerprint what the newest build on record does with a bug's script, without running anything.
+
+    A bug counts as shown where every run of its script on the newest build showed it.
+    """
+    targets, later = store.targets(), store.later_rows()
+    rows = {(bug.signature, bug.target): bug for bug in store.bugs()}
+    home = {target.key: target.library for target in targets}
+    newest = {library: ordered(targets, library)[-1] for library in set(home.values())}
+
+    def check(fingerprint: str) -> BuildCheck:
+        found = [bug for (signature, _), bug in rows.items() if signature == fingerprint]
+        if not found:
+            return BuildCheck("unknown")
+        build = newest[home[found[0].target]]
+        numbers = {later.get(bug.id, bug.id) for bug in found}
+        checks = [check for number in numbers for check in store.checks(number) if check.target == build.key]
+        last = next((check for check in reversed(checks) if check.status != UNRUNNABLE), None)
+        if last is not None:
+            return _build_check(last.status == SHOWN and last.hits == last.runs, build.version)
+        bug = rows.get((fingerprint, build.key))
+        if bug is None:
+            return BuildCheck("unknown", build.version)
+        return _build_check(bug.hits == bug.runs, build.version)
+
+    return check
+
+
+def _build_check(is_shown: bool, build: str) -> BuildCheck:
+    return BuildCheck("shown" if is_shown else "clean", build)
