@@ -97,6 +97,7 @@ class Profile(NamedTuple):
     constant: str  # the function that makes a tensor of data
     ones: str  # the function that makes a tensor of ones of a shape
     form: tuple[str, ...]  # headings of the library's issue form
+    facts: str = ""  # functions that describe a build in the target's own interpreter: see `targets/facts.py`
 
 
 def bound(statements: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json
+from fuzz_core.targets.facts import Environment, collect_env, environment_from_json
 from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting

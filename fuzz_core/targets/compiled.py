@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fuzz_core.adapters.dialect import COMPILED_FOLDER, compiled, dialect_of
-from fuzz_core.targets.probe import COMPILING_S, probe
+from fuzz_core.targets.facts import COMPILING_S, probe
 
 # Where operators lie, whatever is above.
 _OPERATORS = "**/jit/*"

@@ -17,6 +17,7 @@ from fuzz_core.targets import installer
 from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
 from fuzz_core.targets.compiler import check_compiler, compiling
 from fuzz_core.targets.download import Vanished
+from fuzz_core.targets.facts import COMPILING_S, TIMEOUT_S, TargetInfo, probe
 from fuzz_core.targets.nightly import (
     DEFAULT_ACCESS,
     Access,
@@ -27,7 +28,6 @@ from fuzz_core.targets.nightly import (
     origin_of,
     requirement_of,
 )
-from fuzz_core.targets.probe import COMPILING_S, TIMEOUT_S, TargetInfo, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.spec import TargetSpec
 

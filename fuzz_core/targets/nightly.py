@@ -30,7 +30,7 @@ from fuzz_core.targets.build import (
     wanted_flavour,
 )
 from fuzz_core.targets.download import Fetcher
-from fuzz_core.targets.probe import TargetInfo
+from fuzz_core.targets.facts import TargetInfo
 from fuzz_core.targets.record import Origin, list_targets
 from fuzz_core.targets.spec import TargetSpec
 

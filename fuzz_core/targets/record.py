@@ -17,7 +17,7 @@ from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.artifact import Artifact, artifact_from_json
-from fuzz_core.targets.probe import TargetInfo, info_from_json
+from fuzz_core.targets.facts import TargetInfo, info_from_json
 
 SCHEMA = 1
 CACHE_VARIABLE = "NIGHTFUZZ_CACHE"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
+from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
 
 
 @pytest.mark.real
@@ -62,8 +62,8 @@ def test_any_library_says_something(fakelib_python: str) -> None:
         ("exit 1", "gathering failed: exit status 1"),
         ("echo oops >&2; exit 3", "gathering failed: oops"),
         ("exit 0", "gathering failed: exit status 0"),
-        ("echo 'nightfuzz-environment {]'", "the answer is none"),
-        ("echo 'nightfuzz-environment [1]'", "the answer is none"),
+        ("echo 'nightfuzz-facts {]'", "the answer is none"),
+        ("echo 'nightfuzz-facts [1]'", "the answer is none"),
         ("sleep 60", "gathering took longer than 1 s"),
     ],
 )
