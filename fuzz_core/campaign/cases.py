@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
@@ -101,7 +102,7 @@ def keep_environment(store: Store, target: TargetRecord) -> Environment:
         return kept
     made = collect_env(target.python, target.library)
     if not made.problem:
-        store.save_target(target._replace(info={**store.target(target.key).info, ENVIRONMENT: made.to_json()}))
+        store.save_target(target._replace(info={**store.target(target.key).info, ENVIRONMENT: asdict(made)}))
     return made
 
 

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import requests
+from pydantic import BaseModel
 
 from fuzz_core.targets import index
 
@@ -34,6 +35,17 @@ class NightlyRelease(NamedTuple):
     own: str
     day: date
     source: str
+
+
+class _Message(BaseModel):
+    message: str
+
+
+class _Entry(BaseModel):
+    """A commit as GitHub's API tells it."""
+
+    sha: str
+    commit: _Message
 
 
 def said_by_library(said: str | None, called: str = "its own version file") -> Commit:
@@ -70,12 +82,12 @@ def nightly_releases(day: date, session: requests.Session) -> list[NightlyReleas
     return [release for entry in data if (release := _release(entry)) is not None]
 
 
-def _release(entry: Any) -> NightlyRelease | None:
+def _release(data: Any) -> NightlyRelease | None:
     try:
-        own, message = entry["sha"], entry["commit"]["message"]
-        found = _SUBJECT.fullmatch(message.split("\n")[0].strip())
-        return NightlyRelease(str(own), date.fromisoformat(found.group(1)), found.group(2)) if found else None
-    except (KeyError, TypeError, AttributeError, ValueError):
+        entry = _Entry.model_validate(data)
+        found = _SUBJECT.fullmatch(entry.commit.message.split("\n")[0].strip())
+        return NightlyRelease(entry.sha, date.fromisoformat(found[1]), found[2]) if found else None
+    except ValueError:
         return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -100,7 +99,9 @@ def _unreachable(artifact: Artifact, error: Exception) -> IndexUnreachable:
 def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
     """One request: for the rest where a part is there and its validator still holds, else for all."""
     have = part.stat().st_size if part.exists() else 0
-    headers = {"Range": f"bytes={have}-"} | _if_range(part) if have else {}
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    if have and (validator := _note_of(part).read_text(encoding="utf-8") if _note_of(part).exists() else ""):
+        headers["If-Range"] = validator
     with session.get(artifact.url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
         if answer.status_code == 416 and have:
             _settle_416(answer, part, have)
@@ -134,22 +135,14 @@ def _write(part: Path, answer: requests.Response, how: str) -> None:
 
 
 def _note_of(part: Path) -> Path:
-    return part.with_name(f"{part.name}.json")
+    return part.with_name(f"{part.name}.validator")
 
 
 def _keep_validator(part: Path, answer: requests.Response) -> None:
     etag = answer.headers.get("ETag", "")
     # A weak one says that two files mean the same, not that they are the same bytes.
     validator = etag if etag and not etag.startswith("W/") else answer.headers.get("Last-Modified", "")
-    _note_of(part).write_text(json.dumps({"validator": validator}), encoding="utf-8")
-
-
-def _if_range(part: Path) -> dict[str, str]:
-    try:
-        validator = json.loads(_note_of(part).read_text(encoding="utf-8"))["validator"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return {"If-Range": validator} if isinstance(validator, str) and validator else {}
+    _note_of(part).write_text(validator, encoding="utf-8")
 
 
 def _forget(part: Path) -> None:

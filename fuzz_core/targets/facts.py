@@ -14,9 +14,12 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from fuzz_core.adapters.dialect import all_surroundings, profile_of
 from fuzz_core.ir.errors import UserError
@@ -147,16 +150,18 @@ class TargetInfo:
         return "cuda" if self.cuda else "cpu"
 
 
-class Environment(NamedTuple):
-    """text: as a form's "Versions" wants it. facts: single ones by name. problem: why there is nothing of it."""
+def _cut_facts(facts: dict[str, str]) -> dict[str, str]:
+    return {name: facts[name][:MAX_FACT] for name in _TITLES if facts.get(name)}
 
-    text: str = ""
-    facts: Mapping[str, str] = {}
+
+@dataclass(frozen=True)
+class Environment:
+    """The versions of a target. text: as an issue form wants them, cut to `MAX_TEXT`. facts: single ones by the names
+    of `_TITLES`. problem: why there are none."""
+
+    text: Annotated[str, AfterValidator(lambda text: text[:MAX_TEXT])] = ""
+    facts: Annotated[dict[str, str], AfterValidator(_cut_facts)] = field(default_factory=dict)
     problem: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """For the target's record."""
-        return {"text": self.text, "facts": dict(self.facts), "problem": self.problem}
 
 
 def probe(python: Path, library: str | None = None, timeout: float = TIMEOUT_S) -> TargetInfo:
@@ -204,30 +209,26 @@ def collect_env(python: str, library: str, timeout: float = VERSIONS_S) -> Envir
         return Environment(problem="gathering failed: the answer is none")
     text = found.text.strip()
     text = f"{text}\n\n{_layout(found.facts, library, _BELOW_FORM)}" if text else _layout(found.facts, library, _TITLES)
-    return found._replace(text=without_places(text, python))
+    return replace(found, text=without_places(text, python))
 
 
-def info_from_json(data: dict[str, Any]) -> TargetInfo:
+def info_from_json(data: object) -> TargetInfo:
     """Makes a TargetInfo of untrusted JSON. Raises UserError where a field is missing or of another type."""
-    optional = {name: data.get(name) for name in ("commit", "numpy", "cuda")}
-    required = {name: data.get(name) for name in ("library", "version", "python", "tag", "platform")}
-    devices = data.get("devices", ["cpu"])
-    wrong = [name for name, value in required.items() if not isinstance(value, str)]
-    wrong += [name for name, value in optional.items() if not isinstance(value, str | None)]
-    if not isinstance(devices, list | tuple) or not all(isinstance(device, str) for device in devices):
-        wrong.append("devices")
-    if wrong:
-        raise UserError(f"a target described itself without a valid {', '.join(wrong)}", "make it anew")
-    return TargetInfo(**required, **optional, devices=tuple(devices))  # type: ignore[arg-type]
+    try:
+        return TypeAdapter(TargetInfo).validate_python(data)
+    except ValidationError as error:
+        wrong = ", ".join(dict.fromkeys(str(each["loc"][0]) for each in error.errors()))
+        raise UserError(f"a target described itself without a valid {wrong}", "make it anew") from error
 
 
 def environment_from_json(data: object) -> Environment | None:
-    """Reads `to_json`'s form back, keeping texts alone; None for anything else: it comes from untrusted code."""
-    if not isinstance(data, dict) or not isinstance(data.get("text"), str) or not isinstance(data.get("facts"), dict):
+    """Reads a kept Environment, or what a target answered; None for anything else."""
+    if not isinstance(data, dict) or not data.keys() >= {"text", "facts"}:
         return None
-    facts = {name: value[:MAX_FACT] for name in _TITLES if isinstance(value := data["facts"].get(name), str) and value}
-    problem = data.get("problem", "")
-    return Environment(data["text"][:MAX_TEXT], facts, problem if isinstance(problem, str) else "")
+    try:
+        return TypeAdapter(Environment).validate_python(data)
+    except ValidationError:
+        return None
 
 
 def without_places(text: str, python: str) -> str:

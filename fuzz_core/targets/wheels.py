@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tarfile
@@ -15,9 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import Timeout
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.artifact import Artifact, artifact_from_json
+from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.download import Fetcher, fetch, sha256_of
 from fuzz_core.targets.record import cache_folder, lock_of
 
@@ -28,6 +29,14 @@ _META = "wheel.json"
 def wheels_root() -> Path:
     """Where wheels are kept: NIGHTFUZZ_CACHE/wheels, else under the user's cache directory."""
     return cache_folder() / "wheels"
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """artifact: what the index said. content: the SHA-256 of the file that came, which is checked at every use."""
+
+    artifact: Artifact
+    content: str
 
 
 @contextmanager
@@ -48,7 +57,7 @@ def held(artifact: Artifact, fetcher: Fetcher, bound: int = BOUND_BYTES) -> Iter
 def cached() -> list[Artifact]:
     """What is here, by what its index said when it was downloaded."""
     read = [_read(folder) for folder in _folders(wheels_root())]
-    return [known[0] for known in read if known is not None]
+    return [known.artifact for known in read if known is not None]
 
 
 def _folders(root: Path) -> list[Path]:
@@ -57,14 +66,12 @@ def _folders(root: Path) -> list[Path]:
     return sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith("."))
 
 
-def _read(folder: Path) -> tuple[Artifact, str] | None:
-    """What the index said, and the SHA-256 of what came."""
+def _read(folder: Path) -> _Kept | None:
     try:
-        data = json.loads((folder / _META).read_text(encoding="utf-8"))
-        artifact, content = artifact_from_json(data["artifact"]), str(data["content"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        known = TypeAdapter(_Kept).validate_json((folder / _META).read_bytes())
+    except (OSError, ValueError):
         return None
-    return (artifact, content) if (folder / artifact.filename).is_file() else None
+    return known if (folder / known.artifact.filename).is_file() else None
 
 
 def _verified(root: Path, artifact: Artifact) -> Path | None:
@@ -72,8 +79,8 @@ def _verified(root: Path, artifact: Artifact) -> Path | None:
     folder = root / artifact.key
     if (known := _read(folder)) is None:
         return None
-    path = folder / known[0].filename
-    if path.name == artifact.filename and sha256_of(path) == known[1]:
+    path = folder / known.artifact.filename
+    if path.name == artifact.filename and sha256_of(path) == known.content:
         return path
     shutil.rmtree(folder, ignore_errors=True)
     return None
@@ -87,8 +94,7 @@ def _fetched(root: Path, artifact: Artifact, fetcher: Fetcher) -> Path:
         digest = fetch(artifact, path, fetcher)
         _refuse_broken(path)
         temporary = folder / f"{_META}.new"
-        # The hash of what came: an index that gives none still has its file checked when it is used again.
-        temporary.write_text(json.dumps({"artifact": artifact.to_json(), "content": digest}), encoding="utf-8")
+        temporary.write_bytes(TypeAdapter(_Kept).dump_json(_Kept(artifact, digest)))
         temporary.replace(folder / _META)
     except OSError as error:
         raise UserError(

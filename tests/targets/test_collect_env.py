@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_what_is_no_environment_is_none(data: Any) -> None:
 
 @given(st.text(max_size=99), st.dictionaries(st.sampled_from(["os", "cpu", "strange"]), st.text(max_size=500)))
 def test_what_is_kept_reads_back_bounded(text: str, facts: dict[str, str]) -> None:
-    found = environment_from_json(Environment(text, facts).to_json())
+    found = environment_from_json(asdict(Environment(text, facts)))
     assert found is not None and found.text == text
     assert found.facts == {name: facts[name][:300] for name in ("os", "cpu") if facts.get(name)}
 

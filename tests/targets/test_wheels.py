@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -132,7 +131,7 @@ def test_a_file_that_was_replaced_since_is_not_joined_to_the_old_part(
     [part] = wheels_root().glob("*/*.part")
     part.write_bytes(b"y" * 100_000)
     if not weak:
-        Path(f"{part}.json").write_text(json.dumps({"validator": '"of another file"'}))
+        Path(f"{part}.validator").write_text('"of another file"')
     assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
     assert len(faults.asked) == (2 if weak else 1)
 
