@@ -10,9 +10,14 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import requests
+from packaging.version import Version
 from pydantic import BaseModel
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.targets import index
+from fuzz_core.targets.artifact import Artifact
+from fuzz_core.targets.facts import TargetInfo
+from fuzz_core.targets.record import Origin
 
 API_VARIABLE = "NIGHTFUZZ_GITHUB_API"
 _API = "https://api.github.com"
@@ -46,6 +51,19 @@ class _Entry(BaseModel):
 
     sha: str
     commit: _Message
+
+
+def origin_of(artifact: Artifact, info: TargetInfo) -> Origin | None:
+    """Date and source commit of an installed build; None for a wheel that the user gave."""
+    if not artifact.index:
+        return None
+    day, dated_by = artifact.dated()
+    if library_of(info.library).own_index and day is not None and Version(artifact.version).is_devrelease:
+        with index.session() as session:
+            commit = of_torch_nightly(day, info.commit, session)
+    else:
+        commit = said_by_library(info.commit)
+    return Origin(artifact, day.isoformat() if day else "", dated_by, *commit)
 
 
 def said_by_library(said: str | None, called: str = "its own version file") -> Commit:

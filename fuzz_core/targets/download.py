@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import requests
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import index
-from fuzz_core.targets.artifact import Artifact
+from fuzz_core.targets.artifact import Artifact, sha256_of
 from fuzz_core.targets.installer import IndexUnreachable
 
 TIMEOUT_S = 60.0
@@ -47,11 +46,11 @@ def fetch(artifact: Artifact, path: Path, fetcher: Fetcher) -> str:
     part = path.with_name(f"{path.name}.part")
     resumed = part.exists()
     digest = _whole(artifact, part, fetcher)
-    if resumed and _mismatch(artifact, part, digest):
+    if resumed and mismatch(artifact, part, digest):
         # What an earlier try left may be of a file that has been replaced since: once from the start.
         _forget(part)
         digest = _whole(artifact, part, fetcher)
-    if problem := _mismatch(artifact, part, digest):
+    if problem := mismatch(artifact, part, digest):
         _forget(part)
         raise UserError(f"{artifact.filename} is damaged: {problem}", "try again later, or choose another build")
     part.replace(path)
@@ -59,13 +58,8 @@ def fetch(artifact: Artifact, path: Path, fetcher: Fetcher) -> str:
     return digest
 
 
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _mismatch(artifact: Artifact, part: Path, digest: str) -> str:
+def mismatch(artifact: Artifact, part: Path, digest: str) -> str:
+    """How a file differs from what its index says of it; empty where it does not."""
     size = part.stat().st_size
     if artifact.size is not None and size != artifact.size:
         return f"the index says {artifact.size} bytes, {size} came"

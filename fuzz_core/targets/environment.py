@@ -13,22 +13,24 @@ from packaging.version import InvalidVersion, Version
 
 from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import installer
-from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
+from fuzz_core.targets import index, installer, wheels
+from fuzz_core.targets.commits import origin_of
 from fuzz_core.targets.compiler import check_compiler, compiling
-from fuzz_core.targets.download import Vanished
+from fuzz_core.targets.download import Fetcher, Vanished
 from fuzz_core.targets.facts import COMPILING_S, TIMEOUT_S, TargetInfo, probe
-from fuzz_core.targets.nightly import (
+from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
+from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
     Access,
+    Build,
+    Flavour,
     NotListed,
     age_notes,
-    builds,
     kept_builds,
-    origin_of,
-    requirement_of,
+    key_of,
+    resolve,
+    wanted_flavour,
 )
-from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.spec import TargetSpec
 
 # What an extension says that was built for numpy 1.
@@ -74,7 +76,7 @@ def ensure(
     order = _Order(spec, flavour, home, access)
     if (made := _made(order)) is not None:
         return made
-    return _listed(order) if spec.kind == "index" else _of_build(order, resolve(spec, flavour))
+    return _newest(order)
 
 
 def _of_build(order: _Order, build: Build) -> Target:
@@ -85,10 +87,10 @@ def _of_build(order: _Order, build: Build) -> Target:
         return replace(target, notes=build.notes) if target else _make(order, build)
 
 
-def _listed(order: _Order) -> Target:
+def _newest(order: _Order) -> Target:
     """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
     try:
-        return _first(order, builds(order.spec, order.flavour), (Vanished,))
+        return _first(order, resolve(order.spec, order.flavour), (Vanished,))
     except (installer.IndexUnreachable, NotListed, Vanished) as error:
         unreachable = isinstance(error, installer.IndexUnreachable)
         if order.spec.version is None and not (unreachable and order.access.allow_cached):
@@ -103,6 +105,8 @@ def _kept(order: _Order, error: UserError) -> list[Build]:
     try:
         found = kept_builds(order.spec, order.flavour, order.home)
     except NotListed:
+        if not isinstance(error, installer.IndexUnreachable):
+            raise error from None
         raise type(error)(error.problem, f"{error.remedy}; nothing of it is kept here") from error
     what = "that build, as it" if order.spec.version else "the newest build that"
     note = f"{error.problem.splitlines()[0]}: took {what} is kept here"
@@ -161,7 +165,11 @@ def _make(order: _Order, build: Build) -> Target:
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
-        with requirement_of(build, order.access) as requirement:
+        with (
+            index.session() as session,
+            wheels.held(build.artifact, Fetcher(session), order.access.cache_bytes) as file,
+        ):
+            requirement = f"{build.requirement} @ {file.as_uri()}"
             installer.install(python, [requirement, *library_of(library).companions], build.options)
         target = _working(order, build, python)
         write_record(home, target)
@@ -192,7 +200,7 @@ def _probed(order: _Order, build: Build, python: Path) -> Target:
     _refuse_other_version(build, info)
     _refuse_other_flavour(order.flavour, info)
     named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
-    return Target(*named, info, build.notes, origin_of(build, info))
+    return Target(*named, info, build.notes, origin_of(build.artifact, info))
 
 
 def _patience(library: str | None) -> float:

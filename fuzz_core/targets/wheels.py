@@ -12,14 +12,16 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from filelock import Timeout
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.artifact import Artifact
-from fuzz_core.targets.download import Fetcher, fetch, sha256_of
+from fuzz_core.targets.artifact import Artifact, sha256_of
+from fuzz_core.targets.download import Fetcher, Vanished, fetch, mismatch
 from fuzz_core.targets.record import cache_folder, lock_of
 
 BOUND_BYTES = 20_000_000_000
@@ -41,17 +43,29 @@ class _Kept:
 
 @contextmanager
 def held(artifact: Artifact, fetcher: Fetcher, bound: int = BOUND_BYTES) -> Iterator[Path]:
-    """The file of an artifact, downloaded unless it is here, verified; it stays while the context lasts.
+    """The file of an artifact, downloaded unless it is on this machine, verified; it stays while the context lasts.
 
     Afterwards the least recently used go until all take at most `bound` bytes. Raises as download.fetch does, and
     UserError where the file is no archive.
     """
+    if artifact.url.startswith("file:"):
+        yield _of_this_machine(artifact)
+        return
     root = wheels_root()
     with lock_of(root, artifact.key):
         path = _verified(root, artifact) or _fetched(root, artifact, fetcher)
         os.utime(path.parent / _META)
         _evict(root, bound, artifact.key)
         yield path
+
+
+def _of_this_machine(artifact: Artifact) -> Path:
+    path = Path(url2pathname(urlsplit(artifact.url).path))
+    if not path.is_file():
+        raise Vanished(f"{artifact.filename} is listed, but gone from {path.parent}", "choose another build")
+    if problem := mismatch(artifact, path, sha256_of(path)):
+        raise UserError(f"{artifact.filename} is damaged: {problem}", "choose another build")
+    return path
 
 
 def cached() -> list[Artifact]:

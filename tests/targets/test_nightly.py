@@ -13,8 +13,8 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.download import Vanished
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
-from fuzz_core.targets.nightly import Access
 from fuzz_core.targets.record import Target, list_targets, read_record, targets_root
+from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
 
 NIGHTS = ["1.0.dev20260101", "1.0.dev20260102", "1.0.dev20260104"]

