@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
-from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
-
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.history import Standing, came_with, libraries, standings
 from fuzz_core.ir.constraints import Documentation
@@ -21,6 +19,7 @@ from fuzz_core.targets.facts import Environment, collect_env, environment_from_j
 from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
+from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 ENVIRONMENT = "environment"
 PROSE = ("docstring", "error message")
