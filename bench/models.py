@@ -22,7 +22,7 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.modelgen.moco.nodes import OK
 from fuzz_core.modelgen.moco.seeds import shipped
 from fuzz_core.store.opening import open_store
-from fuzz_core.targets.compiled import make_ready
+from fuzz_core.targets.compiler import make_ready
 
 CACHE_BYTES = 1 << 34
 PAPER = {

@@ -13,7 +13,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.targets.compiled import make_ready
+from fuzz_core.targets.compiler import make_ready
 from fuzz_core.targets.record import list_targets
 
 CACHE_BYTES = 1 << 34

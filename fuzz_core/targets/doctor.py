@@ -133,7 +133,7 @@ def check_compilers(home: Path, configured: str | None) -> list[Check]:
     libraries = {target.library for target in list_targets(home)}
     with contextlib.suppress(UserError):
         libraries |= {parse_spec(configured).library or ""} - {""} if configured else set()
-    needing = compiler.compiling(libraries)
+    needing = sorted(filter(compiler.compiles, libraries))
     if not needing:
         return []
     lacking = compiler.missing()

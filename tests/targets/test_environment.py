@@ -114,7 +114,7 @@ def test_a_library_that_compiles_itself_is_not_begun_without_a_compiler(
     make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel("1.0")
-    monkeypatch.setattr(compiler, "compiling", lambda libraries: list(libraries))
+    monkeypatch.setattr(compiler, "compiles", lambda library: True)
     monkeypatch.setattr(compiler.shutil, "which", lambda _: None)
     with pytest.raises(UserError, match=r"fakelib compiles itself: no C\+\+ compiler") as refused:
         made()
