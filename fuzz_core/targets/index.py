@@ -112,10 +112,12 @@ def listing(
         return []
     except (UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
         raise UserError(f"{shown} does not answer as a package index does: {error}", _CHECK) from error
-    except (requests.JSONDecodeError, UnicodeDecodeError, ValueError) as error:
-        raise _unreadable(error, shown) from error
+    except requests.JSONDecodeError as error:
+        raise UserError(f"{shown} does not answer as a package index does: it can't be read", _CHECK) from error
     except requests.RequestException as error:
         raise installer.IndexUnreachable(f"the index {shown} can't be reached: {reason(error)}", _CHECK) from error
+    except ValueError as error:
+        raise UserError(f"{shown} does not answer as a package index does: it can't be read", _CHECK) from error
     except OSError as error:
         raise UserError(f"{shown} can't be read: {error.strerror}", "check that folder") from error
     read = [_artifact(shown, distribution, package) for package in packages]
@@ -155,13 +157,6 @@ def reason(error: requests.RequestException) -> str:
         r"Connection refused|Name or service not known|Temporary failure|Network is unreachable", str(error)
     )
     return named or (known.group(0) if known else type(error).__name__)
-
-
-def _unreadable(error: Exception, shown: str) -> UserError:
-    # Requests' own errors about addresses are ValueErrors too.
-    if isinstance(error, requests.RequestException) and not isinstance(error, requests.JSONDecodeError):
-        return installer.IndexUnreachable(f"the index {shown} can't be reached: {reason(error)}", _CHECK)
-    return UserError(f"{shown} does not answer as a package index does: it can't be read", _CHECK)
 
 
 def _artifact(index: str, distribution: str, package: DistributionPackage) -> Artifact | None:

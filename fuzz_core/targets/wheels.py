@@ -137,22 +137,19 @@ def _fetched(root: Path, artifact: Artifact) -> Path:
 
 def _refuse_broken(path: Path) -> None:
     """A hash that fits says that the file is the index's, not that it is whole there."""
-    if problem := _problem_of_wheel(path) if path.suffix == ".whl" else _problem_of_archive(path):
+    problem = ""
+    try:
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as archive:
+                if not any(name.endswith(".dist-info/METADATA") for name in archive.namelist()):
+                    problem = "it has no metadata"
+        elif not tarfile.is_tarfile(path) and not zipfile.is_zipfile(path):
+            problem = "it is no archive"
+    except zipfile.BadZipFile as error:
+        problem = str(error)
+    if problem:
         path.unlink()
         raise UserError(f"{path.name} is damaged: {problem}", "it is broken in its index: choose another build")
-
-
-def _problem_of_wheel(path: Path) -> str:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            whole = any(name.endswith(".dist-info/METADATA") for name in archive.namelist())
-    except zipfile.BadZipFile as error:
-        return str(error)
-    return "" if whole else "it has no metadata"
-
-
-def _problem_of_archive(path: Path) -> str:
-    return "" if tarfile.is_tarfile(path) or zipfile.is_zipfile(path) else "it is no archive"
 
 
 def _evict(root: Path, bound: int, keep: str) -> None:
@@ -251,7 +248,10 @@ def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
         headers["If-Range"] = validator
     with session.get(artifact.url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
         if answer.status_code == 416 and have:
-            _settle_416(answer, part, have)
+            # Nothing is left to send: the part is the file, or it is longer than that and of no use.
+            if answer.headers.get("Content-Range", "").rpartition("/")[2] != str(have):
+                _forget(part)
+                raise _Cut
             return
         if answer.status_code in _GONE:
             raise Vanished(
@@ -265,20 +265,9 @@ def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
             _forget(part)
             raise _Cut
         _keep_validator(part, answer)
-        _write(part, answer, "ab" if goes_on else "wb")
-
-
-def _settle_416(answer: requests.Response, part: Path, have: int) -> None:
-    """Nothing is left to send: the part is the file, or it is longer than that and of no use."""
-    if answer.headers.get("Content-Range", "").rpartition("/")[2] != str(have):
-        _forget(part)
-        raise _Cut
-
-
-def _write(part: Path, answer: requests.Response, how: str) -> None:
-    with part.open(how) as file:
-        for chunk in answer.iter_content(_CHUNK):
-            file.write(chunk)
+        with part.open("ab" if goes_on else "wb") as file:
+            for chunk in answer.iter_content(_CHUNK):
+                file.write(chunk)
 
 
 def _note_of(part: Path) -> Path:
