@@ -31,7 +31,8 @@ from fuzz_core.targets.candidates import (
 )
 from fuzz_core.targets.commits import said_by_library
 from fuzz_core.targets.record import cache_folder, read_record, targets_root
-from fuzz_core.targets.resolve import DEFAULT_ACCESS, Access, Flavour
+from fuzz_core.targets.resolve import DEFAULT_ACCESS, Access
+from fuzz_core.targets.spec import Flavour
 from fuzz_core.triage.bisect import Search, Status, miss, runs_needed
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, summed

@@ -19,8 +19,8 @@ from fuzz_core.targets.artifact import day_of
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import Target, list_targets, lock_of, remove, targets_root
-from fuzz_core.targets.resolve import Access, Flavour, builds, kept_builds, wanted_flavour
-from fuzz_core.targets.spec import TargetSpec, parse_spec
+from fuzz_core.targets.resolve import Access, builds, kept_builds, wanted_flavour
+from fuzz_core.targets.spec import Flavour, TargetSpec, parse_spec
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
     Access,
     Build,
-    Flavour,
     NotListed,
     age_notes,
     kept_builds,
@@ -30,7 +29,7 @@ from fuzz_core.targets.resolve import (
     resolve,
     wanted_flavour,
 )
-from fuzz_core.targets.spec import TargetSpec
+from fuzz_core.targets.spec import Flavour, TargetSpec
 
 # What an extension says that was built for numpy 1.
 _NUMPY_ABI = re.compile(

@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal
 
 from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
@@ -31,10 +30,7 @@ from fuzz_core.targets import choice, index, process, wheels
 from fuzz_core.targets.artifact import Artifact, sha256_of, without_secrets
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import list_targets
-from fuzz_core.targets.spec import TargetSpec
-
-Flavour = Literal["auto", "cpu", "cuda"]
-FLAVOURS: tuple[Flavour, ...] = ("auto", "cpu", "cuda")
+from fuzz_core.targets.spec import FLAVOURS, Flavour, TargetSpec
 
 TORCH_INDEX_VARIABLE = "NIGHTFUZZ_TORCH_INDEX"
 _TORCH_INDEX = "https://download.pytorch.org/whl"

@@ -24,6 +24,8 @@ FORMS = (
     "write torch==2.13.0, torch (the newest), torch-nightly/cpu, index:https://HOST/PATH#PACKAGE, path/to/file.whl or "
     "python:/path/to/bin/python"
 )
+Flavour = Literal["auto", "cpu", "cuda"]
+FLAVOURS: tuple[Flavour, ...] = ("auto", "cpu", "cuda")
 _NAME = re.compile(r"(?P<name>[^/=<>~!\s]+)(?:/(?P<label>[A-Za-z0-9._]+))?\s*(?P<version>[=<>~!].*)?", re.DOTALL)
 _PLUGIN = "nightfuzz_"
 _ALIKE = 60  # of 100: below that a guess is noise

@@ -11,8 +11,8 @@ from pypi_simple import PYPI_SIMPLE_ENDPOINT as CONFIGURED
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import index, installer, resolve
 from fuzz_core.targets.artifact import Artifact
-from fuzz_core.targets.resolve import Build, Flavour, has_gpu, wanted_flavour
-from fuzz_core.targets.spec import parse_spec
+from fuzz_core.targets.resolve import Build, has_gpu, wanted_flavour
+from fuzz_core.targets.spec import Flavour, parse_spec
 
 Indexes = Callable[[str, "str | None"], list[tuple[str, int]]]
 
