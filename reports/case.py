@@ -10,7 +10,7 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.oracles.kinds import KINDS, Kind, kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
-from fuzz_core.targets.collect_env import Environment
+from fuzz_core.targets.facts import Environment
 from fuzz_core.triage.assess import Severity
 from nightfuzz.reports.text import SPAN, happened, one_line, said
 

@@ -19,10 +19,10 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.targets.build import has_gpu
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import list_targets
+from fuzz_core.targets.resolve import has_gpu
 from fuzz_core.targets.spec import parse_spec
 
 # Projects with tests of their own, for tests of what nightfuzz makes of them.

@@ -17,7 +17,7 @@ PACKAGES = {
     ("fuzz_core/collect/packages.py", "keras"),
     ("fuzz_core/collect/packages.py", "jittor"),
     ("fuzz_core/collect/names.py", "keras"),
-    ("fuzz_core/targets/collect_env.py", "keras"),
+    ("fuzz_core/targets/facts.py", "keras"),
 }
 NAMES = {
     name

@@ -13,7 +13,6 @@ class Library(NamedTuple):
     adapter: str = ""  # `module:class`, as in every plug-in table
     dialect: str = ""
     distributions: tuple[str, ...] = ()  # packages that install it
-    listed: tuple[str, ...] = ()  # distributions whose newest build is looked up in the index itself
     nightly: str = ""  # target that means the newest nightly build
     own_index: bool = False  # its own index has a part for each flavour, and its nightly builds
     dual: tuple[str, ...] = ()  # distributions that are one build for CPU and GPU; an extra brings the CUDA libraries
@@ -57,7 +56,6 @@ KNOWN_LIBRARIES: dict[str, Library] = {
         adapter=f"{_HOME}tensorflow.adapter:TensorFlowAdapter",
         dialect=f"{_HOME}tensorflow.dialect:TensorFlowDialect",
         distributions=("tensorflow", "tensorflow-cpu", "tf-nightly", "tf-nightly-cpu"),
-        listed=("tf-nightly", "tf-nightly-cpu"),
         nightly="tf-nightly-cpu",
         dual=("tensorflow", "tf-nightly"),
         # Spectrograms of Keras take their windows from scipy.
@@ -76,7 +74,6 @@ KNOWN_LIBRARIES: dict[str, Library] = {
         adapter=f"{_HOME}jittor.adapter:JittorAdapter",
         dialect=f"{_HOME}jittor.dialect:JittorDialect",
         distributions=("jittor",),
-        listed=("jittor",),
         # On numpy 2 it reads and writes wrong numbers without a word (1.3.7.16); only newer releases say so themselves.
         companions=("numpy<2", "pytest"),
         space={"cpu": 1_000_000_000, "cuda": 1_000_000_000},
@@ -97,6 +94,7 @@ class Profile(NamedTuple):
     constant: str  # the function that makes a tensor of data
     ones: str  # the function that makes a tensor of ones of a shape
     form: tuple[str, ...]  # headings of the library's issue form
+    facts: str = ""  # functions that describe a build in the target's own interpreter: see `targets/facts.py`
 
 
 def bound(statements: str) -> dict[str, str]:

@@ -19,7 +19,6 @@ from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import Probe
 from fuzz_core.store.records import BugRow, TargetRecord
-from fuzz_core.targets.build import Flavour
 from fuzz_core.targets.candidates import (
     Candidate,
     Environments,
@@ -31,8 +30,9 @@ from fuzz_core.targets.candidates import (
     version_of,
 )
 from fuzz_core.targets.commits import said_by_library
-from fuzz_core.targets.nightly import DEFAULT_ACCESS, Access
 from fuzz_core.targets.record import cache_folder, read_record, targets_root
+from fuzz_core.targets.resolve import DEFAULT_ACCESS, Access
+from fuzz_core.targets.spec import Flavour
 from fuzz_core.triage.bisect import Search, Status, miss, runs_needed
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import CHANGED, UNRUNNABLE, summed

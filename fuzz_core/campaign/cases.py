@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
@@ -14,7 +15,7 @@ from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json
+from fuzz_core.targets.facts import Environment, collect_env, environment_from_json
 from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
@@ -101,7 +102,7 @@ def keep_environment(store: Store, target: TargetRecord) -> Environment:
         return kept
     made = collect_env(target.python, target.library)
     if not made.problem:
-        store.save_target(target._replace(info={**store.target(target.key).info, ENVIRONMENT: made.to_json()}))
+        store.save_target(target._replace(info={**store.target(target.key).info, ENVIRONMENT: asdict(made)}))
     return made
 
 

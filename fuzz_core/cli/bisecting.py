@@ -15,7 +15,7 @@ from fuzz_core.cli.display import printable, watch
 from fuzz_core.cli.state import state_file
 from fuzz_core.store.checks import Probe
 from fuzz_core.store.opening import open_store
-from fuzz_core.targets.nightly import Access
+from fuzz_core.targets.resolve import Access
 
 
 def bisect_command(settings: Settings, console: Console, number: int, options: BisectOptions, json_wanted: bool) -> int:

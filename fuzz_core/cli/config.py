@@ -13,7 +13,7 @@ from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.oracles.contract import ORACLES
-from fuzz_core.targets.build import Flavour
+from fuzz_core.targets.spec import Flavour
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 
 DEFAULT_FILE = "nightfuzz.toml"

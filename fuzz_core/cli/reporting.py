@@ -18,7 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
+from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
 from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
 from nightfuzz.reports.case import Baseline, Case
 from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report

@@ -30,7 +30,7 @@ from fuzz_core.modelgen.gandalf.table import COMPARED, Library, load
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.compiled import make_ready
+from fuzz_core.targets.compiler import make_ready
 from fuzz_core.targets.record import list_targets
 
 LIBRARIES: tuple[Library, ...] = get_args(Library)

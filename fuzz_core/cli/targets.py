@@ -13,8 +13,8 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.environment import ensure
-from fuzz_core.targets.nightly import Access
 from fuzz_core.targets.record import Target, to_json
+from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
 
 

@@ -33,7 +33,7 @@ from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.opening import open_store
-from fuzz_core.targets.compiled import make_ready
+from fuzz_core.targets.compiler import make_ready
 from fuzz_core.triage.known import load_registry
 
 TRACE_SHARE = 0.4

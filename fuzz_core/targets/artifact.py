@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from packaging.tags import Tag
 from packaging.utils import BuildTag, parse_wheel_filename
 from packaging.version import Version
+from pydantic import StrictInt, field_serializer
+from pydantic.dataclasses import dataclass
 
 from fuzz_core.ir.errors import UserError
 
@@ -23,10 +23,10 @@ _DATED = re.compile(r"(\d{8})\d{0,6}")
 
 @dataclass(frozen=True)
 class Artifact:
-    """A wheel, or the source archive of a version, as its index lists it.
+    """A wheel, or the source archive of a version, as its index lists it. Records keep its addresses without secrets.
 
     index: URL of the index. sha256: None where the index gives none. size: bytes, if known. uploaded: ISO 8601, or
-    empty. yanked: the reason, which may be empty; None for what is not yanked.
+    empty. yanked: the reason, which may be empty; None for a file that is not yanked.
     """
 
     index: str
@@ -35,7 +35,7 @@ class Artifact:
     filename: str
     url: str
     sha256: str | None = None
-    size: int | None = None
+    size: StrictInt | None = None
     requires_python: str = ""
     uploaded: str = ""
     yanked: str | None = None
@@ -69,24 +69,15 @@ class Artifact:
         except ValueError:
             return None, "unknown"
 
-    def to_json(self) -> dict[str, Any]:
-        """For records: without what an address may hold of passwords and signatures."""
-        return dataclasses.asdict(self) | {"url": without_secrets(self.url), "index": without_secrets(self.index)}
+    @field_serializer("index", "url")
+    def _plain(self, url: str) -> str:
+        return without_secrets(url)
 
 
-def artifact_from_json(data: Mapping[str, Any]) -> Artifact:
-    """Reads `to_json`'s form back. Raises ValueError where a field is missing or of another type."""
-    texts = {name: data.get(name) for name in _TEXTS}
-    sha256, size, yanked = data.get("sha256"), data.get("size"), data.get("yanked")
-    wrong = [name for name, value in texts.items() if not isinstance(value, str)]
-    if wrong or not isinstance(sha256, str | None) or not isinstance(size, int | None):
-        raise ValueError(f"an artifact without a valid {', '.join(wrong) or 'hash or size'}")
-    if not isinstance(yanked, str | None):
-        raise ValueError("an artifact that is yanked for no text")
-    return Artifact(**texts, sha256=sha256, size=size, yanked=yanked)  # type: ignore[arg-type]
-
-
-_TEXTS = ("index", "distribution", "version", "filename", "url", "requires_python", "uploaded")
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def day_of(version: Version) -> date | None:

@@ -16,12 +16,11 @@ from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import wheels
 from fuzz_core.targets.artifact import day_of
-from fuzz_core.targets.build import Flavour, wanted_flavour
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
-from fuzz_core.targets.nightly import Access, builds, kept_builds
 from fuzz_core.targets.record import Target, list_targets, lock_of, remove, targets_root
-from fuzz_core.targets.spec import TargetSpec, parse_spec
+from fuzz_core.targets.resolve import Access, builds, kept_builds, wanted_flavour
+from fuzz_core.targets.spec import Flavour, TargetSpec, parse_spec
 
 
 @dataclass(frozen=True)
@@ -83,10 +82,10 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
     """What an index lists of a package and fits here, one per version, the oldest first; without a network, what is
     kept of it, where that is allowed.
 
-    Releases, or all dated builds of a nightly package. Raises as targets.nightly.builds does.
+    Releases, or all dated builds of a nightly package. Raises as targets.resolve.builds does.
     """
-    # The flavour of a pin is found, perhaps in another index, when it is made; here its versions are all that counts.
-    flavour = "auto" if package.kind == "pin" else flavour
+    # The flavour of a release is found, perhaps in another index, when it is made; here only its versions count.
+    flavour = flavour if package.nightly or package.index else "auto"
     try:
         listed = builds(package, flavour)
     except IndexUnreachable:
@@ -95,9 +94,9 @@ def candidates(package: TargetSpec, flavour: Flavour, access: Access) -> list[Ca
         listed = kept_builds(package, flavour, targets_root())
     found: dict[str, Candidate] = {}
     for build in listed:
-        day = build.artifact.dated()[0] if build.artifact else None
-        wheel = build.artifact.key if build.artifact else ""
-        made = Candidate(f"{package.text}=={build.version}", str(build.version), day.isoformat() if day else "", wheel)
+        day, _ = build.artifact.dated()
+        spec = f"{package.text}=={build.version}"
+        made = Candidate(spec, str(build.version), day.isoformat() if day else "", build.artifact.key)
         # The first of a version is the one that fits best.
         found.setdefault(build.version.public, made)
     return sorted(found.values(), key=lambda each: each.age)

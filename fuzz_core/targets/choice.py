@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -117,9 +118,12 @@ def _order(artifact: Artifact, wish: Wish, ranks: Mapping[Tag, int]) -> Any:
 
 
 def _toolkit(local: str | None, wish: Wish) -> tuple[bool, int]:
-    """The newest CUDA that the driver runs; of those that it does not, or where no driver is known, the oldest."""
+    """The newest CUDA that the driver runs; of those that it does not, or where no driver is known, the oldest.
+
+    A build without label comes last: its CUDA version is unknown.
+    """
     digits = (local or "").removeprefix("cu")
     if not (local or "").startswith("cu") or not digits.isdecimal():
-        return False, 0
+        return False, -sys.maxsize
     runs = wish.driver is not None and (int(digits[:-1] or 0), int(digits[-1])) <= wish.driver
     return runs, int(digits) if runs else -int(digits)

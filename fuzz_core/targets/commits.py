@@ -10,8 +10,14 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import requests
+from packaging.version import Version
+from pydantic import BaseModel
 
+from fuzz_core.adapters.library import library_of
 from fuzz_core.targets import index
+from fuzz_core.targets.artifact import Artifact
+from fuzz_core.targets.facts import TargetInfo
+from fuzz_core.targets.record import Origin
 
 API_VARIABLE = "NIGHTFUZZ_GITHUB_API"
 _API = "https://api.github.com"
@@ -34,6 +40,30 @@ class NightlyRelease(NamedTuple):
     own: str
     day: date
     source: str
+
+
+class _Message(BaseModel):
+    message: str
+
+
+class _Entry(BaseModel):
+    """A commit as GitHub's API tells it."""
+
+    sha: str
+    commit: _Message
+
+
+def origin_of(artifact: Artifact, info: TargetInfo) -> Origin | None:
+    """Date and source commit of an installed build; None for a wheel that the user gave."""
+    if not artifact.index:
+        return None
+    day, dated_by = artifact.dated()
+    if library_of(info.library).own_index and day is not None and Version(artifact.version).is_devrelease:
+        with index.session() as session:
+            commit = of_torch_nightly(day, info.commit, session)
+    else:
+        commit = said_by_library(info.commit)
+    return Origin(artifact, day.isoformat() if day else "", dated_by, *commit)
 
 
 def said_by_library(said: str | None, called: str = "its own version file") -> Commit:
@@ -70,12 +100,12 @@ def nightly_releases(day: date, session: requests.Session) -> list[NightlyReleas
     return [release for entry in data if (release := _release(entry)) is not None]
 
 
-def _release(entry: Any) -> NightlyRelease | None:
+def _release(data: Any) -> NightlyRelease | None:
     try:
-        own, message = entry["sha"], entry["commit"]["message"]
-        found = _SUBJECT.fullmatch(message.split("\n")[0].strip())
-        return NightlyRelease(str(own), date.fromisoformat(found.group(1)), found.group(2)) if found else None
-    except (KeyError, TypeError, AttributeError, ValueError):
+        entry = _Entry.model_validate(data)
+        found = _SUBJECT.fullmatch(entry.commit.message.split("\n")[0].strip())
+        return NightlyRelease(entry.sha, date.fromisoformat(found[1]), found[2]) if found else None
+    except ValueError:
         return None
 
 

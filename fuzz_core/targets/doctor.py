@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import compiler, installer, process
+from fuzz_core.targets import compiler, index, installer, process
 from fuzz_core.targets.record import CACHE_VARIABLE, list_targets, lock_of, targets_root
 from fuzz_core.targets.spec import parse_spec
 
@@ -93,7 +93,7 @@ def check_index() -> Check:
     """Whether pip finds a small package that every torch target needs: one listing, no download."""
     remedy = "check the network and pip's settings; without an index, use a wheel file or python:/path/to/bin/python"
     try:
-        found = installer.available(_ASKED_OF_INDEX, ("--retries", "0", "--timeout", "5"), _TOOL_TIMEOUT_S)
+        found = index.listed(index.sources(), _ASKED_OF_INDEX, timeout=5.0, retries=0)
     except UserError as error:
         return Check("package index", False, error.problem.splitlines()[0], remedy)
     return _check("package index", bool(found), "reachable" if found else "it answers with nothing", remedy)
@@ -133,7 +133,7 @@ def check_compilers(home: Path, configured: str | None) -> list[Check]:
     libraries = {target.library for target in list_targets(home)}
     with contextlib.suppress(UserError):
         libraries |= {parse_spec(configured).library or ""} - {""} if configured else set()
-    needing = compiler.compiling(libraries)
+    needing = sorted(filter(compiler.compiles, libraries))
     if not needing:
         return []
     lacking = compiler.missing()

@@ -13,23 +13,23 @@ from packaging.version import InvalidVersion, Version
 
 from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import installer
-from fuzz_core.targets.build import Build, Flavour, key_of, resolve, wanted_flavour
-from fuzz_core.targets.compiler import check_compiler, compiling
-from fuzz_core.targets.download import Vanished
-from fuzz_core.targets.nightly import (
+from fuzz_core.targets import installer, wheels
+from fuzz_core.targets.commits import origin_of
+from fuzz_core.targets.compiler import check_compiler, compiles
+from fuzz_core.targets.facts import COMPILING_S, TIMEOUT_S, TargetInfo, probe
+from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
+from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
     Access,
+    Build,
     NotListed,
     age_notes,
-    builds,
     kept_builds,
-    origin_of,
-    requirement_of,
+    key_of,
+    resolve,
+    wanted_flavour,
 )
-from fuzz_core.targets.probe import COMPILING_S, TIMEOUT_S, TargetInfo, probe
-from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
-from fuzz_core.targets.spec import TargetSpec
+from fuzz_core.targets.spec import Flavour, TargetSpec
 
 # What an extension says that was built for numpy 1.
 _NUMPY_ABI = re.compile(
@@ -74,7 +74,7 @@ def ensure(
     order = _Order(spec, flavour, home, access)
     if (made := _made(order)) is not None:
         return made
-    return _listed(order) if spec.kind == "index" else _of_build(order, resolve(spec, flavour))
+    return _newest(order)
 
 
 def _of_build(order: _Order, build: Build) -> Target:
@@ -85,17 +85,17 @@ def _of_build(order: _Order, build: Build) -> Target:
         return replace(target, notes=build.notes) if target else _make(order, build)
 
 
-def _listed(order: _Order) -> Target:
+def _newest(order: _Order) -> Target:
     """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
     try:
-        return _first(order, builds(order.spec, order.flavour), (Vanished,))
-    except (installer.IndexUnreachable, NotListed, Vanished) as error:
+        return _first(order, resolve(order.spec, order.flavour), (wheels.Vanished,))
+    except (installer.IndexUnreachable, NotListed, wheels.Vanished) as error:
         unreachable = isinstance(error, installer.IndexUnreachable)
         if order.spec.version is None and not (unreachable and order.access.allow_cached):
             hint = ", or allow what is kept here: --allow-cached" if unreachable else ""
             raise type(error)(error.problem, error.remedy + hint) from error
         # Of what is kept as a wheel alone, the dependencies may be out of reach; an older build may be installed.
-        return _first(order, _kept(order, error), (Vanished, installer.IndexUnreachable))
+        return _first(order, _kept(order, error), (wheels.Vanished, installer.IndexUnreachable))
 
 
 def _kept(order: _Order, error: UserError) -> list[Build]:
@@ -103,6 +103,8 @@ def _kept(order: _Order, error: UserError) -> list[Build]:
     try:
         found = kept_builds(order.spec, order.flavour, order.home)
     except NotListed:
+        if not isinstance(error, installer.IndexUnreachable):
+            raise error from None
         raise type(error)(error.problem, f"{error.remedy}; nothing of it is kept here") from error
     what = "that build, as it" if order.spec.version else "the newest build that"
     note = f"{error.problem.splitlines()[0]}: took {what} is kept here"
@@ -120,7 +122,9 @@ def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], .
             if order.spec.version is not None:
                 raise
             gone += (f"{error.problem.splitlines()[0]}: took the next newest",)
-    raise Vanished(f"no build of {order.spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later")
+    raise wheels.Vanished(
+        f"no build of {order.spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later"
+    )
 
 
 def _existing(spec: TargetSpec, home: Path) -> Target:
@@ -161,7 +165,8 @@ def _make(order: _Order, build: Build) -> Target:
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
-        with requirement_of(build, order.access) as requirement:
+        with wheels.held(build.artifact, order.access.cache_bytes) as file:
+            requirement = f"{build.requirement} @ {file.as_uri()}"
             installer.install(python, [requirement, *library_of(library).companions], build.options)
         target = _working(order, build, python)
         write_record(home, target)
@@ -192,12 +197,12 @@ def _probed(order: _Order, build: Build, python: Path) -> Target:
     _refuse_other_version(build, info)
     _refuse_other_flavour(order.flavour, info)
     named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
-    return Target(*named, info, build.notes, origin_of(build, info))
+    return Target(*named, info, build.notes, origin_of(build.artifact, info))
 
 
 def _patience(library: str | None) -> float:
     """Seconds for a first import."""
-    return COMPILING_S if library and compiling([library]) else TIMEOUT_S
+    return COMPILING_S if library and compiles(library) else TIMEOUT_S
 
 
 def _check_disk(home: Path, library: str, wanted: str) -> None:

@@ -1,4 +1,4 @@
-"""pip and uv: which versions there are, and installing one into an environment."""
+"""pip and uv: their settings, and installing into an environment."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-
-from packaging.version import InvalidVersion, Version
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import process
 
-LIST_TIMEOUT_S = 180.0
 INSTALL_TIMEOUT_S = 3600.0
 _TAIL = 6
 _NETWORK = re.compile(
@@ -25,7 +23,8 @@ _NETWORK = re.compile(
     r"|Could not fetch URL|ProxyError|SSLError|Network is unreachable|dns error|error sending request|timed out",
 )
 _FULL = re.compile(r"No space left|Disk quota exceeded")
-_SOURCES = re.compile(r"index-url|find-links|no-index")
+_SETTING = re.compile(r"^(?::env:|global|install)\.([\w-]+)='(.*)'$", re.MULTILINE)
+_SOURCES = {"index-url", "extra-index-url", "find-links", "no-index"}
 
 
 class IndexUnreachable(UserError):  # noqa: N818 - says what happened, as UserError does
@@ -42,22 +41,16 @@ def pip_command() -> list[str]:
     return [sys.executable, str(bundled[-1] / "pip")]
 
 
-def available(distribution: str, options: Sequence[str] = (), timeout: float = LIST_TIMEOUT_S) -> list[Version]:
-    """The versions that pip finds for this Python and platform, newest first; pre-releases too. `timeout` in seconds.
+def pip_settings() -> dict[str, str]:
+    """The settings of pip that hold for an installation, by name: `index-url`. Values may have several words."""
+    return _settings(tuple(sorted(process.for_installer(os.environ).items())))
 
-    Raises IndexUnreachable where an empty answer comes from a network that failed.
-    """
-    command = [*pip_command(), "index", "versions", "--pre", "--disable-pip-version-check", *options, distribution]
-    try:
-        done = process.run(command, timeout, process.for_installer(os.environ))
-    except subprocess.TimeoutExpired as error:
-        raise IndexUnreachable(f"the package index did not answer within {timeout:.0f} s", _CHECK) from error
-    found = re.search(r"^Available versions: (.*)$", done.stdout, re.MULTILINE)
-    if found:
-        return sorted(_versions(found.group(1)), reverse=True)
-    if _NETWORK.search(done.stderr):
-        raise IndexUnreachable(_told("the package index can't be reached", done.stderr), _CHECK)
-    return []
+
+@lru_cache
+def _settings(environment: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    listed = process.run([*pip_command(), "config", "list"], 60, dict(environment)).stdout
+    # Pip lists last what counts most: its variables.
+    return {name: value.replace("\\n", " ") for name, value in _SETTING.findall(listed)}
 
 
 def make_environment(folder: Path) -> Path:
@@ -92,15 +85,7 @@ def install(python: Path, requirements: Sequence[str], options: Sequence[str] = 
 def uses_uv() -> bool:
     """Whether uv installs. It doesn't read pip's configuration: where that names indexes or folders of wheels, uv
     would look elsewhere and find other builds, so pip does it then."""
-    if not shutil.which("uv"):
-        return False
-    listed = process.run([*pip_command(), "config", "list"], timeout=60, env=process.for_installer(os.environ))
-    return not _SOURCES.search(listed.stdout)
-
-
-def exactly(distribution: str, version: Version) -> str:
-    """A requirement that only this version meets: `==2.13.0` also takes `2.13.0+cpu`, `===` does not."""
-    return f"{distribution}=={version}" if version.local or uses_uv() else f"{distribution}==={version}"
+    return shutil.which("uv") is not None and not _SOURCES & pip_settings().keys()
 
 
 def _installer(python: Path) -> list[str]:
@@ -123,16 +108,6 @@ def _failure(requirements: Sequence[str], output: str) -> UserError:
 def _told(what: str, output: str) -> str:
     lines = process.last_lines(output, _TAIL)
     return f"{what}\n{lines}" if lines else what
-
-
-def _versions(listed: str) -> list[Version]:
-    versions = []
-    for text in listed.split(","):
-        try:
-            versions.append(Version(text.strip()))
-        except InvalidVersion:
-            continue  # An index may carry names from before PEP 440; no pin can mean one of those.
-    return versions
 
 
 _CHECK = "check the network and the settings of pip (pip config list)"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 from platformdirs import user_cache_path
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
 from rapidfuzz import process as nearest
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.artifact import Artifact, artifact_from_json
-from fuzz_core.targets.probe import TargetInfo, info_from_json
+from fuzz_core.targets.artifact import Artifact
+from fuzz_core.targets.facts import TargetInfo
 
 SCHEMA = 1
 CACHE_VARIABLE = "NIGHTFUZZ_CACHE"
@@ -71,9 +71,7 @@ class Target:
 
 def to_json(target: Target) -> dict[str, Any]:
     """Everything of it as JSON data, without what an address may hold of passwords."""
-    data = dataclasses.asdict(target) | {"python": str(target.python)}
-    if target.origin is not None:
-        data["origin"]["artifact"] = target.origin.artifact.to_json()
+    data: dict[str, Any] = TypeAdapter(Target).dump_python(target, mode="json")
     return data
 
 
@@ -124,11 +122,12 @@ def read_record(root: Path, key: str) -> Target | None:
     """The complete target of that key; None where it is missing, unfinished, damaged or of another schema."""
     try:
         data = json.loads((root / key / _RECORD).read_text(encoding="utf-8"))
-        target = _target_from_json(data)
-    except (OSError, ValueError, KeyError, TypeError, UserError):
+        target = TypeAdapter(Target).validate_python(data)
+        current = data["schema"] == SCHEMA
+    except (OSError, ValueError, KeyError):
         return None
     # A link into an interpreter that has been uninstalled since is there, but leads nowhere.
-    return target if target.key == key and target.python.exists() else None
+    return target if current and target.key == key and target.python.exists() else None
 
 
 def list_targets(root: Path | None = None) -> list[Target]:
@@ -156,17 +155,3 @@ def clear(root: Path, key: str) -> None:
     (folder / _RECORD).unlink(missing_ok=True)
     # An installer that outlived its killed parent may still write there; a leftover of that is swept the next time.
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _target_from_json(data: dict[str, Any]) -> Target:
-    if data["schema"] != SCHEMA:
-        raise ValueError(f"schema {data['schema']}")
-    texts = {name: str(data[name]) for name in ("key", "spec", "library", "version", "wanted")}
-    info = info_from_json(data["info"])
-    origin = _origin_from_json(data["origin"]) if data.get("origin") is not None else None
-    return Target(**texts, python=Path(data["python"]), info=info, notes=tuple(map(str, data["notes"])), origin=origin)
-
-
-def _origin_from_json(data: dict[str, Any]) -> Origin:
-    texts = {name: str(data[name]) for name in ("day", "dated_by", "commit", "commit_by")}
-    return Origin(artifact_from_json(data["artifact"]), **texts)

@@ -24,6 +24,8 @@ FORMS = (
     "write torch==2.13.0, torch (the newest), torch-nightly/cpu, index:https://HOST/PATH#PACKAGE, path/to/file.whl or "
     "python:/path/to/bin/python"
 )
+Flavour = Literal["auto", "cpu", "cuda"]
+FLAVOURS: tuple[Flavour, ...] = ("auto", "cpu", "cuda")
 _NAME = re.compile(r"(?P<name>[^/=<>~!\s]+)(?:/(?P<label>[A-Za-z0-9._]+))?\s*(?P<version>[=<>~!].*)?", re.DOTALL)
 _PLUGIN = "nightfuzz_"
 _ALIKE = 60  # of 100: below that a guess is noise
@@ -38,7 +40,7 @@ class TargetSpec:
     """
 
     text: str
-    kind: Literal["pin", "index", "wheel", "python"]
+    kind: Literal["index", "wheel", "python"]
     library: str | None
     distribution: str | None = None
     version: str | None = None
@@ -123,26 +125,21 @@ def _parse_wheel(text: str, library: str | None) -> TargetSpec:
 
 
 def _parse_listed(text: str, library: str | None, index: str | None) -> TargetSpec:
-    """A package of an index: by pip where it has always found them, else by listing it."""
+    """A package of an index. `torch-nightly` means the nightly builds of the distribution torch."""
     found = _NAME.fullmatch(text)
     nights = {each.nightly: each.name for each in KNOWN_LIBRARIES.values() if each.own_index}
     if found is None or found["name"].lower() not in nights:
         pin = _parse_pin(text, library)
-        if index is None and not any(pin.distribution in each.listed for each in KNOWN_LIBRARIES.values()):
-            return pin
-        return replace(pin, text=_address(index, pin.text), kind="index", index=index, nightly=_is_night(pin))
+        nightly = "nightly" in str(pin.distribution).split("-")
+        return replace(pin, text=_address(index, pin.text), index=index, nightly=nightly)
     pin = _parse_pin(nights[found["name"].lower()] + (found["version"] or ""), library)
     label = found["label"].lower() if found["label"] else None
     name = found["name"].lower() + (f"/{label}" if label else "") + (f"=={pin.version}" if pin.version else "")
-    return replace(pin, text=_address(index, name), kind="index", index=index, nightly=True, label=label)
+    return replace(pin, text=_address(index, name), index=index, nightly=True, label=label)
 
 
 def _address(index: str | None, package: str) -> str:
     return package if index is None else f"index:{index}#{package}"
-
-
-def _is_night(pin: TargetSpec) -> bool:
-    return "nightly" in str(pin.distribution).split("-")
 
 
 def _parse_pin(text: str, library: str | None) -> TargetSpec:
@@ -155,7 +152,7 @@ def _parse_pin(text: str, library: str | None) -> TargetSpec:
     name = canonicalize_name(requirement.name)
     held = library or _library_of(name)
     version = _pinned_version(text, requirement)
-    return TargetSpec(f"{name}=={version}" if version else name, "pin", held, distribution=name, version=version)
+    return TargetSpec(f"{name}=={version}" if version else name, "index", held, distribution=name, version=version)
 
 
 def _pinned_version(text: str, requirement: Requirement) -> str | None:

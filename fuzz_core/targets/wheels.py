@@ -1,11 +1,11 @@
-"""Downloaded wheels: kept in a folder of bounded size, verified, shared between environments.
+"""Downloaded wheels: fetched over HTTP (a cut download goes on where it stopped), verified, kept in a folder of bounded
+size, shared between environments.
 
 `ROOT/KEY/FILE` is the file, `ROOT/KEY/wheel.json` what the index said of it, written last: without it there is nothing.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tarfile
@@ -13,16 +13,37 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
+import requests
 from filelock import Timeout
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.artifact import Artifact, artifact_from_json
-from fuzz_core.targets.download import Fetcher, fetch, sha256_of
+from fuzz_core.targets import index
+from fuzz_core.targets.artifact import Artifact, sha256_of
+from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import cache_folder, lock_of
 
 BOUND_BYTES = 20_000_000_000
 _META = "wheel.json"
+TIMEOUT_S = 60.0
+TRIES = 5
+# What a cut connection loses of the download, at most.
+_CHUNK = 1 << 16
+# Some stores of files answer 403 for what is not there, so that nobody learns what is.
+_GONE = (403, 404, 410)
+
+
+class Vanished(UserError):  # noqa: N818 - says what happened, as UserError does
+    """A file that its index lists can't be had any more."""
+
+
+class _Cut(Exception):  # noqa: N818 - says what happened, as UserError does
+    """What came is no use, or not all: the next try may get further."""
 
 
 def wheels_root() -> Path:
@@ -30,25 +51,45 @@ def wheels_root() -> Path:
     return cache_folder() / "wheels"
 
 
-@contextmanager
-def held(artifact: Artifact, fetcher: Fetcher, bound: int = BOUND_BYTES) -> Iterator[Path]:
-    """The file of an artifact, downloaded unless it is here, verified; it stays while the context lasts.
+@dataclass(frozen=True)
+class _Kept:
+    """artifact: what the index said. content: the SHA-256 of the file that came, which is checked at every use."""
 
-    Afterwards the least recently used go until all take at most `bound` bytes. Raises as download.fetch does, and
-    UserError where the file is no archive.
+    artifact: Artifact
+    content: str
+
+
+@contextmanager
+def held(artifact: Artifact, bound: int = BOUND_BYTES) -> Iterator[Path]:
+    """The file of an artifact, downloaded unless it is on this machine, verified; it stays while the context lasts.
+
+    Afterwards the least recently used go until all take at most `bound` bytes. Raises Vanished where it is gone,
+    IndexUnreachable where the network fails, UserError where the file is damaged or no archive.
     """
+    if artifact.url.startswith("file:"):
+        yield _of_this_machine(artifact)
+        return
     root = wheels_root()
     with lock_of(root, artifact.key):
-        path = _verified(root, artifact) or _fetched(root, artifact, fetcher)
+        path = _verified(root, artifact) or _fetched(root, artifact)
         os.utime(path.parent / _META)
         _evict(root, bound, artifact.key)
         yield path
 
 
+def _of_this_machine(artifact: Artifact) -> Path:
+    path = Path(url2pathname(urlsplit(artifact.url).path))
+    if not path.is_file():
+        raise Vanished(f"{artifact.filename} is listed, but gone from {path.parent}", "choose another build")
+    if problem := _mismatch(artifact, path, sha256_of(path)):
+        raise UserError(f"{artifact.filename} is damaged: {problem}", "choose another build")
+    return path
+
+
 def cached() -> list[Artifact]:
     """What is here, by what its index said when it was downloaded."""
     read = [_read(folder) for folder in _folders(wheels_root())]
-    return [known[0] for known in read if known is not None]
+    return [known.artifact for known in read if known is not None]
 
 
 def _folders(root: Path) -> list[Path]:
@@ -57,14 +98,12 @@ def _folders(root: Path) -> list[Path]:
     return sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith("."))
 
 
-def _read(folder: Path) -> tuple[Artifact, str] | None:
-    """What the index said, and the SHA-256 of what came."""
+def _read(folder: Path) -> _Kept | None:
     try:
-        data = json.loads((folder / _META).read_text(encoding="utf-8"))
-        artifact, content = artifact_from_json(data["artifact"]), str(data["content"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        known = TypeAdapter(_Kept).validate_json((folder / _META).read_bytes())
+    except (OSError, ValueError):
         return None
-    return (artifact, content) if (folder / artifact.filename).is_file() else None
+    return known if (folder / known.artifact.filename).is_file() else None
 
 
 def _verified(root: Path, artifact: Artifact) -> Path | None:
@@ -72,23 +111,22 @@ def _verified(root: Path, artifact: Artifact) -> Path | None:
     folder = root / artifact.key
     if (known := _read(folder)) is None:
         return None
-    path = folder / known[0].filename
-    if path.name == artifact.filename and sha256_of(path) == known[1]:
+    path = folder / known.artifact.filename
+    if path.name == artifact.filename and sha256_of(path) == known.content:
         return path
     shutil.rmtree(folder, ignore_errors=True)
     return None
 
 
-def _fetched(root: Path, artifact: Artifact, fetcher: Fetcher) -> Path:
+def _fetched(root: Path, artifact: Artifact) -> Path:
     folder = root / artifact.key
     try:
         folder.mkdir(exist_ok=True)
         path = folder / artifact.filename
-        digest = fetch(artifact, path, fetcher)
+        digest = _fetch(artifact, path)
         _refuse_broken(path)
         temporary = folder / f"{_META}.new"
-        # The hash of what came: an index that gives none still has its file checked when it is used again.
-        temporary.write_text(json.dumps({"artifact": artifact.to_json(), "content": digest}), encoding="utf-8")
+        temporary.write_bytes(TypeAdapter(_Kept).dump_json(_Kept(artifact, digest)))
         temporary.replace(folder / _META)
     except OSError as error:
         raise UserError(
@@ -99,22 +137,19 @@ def _fetched(root: Path, artifact: Artifact, fetcher: Fetcher) -> Path:
 
 def _refuse_broken(path: Path) -> None:
     """A hash that fits says that the file is the index's, not that it is whole there."""
-    if problem := _problem_of_wheel(path) if path.suffix == ".whl" else _problem_of_archive(path):
+    problem = ""
+    try:
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as archive:
+                if not any(name.endswith(".dist-info/METADATA") for name in archive.namelist()):
+                    problem = "it has no metadata"
+        elif not tarfile.is_tarfile(path) and not zipfile.is_zipfile(path):
+            problem = "it is no archive"
+    except zipfile.BadZipFile as error:
+        problem = str(error)
+    if problem:
         path.unlink()
         raise UserError(f"{path.name} is damaged: {problem}", "it is broken in its index: choose another build")
-
-
-def _problem_of_wheel(path: Path) -> str:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            whole = any(name.endswith(".dist-info/METADATA") for name in archive.namelist())
-    except zipfile.BadZipFile as error:
-        return str(error)
-    return "" if whole else "it has no metadata"
-
-
-def _problem_of_archive(path: Path) -> str:
-    return "" if tarfile.is_tarfile(path) or zipfile.is_zipfile(path) else "it is no archive"
 
 
 def _evict(root: Path, bound: int, keep: str) -> None:
@@ -144,3 +179,108 @@ def _last_use(folder: Path) -> float:
         with suppress(FileNotFoundError):
             return each.stat().st_mtime
     return 0.0
+
+
+def _fetch(artifact: Artifact, path: Path) -> str:
+    """Downloads a file, going on with `path` + `.part` where an earlier try left one; returns its SHA-256.
+
+    Raises Vanished where it is gone, IndexUnreachable where the network fails, UserError where the content is not what
+    the index says (nothing is kept of it then).
+    """
+    part = path.with_name(f"{path.name}.part")
+    resumed = part.exists()
+    digest = _whole(artifact, part)
+    if resumed and _mismatch(artifact, part, digest):
+        # What an earlier try left may be of a file that has been replaced since: once from the start.
+        _forget(part)
+        digest = _whole(artifact, part)
+    if problem := _mismatch(artifact, part, digest):
+        _forget(part)
+        raise UserError(f"{artifact.filename} is damaged: {problem}", "try again later, or choose another build")
+    part.replace(path)
+    _note_of(part).unlink(missing_ok=True)
+    return digest
+
+
+def _mismatch(artifact: Artifact, part: Path, digest: str) -> str:
+    """How a file differs from what its index says of it; empty where it does not."""
+    size = part.stat().st_size
+    if artifact.size is not None and size != artifact.size:
+        return f"the index says {artifact.size} bytes, {size} came"
+    if artifact.sha256 is not None and digest != artifact.sha256:
+        return f"the index says SHA-256 {artifact.sha256[:12]}…, {digest[:12]}… came"
+    return ""
+
+
+def _whole(artifact: Artifact, part: Path) -> str:
+    with index.session() as session:
+        for attempt in range(TRIES):
+            try:
+                _more(artifact, part, session)
+            except (
+                _Cut,
+                requests.ConnectionError,
+                requests.Timeout,
+                requests.exceptions.ChunkedEncodingError,
+            ) as error:
+                if attempt + 1 == TRIES:
+                    raise _unreachable(artifact, error) from error
+                sleep(2.0**attempt)
+            except requests.RequestException as error:
+                raise _unreachable(artifact, error) from error
+            else:
+                break
+    return sha256_of(part)
+
+
+def _unreachable(artifact: Artifact, error: Exception) -> IndexUnreachable:
+    why = index.reason(error) if isinstance(error, requests.RequestException) else "the server does not send it"
+    return IndexUnreachable(
+        f"{artifact.filename} can't be downloaded: {why}", "check the network; the next try goes on"
+    )
+
+
+def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
+    """One request: for the rest where a part is there and its validator still holds, else for all."""
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    if have and (validator := _note_of(part).read_text(encoding="utf-8") if _note_of(part).exists() else ""):
+        headers["If-Range"] = validator
+    with session.get(artifact.url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
+        if answer.status_code == 416 and have:
+            # Nothing is left to send: the part is the file, or it is longer than that and of no use.
+            if answer.headers.get("Content-Range", "").rpartition("/")[2] != str(have):
+                _forget(part)
+                raise _Cut
+            return
+        if answer.status_code in _GONE:
+            raise Vanished(
+                f"{artifact.filename} is listed, but gone (HTTP {answer.status_code})", "choose another build"
+            )
+        if answer.status_code >= 500:
+            raise _Cut
+        answer.raise_for_status()
+        goes_on = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        if answer.status_code == 206 and not goes_on:
+            _forget(part)
+            raise _Cut
+        _keep_validator(part, answer)
+        with part.open("ab" if goes_on else "wb") as file:
+            for chunk in answer.iter_content(_CHUNK):
+                file.write(chunk)
+
+
+def _note_of(part: Path) -> Path:
+    return part.with_name(f"{part.name}.validator")
+
+
+def _keep_validator(part: Path, answer: requests.Response) -> None:
+    etag = answer.headers.get("ETag", "")
+    # A weak one says that two files mean the same, not that they are the same bytes.
+    validator = etag if etag and not etag.startswith("W/") else answer.headers.get("Last-Modified", "")
+    _note_of(part).write_text(validator, encoding="utf-8")
+
+
+def _forget(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _note_of(part).unlink(missing_ok=True)

@@ -25,8 +25,8 @@ from fuzz_core.store.records import BugRow, NewBug, TargetRecord
 from fuzz_core.targets.candidates import Candidate, Environments, candidates
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
-from fuzz_core.targets.nightly import DEFAULT_ACCESS
 from fuzz_core.targets.record import list_targets, targets_root
+from fuzz_core.targets.resolve import DEFAULT_ACCESS
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.bisect import runs_needed
 from fuzz_core.triage.signature import signature
@@ -360,7 +360,8 @@ def listed(world: World, package: str) -> list[str]:
 
 
 def test_builds_are_listed_by_day_and_once_a_version(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_INDEX_URL", world.url)
+    for name, value in {"CONFIG_FILE": "/dev/null", "FIND_LINKS": "", "INDEX_URL": world.url}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
     nights = ("2.9.0.dev20260105", "2.10.0.dev20260103", "2.10.0.dev2026010301", "2.10.0.dev20260104")
     for version in ("2.9.0", "2.10.0", "2.10.1+cpu", "2.10.1", "2.11.0rc1", *(f"{night}+cpu" for night in nights)):
         write_wheel(world.folder, FakeWheel("torch", version))

@@ -14,7 +14,7 @@ import pytest
 
 from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.store.opening import open_store
-from fuzz_core.targets.collect_env import environment_from_json
+from fuzz_core.targets.facts import environment_from_json
 from nightfuzz.reports.issues import missing_parts
 
 Cli = Callable[..., Any]

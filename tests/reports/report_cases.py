@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.records import BugRow, TargetRecord
-from fuzz_core.targets.collect_env import Environment
+from fuzz_core.targets.facts import Environment
 from fuzz_core.triage.assess import Severity, Validity
 from nightfuzz.reports.case import DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 

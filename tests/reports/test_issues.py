@@ -29,7 +29,7 @@ import fuzz_core
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.targets.collect_env import Environment
+from fuzz_core.targets.facts import Environment
 from nightfuzz.reports.case import Case
 from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 from nightfuzz.reports.text import BODY, TITLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
+from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
 
 
 @pytest.mark.real
@@ -62,8 +63,8 @@ def test_any_library_says_something(fakelib_python: str) -> None:
         ("exit 1", "gathering failed: exit status 1"),
         ("echo oops >&2; exit 3", "gathering failed: oops"),
         ("exit 0", "gathering failed: exit status 0"),
-        ("echo 'nightfuzz-environment {]'", "the answer is none"),
-        ("echo 'nightfuzz-environment [1]'", "the answer is none"),
+        ("echo 'nightfuzz-facts {]'", "the answer is none"),
+        ("echo 'nightfuzz-facts [1]'", "the answer is none"),
         ("sleep 60", "gathering took longer than 1 s"),
     ],
 )
@@ -83,7 +84,7 @@ def test_what_is_no_environment_is_none(data: Any) -> None:
 
 @given(st.text(max_size=99), st.dictionaries(st.sampled_from(["os", "cpu", "strange"]), st.text(max_size=500)))
 def test_what_is_kept_reads_back_bounded(text: str, facts: dict[str, str]) -> None:
-    found = environment_from_json(Environment(text, facts).to_json())
+    found = environment_from_json(asdict(Environment(text, facts)))
     assert found is not None and found.text == text
     assert found.facts == {name: facts[name][:300] for name in ("os", "cpu") if facts.get(name)}
 

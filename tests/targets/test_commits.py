@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import build, commits, index
+from fuzz_core.targets import commits, index, resolve
 from fuzz_core.targets.environment import ensure
-from fuzz_core.targets.nightly import Access
 from fuzz_core.targets.record import Target
+from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
 
 DAY = date(2026, 4, 24)
@@ -174,7 +174,7 @@ def nights(tmp_path: Path, own_index: None, monkeypatch: pytest.MonkeyPatch) -> 
         cuda = None if label == "cpu" else "13.0"
         write_wheel(folder, FakeWheel("torch", version, TORCH.format(own=OWN, cuda=cuda)))
     write_wheel(folder, FakeWheel("torch", "2.14.0", TORCH.format(own=OWN, cuda=None)))
-    monkeypatch.setattr(build, "has_gpu", lambda: False)
+    monkeypatch.setattr(resolve, "has_gpu", lambda: False)
     monkeypatch.setitem(KNOWN_LIBRARIES, "torch", KNOWN_LIBRARIES["torch"]._replace(companions=()))
     with faulty_index(folder) as (address, faults):
         monkeypatch.setenv("NIGHTFUZZ_TORCH_INDEX", address.removesuffix("/simple"))

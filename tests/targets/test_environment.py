@@ -15,6 +15,7 @@ import pytest
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import compiler, installer
+from fuzz_core.targets.artifact import sha256_of
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.record import Target, list_targets, lock_of, remove, targets_root
 from fuzz_core.targets.spec import parse_spec
@@ -51,13 +52,15 @@ def child(extra: str = "") -> subprocess.Popen[str]:
 
 
 def test_a_target_holds_the_version_asked_for_and_says_so(make_wheel: MakeWheel, tmp_path: Path) -> None:
-    make_wheel("1.0"), make_wheel("2.0")
+    wheel, _newer = make_wheel("1.0"), make_wheel("2.0")
+    digest = sha256_of(wheel)[:8]
     target = made()
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    assert (target.key, target.library, target.version) == (f"fakelib-1.0-{tag}", "fakelib", "1.0")
+    assert (target.key, target.library, target.version) == (f"fakelib-1.0-{tag}-{digest}", "fakelib", "1.0")
     assert target.python.is_relative_to(tmp_path / "cache" / "targets" / target.key)
     assert (target.info.version, target.info.tag, target.info.devices) == ("1.0", tag, ("cpu",))
     assert "fakelib 1.0" in target.summary()
+    assert target.origin is not None and target.origin.artifact.url == wheel.as_uri()
     assert list_targets() == [target]
 
 
@@ -111,7 +114,7 @@ def test_a_library_that_compiles_itself_is_not_begun_without_a_compiler(
     make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel("1.0")
-    monkeypatch.setattr(compiler, "compiling", lambda libraries: list(libraries))
+    monkeypatch.setattr(compiler, "compiles", lambda library: True)
     monkeypatch.setattr(compiler.shutil, "which", lambda _: None)
     with pytest.raises(UserError, match=r"fakelib compiles itself: no C\+\+ compiler") as refused:
         made()
@@ -204,7 +207,7 @@ def test_a_version_that_does_not_exist_names_the_nearest(make_wheel: MakeWheel) 
         make_wheel(version)
     with pytest.raises(UserError) as caught:
         ensure(parse_spec("fakelib==1.5"))
-    assert "no fakelib==1.5" in caught.value.problem
+    assert "no build of fakelib==1.5" in caught.value.problem
     assert caught.value.remedy == "nearest versions: 0.1, 1.0, 1.1, 2.0"
     assert leftovers() == []
 

@@ -11,6 +11,7 @@ from fakewheels import FakeWheel, write_wheel
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import index
+from fuzz_core.targets.artifact import sha256_of
 from fuzz_core.targets.installer import IndexUnreachable
 
 
@@ -64,8 +65,7 @@ def test_a_reason_is_one_line_without_controls(served: tuple[str, Faults]) -> No
 
 def test_what_is_no_index_is_told(served: tuple[str, Faults], monkeypatch: pytest.MonkeyPatch) -> None:
     address, faults = served
-    with pytest.raises(UserError, match="has no package other"):
-        index.listing(address, "other")
+    assert index.listing(address, "other") == []
     for status, kind in ((500, "HTTP 500"), (403, "HTTP 403"), (429, "HTTP 429")):
         faults.broken = status
         with pytest.raises(IndexUnreachable, match=kind):
@@ -88,9 +88,52 @@ def test_the_index_is_the_one_of_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.delenv("PIP_INDEX_URL", raising=False)
     monkeypatch.delenv("PIP_NO_INDEX", raising=False)
-    assert index.configured() == "http://file/simple"
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    assert index.sources()[0].address == "http://file/simple"
     monkeypatch.setenv("PIP_INDEX_URL", "http://variable/simple")
-    assert index.configured() == "http://variable/simple"
+    assert index.sources()[0].address == "http://variable/simple"
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(UserError, match="set up to use no package index"):
-        index.configured()
+        index.sources()
+
+
+def test_pip_settings_name_indexes_and_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://first/simple")
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "http://second/simple http://third/simple")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "0")
+    indexes = [(f"http://{name}/simple", False) for name in ("first", "second", "third")]
+    assert index.sources() == [*indexes, (tmp_path.as_uri(), True)]
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert index.sources() == [(tmp_path.as_uri(), True)]
+
+
+def test_a_folder_of_wheels_and_an_index_of_files_are_read(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path / "files", FakeWheel("my-lib", "1.0"))
+    write_wheel(tmp_path / "files", FakeWheel("other", "2.0"))
+    page = tmp_path / "simple" / "my-lib" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(f'<a href="../../files/{wheel.name}#sha256={sha256_of(wheel)}">{wheel.name}</a>')
+    [of_folder] = index.listing((tmp_path / "files").as_uri(), "My_Lib", flat=True)
+    [of_index] = index.listing((tmp_path / "simple").as_uri(), "my-lib")
+    assert of_folder.url == of_index.url == wheel.as_uri()
+    assert of_folder.sha256 == of_index.sha256 == sha256_of(wheel)
+    assert index.listing((tmp_path / "simple").as_uri(), "other") == []
+    with pytest.raises(UserError, match="can't be read: No such file"):
+        index.listing((tmp_path / "nowhere").as_uri(), "other", flat=True)
+
+
+def test_a_page_of_links_is_read(served: tuple[str, Faults]) -> None:
+    address, faults = served
+    faults.html = True
+    found = index.listing(f"{address}/my-lib/", "my-lib", flat=True)
+    assert [each.version for each in found] == ["1.0", "1.1"]
+    assert index.listing(f"{address}/my-lib/", "other", flat=True) == []
+
+
+def test_an_index_out_of_reach_counts_only_if_no_other_has_the_package(served: tuple[str, Faults]) -> None:
+    places = [index.PackageSource("http://127.0.0.1:9/simple"), index.PackageSource(served[0])]
+    assert [each.version for each in index.listed(places, "my-lib", retries=0)] == ["1.0", "1.1"]
+    with pytest.raises(IndexUnreachable, match="Connection refused"):
+        index.listed(places, "other", retries=0)

@@ -10,12 +10,12 @@ from fakeindex import Faults, faulty_index, real_index
 from fakewheels import FakeWheel, write_nightlies, write_source, write_wheel
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.download import Vanished
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.installer import IndexUnreachable
-from fuzz_core.targets.nightly import Access
 from fuzz_core.targets.record import Target, list_targets, read_record, targets_root
+from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
+from fuzz_core.targets.wheels import Vanished
 
 NIGHTS = ["1.0.dev20260101", "1.0.dev20260102", "1.0.dev20260104"]
 

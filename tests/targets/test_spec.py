@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from fuzz_core.adapters.dialect import DIALECTS, dialect_of
-from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import distributions, libraries, parse_spec
 
@@ -32,7 +31,7 @@ def a_wheel(folder: Path, name: str) -> Path:
 def test_a_pin_names_distribution_library_and_normal_version(name: str, version: str, form: str) -> None:
     spec = parse_spec(form.format(name, version))
     assert (spec.distribution, spec.library) == (name, distributions()[name])
-    assert spec.kind == ("index" if name in KNOWN_LIBRARIES[spec.library or ""].listed else "pin")
+    assert spec.kind == "index"
     assert spec.version == str(Version(version))
     assert parse_spec(spec.text) == spec
 

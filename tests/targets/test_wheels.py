@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -21,10 +20,9 @@ from hypothesis import strategies as st
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import index, wheels
 from fuzz_core.targets.artifact import Artifact
-from fuzz_core.targets.download import TRIES, Fetcher, Vanished
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import lock_of
-from fuzz_core.targets.wheels import cached, held, wheels_root
+from fuzz_core.targets.wheels import TRIES, Vanished, cached, held, wheels_root
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILLING = "filling = " + repr("x" * 500_000)
@@ -40,15 +38,12 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
         yield told
 
 
-@pytest.fixture
-def waits() -> list[float]:
-    return []
-
-
-@pytest.fixture
-def fetcher(waits: list[float]) -> Iterator[Fetcher]:
-    with index.session() as session:
-        yield Fetcher(session, waits.append)
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were to be waited between tries."""
+    seconds: list[float] = []
+    monkeypatch.setattr(wheels, "sleep", seconds.append)
+    return seconds
 
 
 def listed(address: str, version: str = "1.0") -> Artifact:
@@ -59,8 +54,8 @@ def served_file(tmp_path: Path, artifact: Artifact) -> Path:
     return tmp_path / "served" / artifact.filename
 
 
-def get(artifact: Artifact, fetcher: Fetcher, bound: int = wheels.BOUND_BYTES) -> bytes:
-    with held(artifact, fetcher, bound) as path:
+def get(artifact: Artifact, bound: int = wheels.BOUND_BYTES) -> bytes:
+    with held(artifact, bound) as path:
         assert path.name == artifact.filename
         return path.read_bytes()
 
@@ -70,10 +65,10 @@ def left() -> list[str]:
     return sorted(path.name for path in wheels_root().glob("*/*") if path.parent.name != ".locks")
 
 
-def test_a_wheel_is_downloaded_once_and_shared(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+def test_a_wheel_is_downloaded_once_and_shared(served: tuple[str, Faults], tmp_path: Path) -> None:
     address, faults = served
     artifact = listed(address)
-    assert get(artifact, fetcher) == get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert get(artifact) == get(artifact) == served_file(tmp_path, artifact).read_bytes()
     assert faults.asked == [(artifact.filename, None)]
     assert cached() == [artifact]
     assert left() == [artifact.filename, "wheel.json"]
@@ -81,42 +76,40 @@ def test_a_wheel_is_downloaded_once_and_shared(served: tuple[str, Faults], fetch
 
 @pytest.mark.parametrize("weak", [False, True])
 def test_a_cut_download_goes_on_where_it_stopped(
-    served: tuple[str, Faults], fetcher: Fetcher, waits: list[float], tmp_path: Path, weak: bool
+    served: tuple[str, Faults], waits: list[float], tmp_path: Path, weak: bool
 ) -> None:
     address, faults = served
     artifact = listed(address)
     faults.cut, faults.weak = [200_000, 170_000], weak
-    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert get(artifact) == served_file(tmp_path, artifact).read_bytes()
     assert faults.asked[0][1] is None
     starts = [int(str(place).strip("bytes=-")) for _name, place in faults.asked[1:]]
     assert 100_000 < starts[0] <= 200_000 < starts[1] <= 370_000
     assert waits == [1.0, 2.0]
 
 
-def test_a_server_without_ranges_sends_all_again(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_all_again(served: tuple[str, Faults], tmp_path: Path) -> None:
     address, faults = served
     artifact = listed(address)
     faults.cut, faults.deaf = [200_000], True
-    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert get(artifact) == served_file(tmp_path, artifact).read_bytes()
 
 
-def cut_off(address: str, faults: Faults, fetcher: Fetcher) -> Artifact:
+def cut_off(address: str, faults: Faults) -> Artifact:
     """A download that failed for good after two hundred thousand bytes."""
     artifact = listed(address)
     faults.cut = [200_000] + [0] * (TRIES - 1)
     with pytest.raises(IndexUnreachable, match="can't be downloaded"):
-        get(artifact, fetcher)
+        get(artifact)
     faults.asked.clear()
     return artifact
 
 
-def test_the_next_run_goes_on_where_the_last_one_failed(
-    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path
-) -> None:
+def test_the_next_run_goes_on_where_the_last_one_failed(served: tuple[str, Faults], tmp_path: Path) -> None:
     address, faults = served
-    artifact = cut_off(address, faults, fetcher)
+    artifact = cut_off(address, faults)
     assert cached() == []
-    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert get(artifact) == served_file(tmp_path, artifact).read_bytes()
     [(_name, place)] = faults.asked
     assert place is not None
     assert left() == [artifact.filename, "wheel.json"]
@@ -124,137 +117,129 @@ def test_the_next_run_goes_on_where_the_last_one_failed(
 
 @pytest.mark.parametrize("weak", [False, True])
 def test_a_file_that_was_replaced_since_is_not_joined_to_the_old_part(
-    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path, weak: bool
+    served: tuple[str, Faults], tmp_path: Path, weak: bool
 ) -> None:
     address, faults = served
     faults.weak = weak
-    artifact = cut_off(address, faults, fetcher)
+    artifact = cut_off(address, faults)
     [part] = wheels_root().glob("*/*.part")
     part.write_bytes(b"y" * 100_000)
     if not weak:
-        Path(f"{part}.json").write_text(json.dumps({"validator": '"of another file"'}))
-    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+        Path(f"{part}.validator").write_text('"of another file"')
+    assert get(artifact) == served_file(tmp_path, artifact).read_bytes()
     assert len(faults.asked) == (2 if weak else 1)
 
 
 @pytest.mark.parametrize("extra", [b"", b"too much"])
 @pytest.mark.parametrize("silent", [False, True])
 def test_a_part_that_is_whole_or_longer_ends_well(
-    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path, extra: bytes, silent: bool
+    served: tuple[str, Faults], tmp_path: Path, extra: bytes, silent: bool
 ) -> None:
     address, faults = served
     # Then nothing but the server's answer tells that there is too much.
     faults.html = faults.unhashed = silent
-    artifact = cut_off(address, faults, fetcher)
+    artifact = cut_off(address, faults)
     content = served_file(tmp_path, artifact).read_bytes()
     [part] = wheels_root().glob("*/*.part")
     part.write_bytes(content + extra)
-    assert get(artifact, fetcher) == content
+    assert get(artifact) == content
 
 
-def test_a_wrong_hash_is_an_error_and_leaves_nothing(served: tuple[str, Faults], fetcher: Fetcher) -> None:
+def test_a_wrong_hash_is_an_error_and_leaves_nothing(served: tuple[str, Faults]) -> None:
     address, faults = served
     faults.lies = True
     artifact = listed(address)
     with pytest.raises(UserError, match=r"lib-1\.0.* is damaged: the index says SHA-256"):
-        get(artifact, fetcher)
+        get(artifact)
     assert (left(), cached()) == ([], [])
 
 
-def test_a_truncated_wheel_is_an_error_and_leaves_nothing(
-    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path
-) -> None:
+def test_a_truncated_wheel_is_an_error_and_leaves_nothing(served: tuple[str, Faults], tmp_path: Path) -> None:
     address, _faults = served
     artifact = listed(address)
     path = served_file(tmp_path, artifact)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(UserError, match="the index says 5"):
-        get(artifact, fetcher)
+        get(artifact)
     assert left() == []
     # Nothing gives it away here but its form: the index tells hash and size of the truncated file.
     with pytest.raises(UserError, match="broken in its index"):
-        get(listed(address), fetcher)
+        get(listed(address))
     assert left() == []
 
 
-def test_an_archive_that_is_no_wheel_is_an_error(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+def test_an_archive_that_is_no_wheel_is_an_error(served: tuple[str, Faults], tmp_path: Path) -> None:
     with ZipFile(tmp_path / "served" / "lib-2.0-py3-none-any.whl", "w") as archive:
         archive.writestr("readme", "nothing")
     with pytest.raises(UserError, match="no metadata"):
-        get(listed(served[0], "2.0"), fetcher)
+        get(listed(served[0], "2.0"))
     assert left() == []
 
 
-def test_a_source_that_is_no_archive_is_an_error(served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path) -> None:
+def test_a_source_that_is_no_archive_is_an_error(served: tuple[str, Faults], tmp_path: Path) -> None:
     (tmp_path / "served" / "lib-2.0.tar.gz").write_bytes(b"not found")
     with pytest.raises(UserError, match="it is no archive"):
-        get(listed(served[0], "2.0"), fetcher)
+        get(listed(served[0], "2.0"))
     assert left() == []
 
 
 @pytest.mark.parametrize("unhashed", [False, True])
-def test_a_kept_file_that_rots_is_downloaded_anew(
-    served: tuple[str, Faults], fetcher: Fetcher, tmp_path: Path, unhashed: bool
-) -> None:
+def test_a_kept_file_that_rots_is_downloaded_anew(served: tuple[str, Faults], tmp_path: Path, unhashed: bool) -> None:
     address, faults = served
     faults.unhashed = unhashed
     artifact = listed(address)
-    get(artifact, fetcher)
+    get(artifact)
     [kept] = wheels_root().glob("*/*.whl")
     kept.write_bytes(kept.read_bytes()[:-1] + b"!")
-    assert get(artifact, fetcher) == served_file(tmp_path, artifact).read_bytes()
+    assert get(artifact) == served_file(tmp_path, artifact).read_bytes()
     assert len(faults.asked) == 2
 
 
-def test_what_is_gone_is_told(served: tuple[str, Faults], fetcher: Fetcher) -> None:
+def test_what_is_gone_is_told(served: tuple[str, Faults]) -> None:
     address, faults = served
     artifact = listed(address)
     faults.gone = {artifact.filename}
     with pytest.raises(Vanished, match="HTTP 404"):
-        get(artifact, fetcher)
+        get(artifact)
 
 
-def test_a_server_in_trouble_is_asked_again(served: tuple[str, Faults], fetcher: Fetcher, waits: list[float]) -> None:
+def test_a_server_in_trouble_is_asked_again(served: tuple[str, Faults], waits: list[float]) -> None:
     address, faults = served
     artifact = listed(address)
     faults.broken = 503
     with pytest.raises(IndexUnreachable, match="the server does not send it"):
-        get(artifact, fetcher)
+        get(artifact)
     assert waits == [1.0, 2.0, 4.0, 8.0]
 
 
 @pytest.mark.parametrize("order", list(permutations(("1.0", "1.1", "1.2"))))
-def test_the_least_recently_used_goes_first(
-    served: tuple[str, Faults], fetcher: Fetcher, order: tuple[str, ...]
-) -> None:
+def test_the_least_recently_used_goes_first(served: tuple[str, Faults], order: tuple[str, ...]) -> None:
     first, second, third = (listed(served[0], version) for version in order)
     for age, artifact in enumerate((first, second)):
-        get(artifact, fetcher)
+        get(artifact)
         os.utime(wheels_root() / artifact.key / "wheel.json", (age, age))
-    get(first, fetcher)
-    get(third, fetcher, bound=1_200_000)
+    get(first)
+    get(third, bound=1_200_000)
     assert {each.version for each in cached()} == {first.version, third.version}
 
 
-def test_what_is_held_stays_and_so_does_what_is_larger_than_the_bound(
-    served: tuple[str, Faults], fetcher: Fetcher
-) -> None:
+def test_what_is_held_stays_and_so_does_what_is_larger_than_the_bound(served: tuple[str, Faults]) -> None:
     first, second = listed(served[0]), listed(served[0], "1.1")
-    with held(first, fetcher) as path:
-        get(second, fetcher, bound=1)
+    with held(first) as path:
+        get(second, bound=1)
         assert path.exists()
     assert {each.version for each in cached()} == {"1.0", "1.1"}
-    get(second, fetcher, bound=1)
+    get(second, bound=1)
     assert {each.version for each in cached()} == {"1.1"}
 
 
 @examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(uses=st.lists(st.tuples(st.sampled_from(["1.0", "1.1", "1.2"]), st.integers(0, 2_000_000)), max_size=6))
 def test_the_cache_keeps_to_its_bound_or_to_what_was_used_last(
-    served: tuple[str, Faults], fetcher: Fetcher, uses: list[tuple[str, int]]
+    served: tuple[str, Faults], uses: list[tuple[str, int]]
 ) -> None:
     for version, bound in uses:
-        get(listed(served[0], version), fetcher, bound)
+        get(listed(served[0], version), bound)
         kept = [each.version for each in cached()]
         assert version in kept
         assert len(kept) == 1 or sum(each.stat().st_size for each in wheels_root().glob("*/*")) <= bound
@@ -263,9 +248,8 @@ def test_the_cache_keeps_to_its_bound_or_to_what_was_used_last(
 CHILD = """
 import sys
 from fuzz_core.targets import index, wheels
-from fuzz_core.targets.download import Fetcher
 artifact = index.listing(sys.argv[1], "lib")[0]
-with index.session() as session, wheels.held(artifact, Fetcher(session)) as path:
+with wheels.held(artifact) as path:
     print(len(path.read_bytes()))
 """
 
@@ -280,3 +264,16 @@ def test_two_processes_download_once(served: tuple[str, Faults], tmp_path: Path)
     sizes = {int(child.communicate(timeout=120)[0]) for child in children}
     assert sizes == {served_file(tmp_path, artifact).stat().st_size}
     assert faults.asked == [(artifact.filename, None)]
+
+
+def test_a_file_of_this_machine_is_used_where_it_lies_and_checked(tmp_path: Path) -> None:
+    path = write_wheel(tmp_path / "folder", FakeWheel("lib", "1.0"))
+    [artifact] = index.listing(path.parent.as_uri(), "lib", flat=True)
+    with held(artifact) as file:
+        assert file == path
+    path.write_bytes(b"another file")
+    with pytest.raises(UserError, match="is damaged: the index says SHA-256"), held(artifact):
+        pass
+    path.unlink()
+    with pytest.raises(Vanished, match="is listed, but gone from"), held(artifact):
+        pass

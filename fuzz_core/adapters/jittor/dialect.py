@@ -18,7 +18,7 @@ from fuzz_core.adapters.dialect import (
     doubles,
     last_use,
 )
-from fuzz_core.adapters.library import Profile, assigned, bound
+from fuzz_core.adapters.jittor.profile import PROFILE
 from fuzz_core.ir.values import Ref, Tensor
 
 # The places that an operator `reindex` reads, by its result's: a shape, and an expression for each dimension.
@@ -104,40 +104,6 @@ _ASSERTED = r"[Cc]ould you please report this issue"
 # What was asked for has been taken by then: its own code is being made of it.
 _COMPILING = r"Error happend during compilation|Compile fused operator"
 
-# Names that examples take for granted.
-_IMPORTS = """
-import jittor as jt
-import jittor
-from jittor import nn, init, optim, lr_scheduler, linalg, sparse, contrib, distributions, einops, models, transform
-from jittor import Var, Module, Function
-from jittor.dataset import Dataset, DataLoader
-"""
-_STAND_INS = """
-optimizer = opt = jt.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-scheduler = jt.lr_scheduler.StepLR(optimizer, 2)
-loss = model(jt.rand(2, 4)).sqr().mean()
-weight = jt.rand(4, 4)
-index = jt.array([0, 1])
-mask = jt.rand(4, 4) > 0.5
-shape = (4, 4)
-model = net = network = module = layer = jt.nn.Linear(4, 4)
-Model = Net = lambda: jt.nn.Linear(4, 4)
-loss_fn = criterion = critic = loss_function = jt.nn.MSELoss()
-data = dataset = dataloader = train_loader = [(jt.rand(2, 4), jt.rand(2, 4))]
-img = image = pic = Image.new('RGB', (16, 16))
-x = y = z = a = b = c = input = inputs = output = target = var = jt.rand(4, 4)
-"""
-_FORM = (
-    "问题描述 / Describe the bug",
-    "复现步骤 / Steps to reproduce",
-    "完整日志 / Full log",
-    "期望行为 / Expected behavior",
-    "操作系统 / Operating System",
-    "Jittor 版本 / Jittor version",
-    "Python 版本 / Python version",
-    "GPU 环境 / GPU",
-)
-
 
 class JittorDialect(Dialect):
     """How Jittor is written and how it complains."""
@@ -153,7 +119,7 @@ class JittorDialect(Dialect):
     compiled = "JITTOR_HOME"
     modes = MODES
     programs = PROGRAMS
-    profile = Profile(bound(_IMPORTS), assigned(_STAND_INS), "jt.array", "jt.ones", _FORM)
+    profile = PROFILE
     # Between the two lines a debugger tells of the handler.
     caught = re.compile(
         r"^(?:Caught segfault at [^\n]*\n(?s:.*?)^)?(?:Segfault|Get signal (?P<number>\d+)), exit$", re.MULTILINE

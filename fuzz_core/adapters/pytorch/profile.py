@@ -1,4 +1,4 @@
-"""What examples of PyTorch take for granted."""
+"""What is written down about PyTorch: names that its examples take for granted, its issue form, facts of a build."""
 
 from __future__ import annotations
 
@@ -42,4 +42,16 @@ B = x = y = z = X = input = inputs = output = target = labels = torch.rand(4, 4)
 a = b = c = t = w = tensor = weights = torch.rand(4) + 0.5
 """
 _FORM = ("🐛 Describe the bug", "Error logs", "Versions")
-PROFILE = Profile(bound(_IMPORTS), assigned(_STAND_INS), "torch.tensor", "torch.ones", _FORM)
+_FACTS = """
+def describe(torch):
+    if package("numpy"):
+        # Raises if this build needs another numpy; the import alone does not raise.
+        torch.zeros(1).numpy()
+    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return {"commit": torch.version.git_version, "cuda": torch.version.cuda, "devices": gpus(names)}
+
+def form():
+    from torch.utils.collect_env import get_pretty_env_info
+    return get_pretty_env_info()
+"""
+PROFILE = Profile(bound(_IMPORTS), assigned(_STAND_INS), "torch.tensor", "torch.ones", _FORM, _FACTS)

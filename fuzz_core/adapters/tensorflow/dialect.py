@@ -21,7 +21,7 @@ from fuzz_core.adapters.dialect import (
     told_inside,
     twice,
 )
-from fuzz_core.adapters.library import Profile, assigned, bound
+from fuzz_core.adapters.tensorflow.profile import PROFILE
 from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.values import Fill, Ref, Tensor
@@ -148,63 +148,6 @@ _INTERNAL = (
     r"|\b(?:unordered_)?map::at|_Map_base::at|[Uu]nknown (?:C\+\+ )?exception"
 )
 
-# Names that examples take for granted.
-_IMPORTS = """
-import tensorflow as tf
-import tensorflow
-import keras
-from keras import Model, Sequential, Input, backend as K, activations, applications, backend, callbacks, constraints
-from keras import datasets, distribution, dtype_policies, initializers, layers, losses, metrics, mixed_precision
-from keras import models, ops, optimizers, preprocessing, quantizers, regularizers, saving, utils
-import tensorflow as tfl
-import tensorflow.compat.v1 as v1
-from tensorflow.experimental import dtensor
-from tensorflow.compiler.tf2xla.python import xla
-"""
-_STAND_INS = """
-model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, activation='softmax')])
-optimizer = opt = keras.optimizers.SGD(learning_rate=0.1)
-loss_fn = keras.losses.MeanSquaredError()
-strategy = tf.distribute.get_strategy()
-dataset = ds = tf.data.Dataset.from_tensor_slices((tf.ones([4, 4]), tf.ones([4, 4]))).batch(2)
-y_true = tf.one_hot([1, 2], 4)
-y_pred = tf.nn.softmax(tf.reshape(tf.range(8.), [2, 4]))
-labels = tf.one_hot([1, 2], 4)
-logits = tf.reshape(tf.range(8.), [2, 4])
-indices = ids = tf.constant([0, 1])
-weights = tf.ones([4, 4])
-updates = tf.ones([2, 4])
-params = tf.reshape(tf.range(16.), [4, 4])
-matrix = A = tf.eye(4) + tf.ones([4, 4])
-images = tf.ones([2, 8, 8, 3])
-image = tf.ones([8, 8, 3])
-boxes = tf.constant([[0., 0., 1., 1.], [0., 0., 0.5, 0.5]])
-scores = tf.constant([0.9, 0.8])
-max_output_size = 2
-iou_threshold = 0.5
-shape = (2, 4)
-scalar = tf.constant(2.)
-x_train = y_train = inputs = outputs = features = data = X = Y = tf.ones([2, 4])
-x = y = z = a = b = c = t = w = g = input = tensor = values = tf.reshape(tf.range(1., 9.), [2, 4])
-"""
-_FORM = (
-    "Issue type",
-    "Have you reproduced the bug with TensorFlow Nightly?",
-    "Source",
-    "TensorFlow version",
-    "Custom code",
-    "OS platform and distribution",
-    "Mobile device",
-    "Python version",
-    "Bazel version",
-    "GCC/compiler version",
-    "CUDA/cuDNN version",
-    "GPU model and memory",
-    "Current behavior?",
-    "Standalone code to reproduce the issue",
-    "Relevant log output",
-)
-
 
 class TensorFlowDialect(Dialect):
     """How TensorFlow is written and how it complains."""
@@ -214,7 +157,7 @@ class TensorFlowDialect(Dialect):
     lacking = ("complex32",)
     modes = MODES
     programs = PROGRAMS
-    profile = Profile(bound(_IMPORTS), assigned(_STAND_INS), "tf.constant", "tf.ones", _FORM)
+    profile = PROFILE
     out_of_memory = re.compile(_OUT_OF_MEMORY)
     internal_error = told_inside(_INTERNAL, f"{_OUT_OF_MEMORY}|{_ENVIRONMENT}")
     poisons = re.compile(

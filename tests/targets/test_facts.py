@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets.probe import info_from_json, probe
+from fuzz_core.targets.facts import info_from_json, probe
 
 JSON = st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=4)
 FIELDS = st.sampled_from(["library", "version", "python", "tag", "platform", "commit", "numpy", "cuda", "devices"])
@@ -40,9 +40,9 @@ def with_libraries(folder: Path, monkeypatch: pytest.MonkeyPatch, **sources: str
         ("/bin/sh\necho first >&2; echo last words >&2; exit 3\n", "failed: last words"),
         ("/bin/sh\nexit 3\n", "failed: exit status 3"),
         ("/bin/sh\nkill -SEGV $$\n", "failed: killed: Segmentation fault"),
-        ('/bin/sh\necho \'nightfuzz-probe {"old": "2.7.18"}\'\n', "is Python 2.7.18"),
-        ("/bin/sh\necho 'nightfuzz-probe {'\n", "answered with garbage"),
-        ("/bin/sh\necho 'nightfuzz-probe [1]'\n", "without a valid library"),
+        ('/bin/sh\necho \'nightfuzz-facts {"old": "2.7.18"}\'\n', "is Python 2.7.18"),
+        ("/bin/sh\necho 'nightfuzz-facts {'\n", "answered with garbage"),
+        ("/bin/sh\necho 'nightfuzz-facts [1]'\n", "without a valid library"),
     ],
 )
 def test_what_is_no_fit_interpreter_is_told(tmp_path: Path, text: str, problem: str) -> None:

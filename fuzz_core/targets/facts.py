@@ -1,0 +1,281 @@
+"""Facts about a target, gathered by its own interpreter: what it is (`probe`), and its versions (`collect_env`).
+
+One script does both. The controller imports nothing of the library. The profile of a library may define three functions
+for the script: `describe(module)` returns `commit`, `cuda` and `devices`; `versions(module)` returns further facts for
+the "Versions" of an issue; `form()` returns the text that an issue form asks for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from fuzz_core.adapters.dialect import all_surroundings, profile_of
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets import process
+from fuzz_core.targets.spec import libraries
+
+TIMEOUT_S = 120.0
+# A library that compiles its core at its first import needs longer.
+COMPILING_S = 1200.0
+VERSIONS_S = 180.0
+MAX_TEXT = 12_000
+MAX_FACT = 300
+OLDEST = (3, 9)
+# A library that compiles its core may exit and expect another start.
+STARTS = 4
+_MARK = "nightfuzz-facts "
+
+# The user may name any interpreter: Python 2 can read this script, too, and is refused by the check of its version.
+_SCRIPT = r"""
+import json, sys
+
+MARK, ASKED = sys.argv[1], json.loads(sys.argv[2])
+
+def say(**answer):
+    sys.stdout.write("\n" + MARK + json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+def package(name):
+    import importlib.metadata
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+def output(*command):
+    import subprocess
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+def gpus(names):
+    return ["cpu"] + ["cuda:%d %s" % pair for pair in enumerate(names)]
+
+def describe(module):
+    # Libraries around PyTorch keep their commit where PyTorch does.
+    commit = getattr(getattr(module, "version", None), "git_version", None)
+    return {"commit": commit if isinstance(commit, str) else None}
+
+def versions(module):
+    return {}
+
+def form():
+    return ""
+
+def describe_machine():
+    import platform
+    system, cpu = platform.platform(), platform.processor()
+    try:
+        system = platform.freedesktop_os_release()["PRETTY_NAME"] + " (" + platform.machine() + ")"
+    except (OSError, KeyError, AttributeError):
+        pass
+    try:
+        with open("/proc/cpuinfo") as file:
+            cpu = next((line.partition(":")[2].strip() for line in file if line.startswith("model name")), cpu)
+    except OSError:
+        pass
+    listed = output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader")
+    return {"python": sys.version.split("\n")[0], "os": system, "kernel": platform.platform(), "cpu": cpu,
+            "gpu": "; ".join(listed.strip().split("\n")[:8]), "numpy": package("numpy"), "keras": package("keras")}
+
+def main():
+    python = ".".join(str(part) for part in sys.version_info[:3])
+    if sys.version_info < tuple(ASKED["oldest"]):
+        return say(old=python)
+    import importlib, importlib.util, sysconfig
+    found = [name for name in ASKED["sources"] if importlib.util.find_spec(name)]
+    if not ASKED["library"] and len(found) != 1:
+        return say(found=found)
+    library = ASKED["library"] or found[0]
+    module = importlib.import_module(library)
+    exec(ASKED["sources"].get(library, ""), globals())
+    facts, version = describe(module), str(getattr(module, "__version__", "") or package(library))
+    if ASKED["versions"]:
+        told = {"version": version, "git_version": facts.get("commit"), "cuda": facts.get("cuda")}
+        told.update(describe_machine())
+        told.update(versions(module))
+        return say(facts={name: str(value) for name, value in told.items() if value}, text=form())
+    tag = {"cpython": "cp", "pypy": "pp"}.get(sys.implementation.name, sys.implementation.name)
+    say(library=library, version=version, python=python, platform=sysconfig.get_platform(),
+        tag="%s%d%d" % (tag, sys.version_info[0], sys.version_info[1]), numpy=package("numpy") or None, **facts)
+
+main()
+"""
+_TITLES = {
+    "version": "{library} version", "git_version": "Git version", "compiler": "Compiler", "cuda": "CUDA used to build",
+    "os": "OS", "kernel": "Platform", "python": "Python version", "cpu": "CPU", "gpu": "GPU", "numpy": "numpy version",
+    "keras": "keras version", "options": "Compiled with", "cache": "Compiled for",
+}  # fmt: skip
+# PyTorch's own text asks pip for packages, and a target has no pip.
+_BELOW_FORM = ("git_version", "numpy")
+# Facts of a library that compiles itself where it is installed.
+_COMPILED = {"options", "cache"}
+
+
+@dataclass(frozen=True)
+class TargetInfo:
+    """What an interpreter said of itself and its library.
+
+    `commit` is what the library calls its source revision, which need not be one. `tag` is the Python tag of wheels
+    (`cp311`), `platform` that of sysconfig. `devices` begins with "cpu"; a GPU is "cuda:INDEX NAME". `cuda` is the
+    CUDA version that the build was made for, None for a CPU build.
+    """
+
+    library: str
+    version: str
+    python: str
+    tag: str
+    platform: str
+    commit: str | None = None
+    numpy: str | None = None
+    cuda: str | None = None
+    devices: tuple[str, ...] = ("cpu",)
+
+    @property
+    def flavour(self) -> str:
+        """`cpu` or `cuda`: what the build was made for, not what this machine has."""
+        return "cuda" if self.cuda else "cpu"
+
+
+def _cut_facts(facts: dict[str, str]) -> dict[str, str]:
+    return {name: facts[name][:MAX_FACT] for name in _TITLES if facts.get(name)}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The versions of a target. text: as an issue form wants them, cut to `MAX_TEXT`. facts: single ones by the names
+    of `_TITLES`. problem: why there are none."""
+
+    text: Annotated[str, AfterValidator(lambda text: text[:MAX_TEXT])] = ""
+    facts: Annotated[dict[str, str], AfterValidator(_cut_facts)] = field(default_factory=dict)
+    problem: str = ""
+
+
+def probe(python: Path, library: str | None = None, timeout: float = TIMEOUT_S) -> TargetInfo:
+    """Runs `python` on a small script that imports the library (the only one it has, if None). `timeout` in seconds.
+
+    Raises UserError where there is no such interpreter, it is too old or silent, or the library doesn't import.
+    """
+    try:
+        done, answer = _run(python, library, timeout)
+    except subprocess.TimeoutExpired as error:
+        what = f"{python} did not import {library or 'its library'} within {timeout:.0f} s"
+        raise UserError(what, "try the import by hand") from error
+    except OSError as error:
+        raise UserError(f"{python} can't be run: {error.strerror}", "name a Python interpreter") from error
+    if done.returncode:
+        what = f"failed to import {library}" if library else "failed"
+        raise UserError(f"{python} {what}: {_reason(done)}", "repair that environment")
+    if answer is None:
+        raise UserError(f"{python} is no Python interpreter: it did not run a script", "name a Python interpreter")
+    data = _read(answer)
+    if data is None:
+        raise UserError(f"{python} answered with garbage: {answer[:80]!r}", "name a Python interpreter")
+    if "old" in data:
+        oldest = ".".join(map(str, OLDEST))
+        raise UserError(f"{python} is Python {data['old']}", f"a target needs Python {oldest} or newer")
+    if data.get("found") == []:
+        raise UserError(f"{python} has none of {', '.join(libraries())}", "install one there, or name another one")
+    if "found" in data:
+        raise UserError(f"{python} has several libraries: {', '.join(data['found'])}", "say which one with --library")
+    return info_from_json(data)
+
+
+def collect_env(python: str, library: str, timeout: float = VERSIONS_S) -> Environment:
+    """Gathers the versions of a target. Never raises for what is wrong with it: then `problem` says what."""
+    try:
+        done, answer = _run(Path(python), library, timeout, versions=True)
+    except subprocess.TimeoutExpired:
+        return Environment(problem=f"gathering took longer than {timeout:.0f} s")
+    except OSError as error:
+        return Environment(problem=f"the target's interpreter cannot be run: {error.strerror}")
+    if done.returncode or answer is None:
+        return Environment(problem=f"gathering failed: {_reason(done)[:MAX_FACT]}")
+    found = environment_from_json(_read(answer))
+    if found is None:
+        return Environment(problem="gathering failed: the answer is none")
+    text = found.text.strip()
+    text = f"{text}\n\n{_layout(found.facts, library, _BELOW_FORM)}" if text else _layout(found.facts, library, _TITLES)
+    return replace(found, text=without_places(text, python))
+
+
+def info_from_json(data: object) -> TargetInfo:
+    """Makes a TargetInfo of untrusted JSON. Raises UserError where a field is missing or of another type."""
+    try:
+        return TypeAdapter(TargetInfo).validate_python(data)
+    except ValidationError as error:
+        wrong = ", ".join(dict.fromkeys(str(each["loc"][0]) for each in error.errors()))
+        raise UserError(f"a target described itself without a valid {wrong}", "make it anew") from error
+
+
+def environment_from_json(data: object) -> Environment | None:
+    """Reads a kept Environment, or what a target answered; None for anything else."""
+    if not isinstance(data, dict) or not data.keys() >= {"text", "facts"}:
+        return None
+    try:
+        return TypeAdapter(Environment).validate_python(data)
+    except ValidationError:
+        return None
+
+
+def without_places(text: str, python: str) -> str:
+    """The text without where things lie on this machine: environments, scripts run here, home directories, users."""
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/nightfuzz-\w+/", "", text)
+    root = re.escape(str(Path(python).parent.parent))
+    text = re.sub(rf"{root}(?=/|\b)", "<env>", text)
+    return re.sub(r"/(?:home|Users)/[^/\s:\"']+|/root(?=/)", "~", text)
+
+
+def _run(
+    python: Path, library: str | None, timeout: float, versions: bool = False
+) -> tuple[subprocess.CompletedProcess[str], str | None]:
+    """Runs the script and returns the process with the script's answer, None if the script did not answer."""
+    sources = {name: profile.facts if (profile := profile_of(name)) else "" for name in libraries()}
+    asked = {"oldest": OLDEST, "library": library, "sources": sources, "versions": versions}
+    env = process.scrubbed(os.environ) | {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+    # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win. It is
+    # the home too: a library may keep there what it was told, and the user's own would go by it.
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-facts-") as empty:
+        env |= {**all_surroundings(python), "HOME": empty}
+        for _ in range(STARTS):
+            done = process.run([python, "-c", _SCRIPT, _MARK, json.dumps(asked)], timeout, env, Path(empty))
+            answers = [line.removeprefix(_MARK) for line in done.stdout.splitlines() if line.startswith(_MARK)]
+            if done.returncode or answers:
+                break
+    return done, answers[-1] if answers else None
+
+
+def _reason(done: subprocess.CompletedProcess[str]) -> str:
+    """Why the script gave no answer, in one line."""
+    said = process.last_lines(done.stderr)
+    if done.returncode < 0:
+        killer = signal.strsignal(-done.returncode) or f"signal {-done.returncode}"
+        return f"killed: {killer}" + (f" ({said})" if said else "")
+    return said or f"exit status {done.returncode}"
+
+
+def _read(answer: str) -> dict[str, Any] | None:
+    """The answer as data; None if it is no JSON, empty if it is JSON of another kind."""
+    try:
+        data = json.loads(answer)
+    except json.JSONDecodeError:
+        return None
+    return data if isinstance(data, dict) else {}
+
+
+def _layout(facts: Mapping[str, str], library: str, names: Iterable[str]) -> str:
+    shown = (name for name in names if name in facts or name not in _COMPILED)
+    return "\n".join(f"{_TITLES[name].format(library=library)}: {facts.get(name, 'N/A')}" for name in shown)

@@ -1,0 +1,296 @@
+"""From a spec to exact builds, newest first: version, flavour and the file to install.
+
+The indexes that pip is set up with are asked, or the one that the spec names. PyTorch is special: on Linux its plain
+build is the CUDA one. If a CPU build is wanted and missing there, PyTorch's own index is asked once, with a short
+timeout. If that gives nothing either, the flavour `auto` takes the plain build (it runs without a GPU) and says so,
+and `cpu` refuses before anything is downloaded. TensorFlow has one build for both flavours; `cuda` adds the CUDA
+libraries as its extra.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
+from packaging.version import Version
+
+from fuzz_core.adapters.library import library_of
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets import choice, index, process, wheels
+from fuzz_core.targets.artifact import Artifact, sha256_of, without_secrets
+from fuzz_core.targets.installer import IndexUnreachable
+from fuzz_core.targets.record import list_targets
+from fuzz_core.targets.spec import FLAVOURS, Flavour, TargetSpec
+
+TORCH_INDEX_VARIABLE = "NIGHTFUZZ_TORCH_INDEX"
+_TORCH_INDEX = "https://download.pytorch.org/whl"
+_HASTY_S = 10.0
+# Today's build may not be there yet.
+NORMAL_DAYS = 1
+_DRIVER = re.compile(r"CUDA Version: *(\d+)\.(\d+)")
+
+
+class NotListed(UserError):  # noqa: N818 - says what happened, as UserError does
+    """The index answers, and has no build that fits."""
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+@dataclass(frozen=True)
+class Access:
+    """How what is outside is reached. allow_cached: without a network, the newest build that is here will do.
+    cache_bytes: how much the kept wheels may take. today: by which nights are old, in UTC."""
+
+    allow_cached: bool = False
+    cache_bytes: int = wheels.BOUND_BYTES
+    today: Callable[[], date] = _today
+
+
+DEFAULT_ACCESS = Access()
+
+
+@dataclass(frozen=True)
+class Build:
+    """What is going to be installed. requirement: its name, with extras. options: for the installer. notes: what the
+    user should know. artifact: its file."""
+
+    key: str
+    version: Version
+    requirement: str
+    artifact: Artifact
+    options: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def torch_index() -> str:
+    """The address under which PyTorch keeps its indexes, one for each flavour."""
+    return os.environ.get(TORCH_INDEX_VARIABLE, _TORCH_INDEX).rstrip("/")
+
+
+def has_gpu() -> bool:
+    """Whether this machine shows an NVIDIA GPU; looked at, not asked, as asking takes seconds."""
+    return shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists()
+
+
+def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
+    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction."""
+    if flavour not in FLAVOURS:
+        raise UserError(f"unknown flavour {flavour!r}", f"choose one of: {', '.join(FLAVOURS)}")
+    named = _named_flavour(spec)
+    if named and flavour not in ("auto", named):
+        raise UserError(f"{spec.text} names a {named} build, the flavour asked for is {flavour}", "drop one of the two")
+    if flavour == "auto":
+        return named or ("cuda" if has_gpu() else "cpu")
+    return flavour
+
+
+def _named_flavour(spec: TargetSpec) -> str | None:
+    """The flavour that the spec itself says: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`."""
+    local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
+    if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
+        return "cpu"
+    if spec.label:
+        return "cuda"
+    return "cuda" if local and local.startswith("cu") else None
+
+
+def resolve(spec: TargetSpec, flavour: Flavour) -> list[Build]:
+    """The builds that a spec can mean here, newest first.
+
+    Raises IndexUnreachable where the index does not answer, NotListed where nothing there fits, and UserError for a
+    flavour that doesn't exist and for a wheel of another Python.
+    """
+    if spec.kind == "wheel":
+        return [_wheel_build(spec)]
+    listed, wish = index.listed(_sources(spec, flavour), str(spec.distribution)), _wish(spec, flavour)
+    newest = choice.newest(listed, replace(wish, strict=False), _machine())
+    label = _missing_label(spec, newest, wish)
+    if label is None:
+        return _builds(spec, flavour, listed)
+    elsewhere: list[Artifact] = []
+    with suppress(IndexUnreachable):
+        elsewhere = index.listing(f"{torch_index()}/{label}", str(spec.distribution), timeout=_HASTY_S, retries=0)
+    version = spec.version or (Version(newest[0].version).public if newest else None)
+    labelled = choice.newest(elsewhere, replace(wish, version=version, label=label), _machine())
+    return _builds(spec, flavour, [*listed, *elsewhere], labelled)
+
+
+def builds(spec: TargetSpec, flavour: Flavour) -> list[Build]:
+    """The builds that `resolve` finds in the index of the spec alone. Raises as `resolve` does."""
+    return _builds(spec, flavour, index.listed(_sources(spec, flavour), str(spec.distribution)))
+
+
+def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[Build]:
+    """The same of what is here: kept wheels and made targets of the index. Raises NotListed where there is none."""
+    addresses = {without_secrets(each.address).rstrip("/") for each in _sources(spec, flavour)}
+    addresses |= {f"{torch_index()}/cpu"} if _is_own_release(spec) else set()
+    made = [target.origin.artifact for target in list_targets(home) if target.origin is not None]
+    here = {each.key: each for each in (*wheels.cached(), *made)}.values()
+    ours = [each for each in here if each.index in addresses and each.distribution == spec.distribution]
+    return _builds(spec, flavour, ours, where="what is kept here")
+
+
+def age_notes(spec: TargetSpec, build: Build, today: date) -> tuple[str, ...]:
+    """That the newest night is an old one: days may be missing, or the nights of this Python or flavour have ended."""
+    day, _ = build.artifact.dated()
+    if not spec.nightly or spec.version is not None or day is None or (today - day).days <= NORMAL_DAYS:
+        return ()
+    return (f"no newer night than that of {day} fits here, {(today - day).days} days ago",)
+
+
+def key_of(*parts: str) -> str:
+    """A file name of parts: `torch-2.13.0+cpu-cp311`. What a library says of itself may hold anything."""
+    return re.sub(r"[^A-Za-z0-9.+_-]", "_", "-".join(parts))
+
+
+def _python_tag() -> str:
+    """The Python tag of this interpreter, which targets are made with: `cp311`."""
+    return next(sys_tags()).interpreter
+
+
+def _machine() -> choice.Machine:
+    return choice.Machine(list(sys_tags()), ".".join(map(str, sys.version_info[:3])))
+
+
+def _sources(spec: TargetSpec, flavour: Flavour) -> list[index.PackageSource]:
+    """Where a spec is looked up: its own index, PyTorch's for the nights, else where pip is set up to look."""
+    if spec.index is not None:
+        return [index.PackageSource(spec.index)]
+    library = library_of(spec.library)
+    if not (spec.nightly and library.own_index and spec.distribution in library.distributions):
+        return index.sources()
+    # One folder per flavour; the folder above lists them all.
+    label = spec.label or ("cpu" if wanted_flavour(spec, flavour) == "cpu" else None)
+    return [index.PackageSource(f"{torch_index()}/nightly" + (f"/{label}" if label else ""))]
+
+
+def _is_own_release(spec: TargetSpec) -> bool:
+    """Whether a build that pip's indexes lack can be in the library's own index."""
+    return spec.index is None and not spec.nightly and library_of(spec.library).own_index
+
+
+def _missing_label(spec: TargetSpec, newest: Sequence[Artifact], wish: choice.Wish) -> str | None:
+    """The part of PyTorch's index that may have the build which pip's indexes lack."""
+    if not _is_own_release(spec):
+        return None
+    if spec.version and (asked := Version(spec.version).local):
+        return None if newest else asked
+    there = bool(newest) and choice.flavour_fits(newest[0], wish)
+    return "cpu" if not wish.accelerated and not there and sys.platform == "linux" else None
+
+
+def _wheel_build(spec: TargetSpec) -> Build:
+    assert spec.path is not None
+    _name, version, _build, tags = parse_wheel_filename(spec.path.name)
+    ours = list(sys_tags())
+    if not tags & set(ours):
+        theirs = ", ".join(sorted(map(str, tags)))
+        raise UserError(
+            f"{spec.path.name} is for another Python or platform: it is tagged {theirs}",
+            f"this one takes {ours[0]} and its like; run nightfuzz with the wheel's Python, or build the wheel for it",
+        )
+    name = str(spec.distribution)
+    artifact = Artifact("", name, str(version), spec.path.name, spec.path.as_uri(), sha256_of(spec.path))
+    return Build(key_of(name, str(version), _python_tag(), artifact.key[:8]), version, name, artifact)
+
+
+def _builds(
+    spec: TargetSpec, flavour: Flavour, listed: list[Artifact], found: Sequence[Artifact] = (), where: str = ""
+) -> list[Build]:
+    """`found`, else the files of `listed` that fit, as builds."""
+    found = found or choice.newest(listed, _wish(spec, flavour), _machine())
+    if not found:
+        raise _none(spec, listed, where or (without_secrets(spec.index) if spec.index else "the package index"))
+    return [_build(spec, flavour, each) for each in found]
+
+
+def _wish(spec: TargetSpec, flavour: Flavour) -> choice.Wish:
+    wanted = wanted_flavour(spec, flavour)
+    if not library_of(spec.library).own_index:
+        return choice.Wish(spec.version, spec.nightly, spec.label)
+    driver = _driver() if wanted == "cuda" and not spec.label else None
+    flavoured = (wanted == "cuda", flavour != "auto", driver, sys.platform != "linux")
+    return choice.Wish(spec.version, spec.nightly, spec.label, *flavoured)
+
+
+def _driver() -> tuple[int, int] | None:
+    """The newest CUDA version that this machine's driver runs."""
+    try:
+        found = _DRIVER.search(process.run(["nvidia-smi"], timeout=20, env=os.environ).stdout)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return (int(found.group(1)), int(found.group(2))) if found else None
+
+
+def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Build:
+    version, wanted = Version(artifact.version), wanted_flavour(spec, flavour)
+    library, name = library_of(spec.library), artifact.distribution
+    # One build for CPU and GPU uses a GPU with the CUDA libraries, which come as an extra.
+    extra = name in library.dual and wanted == "cuda" and sys.platform == "linux"
+    # Dependencies of PyTorch's own builds are in the same index, some in no other.
+    own = library.own_index and (spec.nightly or artifact.index.startswith(torch_index()))
+    return Build(
+        key_of(name + "-cuda" * extra, artifact.version, _python_tag(), artifact.key[:8]),
+        version,
+        name + "[and-cuda]" * extra,
+        artifact,
+        ("--extra-index-url", artifact.index) if own else (),
+        (*_flavour_notes(spec, flavour, wanted, version), *_notes(artifact)),
+    )
+
+
+def _flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Version) -> tuple[str, ...]:
+    """What a user should know of the flavour that was found. Raises UserError where it was to be another one."""
+    library = library_of(spec.library)
+    if spec.distribution in library.dual and flavour == "cpu":
+        return (f"{spec.distribution} is one build for CPU and GPU: installed without the CUDA libraries",)
+    if not library.own_index or (chosen.local == "cpu") == (wanted == "cpu") or sys.platform != "linux":
+        return ()
+    problem = f"no {wanted.upper()} build of {spec.library} {chosen.public} was found, only {chosen}"
+    if flavour == wanted:
+        raise UserError(problem, f"configure an index that has one, or set {TORCH_INDEX_VARIABLE}, or take auto")
+    return (f"{problem}: took that",)
+
+
+def _notes(artifact: Artifact) -> tuple[str, ...]:
+    notes = []
+    if artifact.yanked is not None:
+        why = f": {artifact.yanked}" if artifact.yanked else ""
+        notes.append(f"{artifact.filename} has been yanked{why}; it is taken as its version was asked for")
+    if artifact.sha256 is None:
+        notes.append(f"the index gives no SHA-256 of {artifact.filename}: what came could not be verified")
+    return tuple(notes)
+
+
+def _none(spec: TargetSpec, listed: list[Artifact], where: str) -> NotListed:
+    machine, here = _machine(), f"{_python_tag()} on this platform"
+    if not listed and spec.index:
+        return NotListed(f"the index {where} has no package {spec.distribution}", "check its name and the address")
+    ranks = dict.fromkeys(machine.tags, 0)
+    fitting = [each for each in listed if choice.installable(each, ranks, machine.python)]
+    if not fitting:
+        return NotListed(f"{where} has no {spec.distribution} for {here}", "use another Python, or another index")
+    if spec.version is None and all(each.yanked is not None for each in fitting):
+        return NotListed(f"{where}: every {spec.distribution} for {here} has been yanked", "pin one: ==VERSION")
+    wanted = "nightly build" if spec.nightly else "build"
+    labelled = f" labelled {spec.label}" if spec.label else ""
+    versions = sorted({Version(each.version) for each in fitting})
+    if spec.version is None:
+        missing, hint = spec.distribution, f"its newest versions: {', '.join(map(str, versions[-3:]))}"
+    else:
+        asked = Version(spec.version)
+        near = [each for each in versions if each < asked][-3:] + [each for each in versions if each > asked][:3]
+        missing, hint = f"{spec.distribution}=={asked}", f"nearest versions: {', '.join(map(str, near))}"
+    return NotListed(f"{where} has no {wanted} of {missing}{labelled} for {here}", hint)
