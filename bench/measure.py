@@ -21,8 +21,8 @@ from bench.sample import sample
 from fuzz_core.campaign.planning import make_plan
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.targets import target_of
+from fuzz_core.cli.session import target_of
+from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.zygote import environment
 from fuzz_core.ir.errors import NightfuzzError
 from fuzz_core.store.opening import open_store

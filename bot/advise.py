@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import os
 
-from rich.console import Console
-
 from bot.github.auth import api_address, from_environment
 from bot.upstream.advisories import instructions, report_privately
 from bot.upstream.elsewhere import Elsewhere
 from bot.upstream.policies import policies, policy_of
 from fuzz_core.campaign.cases import case, guarded, keep_environment
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable
+from fuzz_core.cli.output import Output, Report, printable
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from reports.issues import Issue, bug_report
 
 
-def advise(settings: Settings, console: Console, number: int, send: bool) -> int:
+def advise(settings: Settings, output: Output, bug: int, send: bool) -> Report:
     """Raises UserError for a bug that is not private, and where it cannot be sent."""
-    library, text = _text(settings, number)
+    library, text = _text(settings, bug)
     if not send:
         print(printable(instructions(text.title, text.body, policies().get(library), library)))
-        return 0
+        return Report(None)
     repository = policy_of(policies(), library).repository
     tracker = Elsewhere.open(from_environment(os.environ), repository, repository, api_address(os.environ))
-    console.print(f"reported privately: {report_privately(tracker, text.title, text.body)}", soft_wrap=True)
-    return 0
+    return Report(None, [f"reported privately: {report_privately(tracker, text.title, text.body)}"])
 
 
 def _text(settings: Settings, number: int) -> tuple[str, Issue]:

@@ -9,30 +9,28 @@ import typer
 import fuzz_core
 from bot.init.command import init_command
 from bot.jobs.commands import app as action
-from fuzz_core.cli import options
-from fuzz_core.cli.command import perform
-from fuzz_core.cli.main import app as own
+from fuzz_core.cli.app import app as own
+from fuzz_core.cli.flags import Command, argument, register, switch
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(own)
 app.command("init")(init_command)
 
 
-@app.command("advise")
-def advise_command(
-    bug: int,
-    config: options.Config = None,
-    state: options.State = None,
-    send: Annotated[
-        bool, typer.Option("--send", help="Send it as a private vulnerability report; needs GITHUB_TOKEN")
-    ] = False,
-) -> None:
-    """Print a private bug for its library's security contact, with what to do; --send reports it privately."""
-    from bot.advise import advise
-
-    perform(lambda settings, console: advise(settings, console, bug, send), config, state=state)
-
-
+register(
+    app,
+    "advise",
+    Command(
+        "Print a private bug for its library's security contact, with what to do; --send reports it privately.",
+        "bot.advise:advise",
+        "state",
+        {
+            "bug": argument(int),
+            "send": switch("--send", "Send it as a private vulnerability report; needs GITHUB_TOKEN"),
+        },
+        speaks_json=False,
+    ),
+)
 app.add_typer(action, name="action")
 
 

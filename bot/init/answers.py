@@ -12,7 +12,7 @@ from rapidfuzz import process as nearest
 from bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
 from bot.init.kinds import Workflow
 from fuzz_core.adapters.library import DEFAULT_TARGET
-from fuzz_core.cli.config import seconds
+from fuzz_core.cli.settings import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
 

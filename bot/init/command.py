@@ -47,7 +47,7 @@ def init_command(
     from bot.init import work as steps
     from bot.init.detecting import repository_of
     from bot.init.keys import default_file
-    from fuzz_core.cli.boundary import guarded
+    from fuzz_core.cli.errors import guarded
 
     given: dict[str, Any] = {
         "workflows": workflow or None, "target": target, "baseline": baseline, "runs_on": runs_on or None,

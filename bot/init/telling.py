@@ -11,7 +11,7 @@ from bot.init.answers import Answers
 from bot.init.keys import Pair
 from bot.init.pinning import Action
 from bot.init.rendering import PERMISSIONS, file_name
-from fuzz_core.cli.display import table
+from fuzz_core.cli.output import Table, draw
 
 HOSTED = "ubuntu-latest"
 
@@ -20,7 +20,7 @@ def tell(console: Console, folder: Path, answers: Answers, action: Action, pair:
     """Prints it. folder: of the files, as the user knows it."""
     for workflow in dict.fromkeys(answers.workflows):
         _say(console, f"wrote {folder / file_name(workflow)}; its token may do this, and nothing else:")
-        table(console, ["permission", "level", "for"], [list(row) for row in PERMISSIONS[workflow]])
+        draw(console, Table(["permission", "level", "for"], PERMISSIONS[workflow]))
     _say(console, "The job that fuzzes has no permission, no secret and no token.")
     _say(console, "Next:")
     for number, line in enumerate(_steps(answers, action, pair), 1):

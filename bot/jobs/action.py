@@ -28,8 +28,8 @@ from bot.state.branch import Branch, Chance
 from bot.state.directory import Directory
 from bot.state.git import remote_of
 from bot.state.place import STATE, Place
-from fuzz_core.cli.boundary import BUGS, guarded
-from fuzz_core.cli.display import printable
+from fuzz_core.cli.errors import BUGS, guarded
+from fuzz_core.cli.output import printable
 from fuzz_core.ir.errors import UserError
 from reports.annotations import commands as marks
 from reports.markdown import escaped

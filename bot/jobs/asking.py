@@ -16,7 +16,7 @@ from bot.jobs.places import KNOWN, PLAN
 from bot.jobs.steps import Asked
 from bot.jobs.wanting import numbered
 from bot.jobs.work import Work
-from fuzz_core.cli.config import DEFAULT_FILE
+from fuzz_core.cli.settings import DEFAULT_FILE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE

@@ -17,7 +17,7 @@ from packaging.version import InvalidVersion, Version
 from bot.jobs.steps import Asked, Step, steps
 from bot.jobs.work import Begun, Ended, Work
 from fuzz_core.campaign.exporting import standings_now
-from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
+from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord

@@ -26,7 +26,7 @@ from bot.state.directory import Directory
 from bot.state.packing import pack
 from bot.state.place import FILINGS, STATE, Place
 from bot.state.private import decrypt
-from fuzz_core.cli.config import load
+from fuzz_core.cli.settings import load
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase

@@ -12,7 +12,7 @@ from fakelib_plans import call
 from fakewheels import FakeWheel, write_wheel
 
 from fuzz_core.campaign.bisection import Bisection
-from fuzz_core.cli.bisecting import told
+from fuzz_core.cli.commands.bisect import told
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.checks import Probe

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from fuzz_core.cli.display import PLAIN_SECONDS, Live, Plain, output, table, watch
+from fuzz_core.cli.output import PLAIN_SECONDS, Live, Output, Plain, Report, Table
 
 
 class Clock:
@@ -37,9 +38,11 @@ def test_plain_progress_is_a_line_now_and_then() -> None:
 
 
 def test_a_terminal_gets_a_bar_and_a_file_gets_lines() -> None:
-    assert isinstance(watch(Console(file=StringIO(), force_terminal=True)), Live)
-    file = StringIO()
-    with watch(Console(file=file, force_terminal=False)) as display:
+    output, file = Output(), StringIO()
+    output.console = Console(file=StringIO(), force_terminal=True)
+    assert isinstance(output.watch(), Live)
+    output.console = Console(file=file, force_terminal=False)
+    with output.watch() as display:
         display.phase("tracing [red]", 3)
         display.note("[bold]as it is")
     assert isinstance(display, Plain)
@@ -68,7 +71,7 @@ def test_a_table_is_as_narrow_as_the_terminal_and_as_wide_as_it_needs_in_a_log(
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
     api = "library.functional.a_function_with_a_long_name"
-    table(output(), ["bug", "api", "what happened"], [[1, api, "RuntimeError: something that takes some words to say"]])
+    Output().show(Table(["bug", "api", "what happened"], [[1, api, "RuntimeError: something that takes some words"]]))
     assert (api in capsys.readouterr().out) != terminal
 
 
@@ -82,3 +85,17 @@ def test_hostile_text_breaks_no_display(hostile: str) -> None:
         display.note(hostile)
     assert "tracing" in file.getvalue()
     assert "\x1b[2J" not in file.getvalue()
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_report_is_text_or_json_alone(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output(as_json)
+    output.show("so far")
+    output.say("beside")
+    assert output.print(Report({"bugs": 1}, ["[red]one", Table(["bug"], [["\x1b[2J"]])], code=1)) == 1
+    printed = capsys.readouterr()
+    if as_json:
+        assert (json.loads(printed.out), printed.err) == ({"bugs": 1}, "beside\n")
+    else:
+        words = [line.strip() for line in printed.out.splitlines()]
+        assert words == ["so far", "beside", "[red]one", "bug", "\N{REPLACEMENT CHARACTER}[2J"] and not printed.err

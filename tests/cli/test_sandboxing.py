@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.containing import sandbox_of
-from fuzz_core.cli.sandboxing import _printed, command_line
+from fuzz_core.cli.sandbox import _printed, command_line, sandbox_of
+from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.docker import Engine, container_protection, read_protection, write_protection
 from fuzz_core.execution.image import ROOT, addresses
 from fuzz_core.store.records import TargetRecord

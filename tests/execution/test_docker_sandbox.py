@@ -23,8 +23,8 @@ import fakelib
 import pytest
 from fakebuilds import Builds
 
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.containing import fitted, look, sandbox_of, user_of
+from fuzz_core.cli.sandbox import fitted, look, sandbox_of, user_of
+from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.docker import LABEL, Engine, Sandbox, owner
 from fuzz_core.execution.image import ROOT
 from fuzz_core.execution.mounting import lent

@@ -1,18 +1,18 @@
-"""Progress for a person: a live line on a terminal, plain lines elsewhere."""
+"""What a command prints: its report as text or as JSON, and its progress, a live line on a terminal."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Table as Drawing
 from rich.text import Text
 
 PLAIN_SECONDS = 10.0
-
-
 # Cells of a table that are never folded.
 SHORT = 16
 # Columns of a table in a file or a log, which nobody has made narrower.
@@ -100,28 +100,80 @@ def _figures(figures: dict[str, object]) -> str:
     return "  ".join(f"{name} {printable(value)}" for name, value in figures.items())
 
 
-def watch(console: Console) -> Live | Plain:
-    """What fits the console."""
-    if console.is_terminal:
-        return Live(console)
-    return Plain(lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True))
+class Table(NamedTuple):
+    """Rows of cells; every cell is text from untrusted code."""
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[object]]
 
 
-def output() -> Console:
-    """Standard output: as wide as its terminal, or as tables need where it is a file or a log."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = max(console.width, WIDE)
-    return console
+class Report(NamedTuple):
+    """What a command returns. data: printed as JSON where that is asked for; else the text is printed.
+
+    code: the exit code of the process.
+    """
+
+    data: Any
+    text: Sequence[str | Table] = ()
+    code: int = 0
 
 
-def table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
-    """Prints rows; every cell is text from untrusted code."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for place, column in enumerate(columns):
+class Output:
+    """Standard output: as wide as its terminal, or as tables need where it is a file or a log.
+
+    With JSON, standard output has the report alone, and everything else goes to standard error.
+    """
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.console = Console()
+        self.errors = Console(stderr=True)
+        if not self.console.is_terminal:
+            self.console.width = max(self.console.width, WIDE)
+
+    def print(self, report: Report) -> int:
+        """Prints a report, and returns its exit code."""
+        if self.as_json:
+            self.console.print_json(json.dumps(report.data))
+        else:
+            self.show(*report.text)
+        return report.code
+
+    def show(self, *parts: str | Table) -> None:
+        """Prints text and tables for a person; nothing with JSON."""
+        if not self.as_json:
+            for part in parts:
+                if isinstance(part, Table):
+                    draw(self.console, part)
+                else:
+                    _write(self.console, part)
+
+    def note(self, text: str) -> None:
+        """Prints a line on standard error."""
+        _write(self.errors, text)
+
+    def say(self, text: str) -> None:
+        """Prints a line that is not part of the report: on standard error with JSON."""
+        _write(self.errors if self.as_json else self.console, text)
+
+    def watch(self) -> Live | Plain:
+        """A display of progress that fits the console."""
+        console = self.errors if self.as_json else self.console
+        return Live(console) if console.is_terminal else Plain(lambda text: _write(console, text))
+
+
+def _write(console: Console, text: str) -> None:
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def draw(console: Console, table: Table) -> None:
+    """Prints a table."""
+    drawing = Drawing(box=None, pad_edge=False, header_style="bold")
+    rows = list(table.rows)
+    for place, column in enumerate(table.columns):
         # Cut off, a key or a number could not be copied; a short word in two is not read.
         short = max((len(line) for row in rows for line in str(row[place]).splitlines()), default=0) <= SHORT
-        made.add_column(column, overflow="fold", no_wrap=short)
+        drawing.add_column(column, overflow="fold", no_wrap=short)
     for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
-    console.print(made)
+        drawing.add_row(*(Text(printable(cell)) for cell in row))
+    console.print(drawing)
