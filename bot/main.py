@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from nightfuzz.bot.init.command import init_command
+from nightfuzz.bot.jobs.commands import app as action
 
 import fuzz_core
-from bot.init.command import init_command
-from bot.jobs.commands import app as action
 from fuzz_core.cli.app import app as own
 from fuzz_core.cli.flags import Command, argument, register, switch
 
@@ -22,7 +22,7 @@ register(
     "advise",
     Command(
         "Print a private bug for its library's security contact, with what to do; --send reports it privately.",
-        "bot.advise:advise",
+        "nightfuzz.bot.advise:advise",
         "state",
         {
             "bug": argument(int),

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.action.pins import Pin, Worth, pins, reader_of
+from nightfuzz.bot.action.pins import Pin, Worth, pins, reader_of
+
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import distributions, plugins

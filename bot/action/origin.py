@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from bot.github.views import IssueView, PullView
+from nightfuzz.bot.github.views import IssueView, PullView
 
 CANDIDATES = 20
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.github.auth import AppAuth, Auth, TokenAuth
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.state.private import Keys
 from pydantic import SecretStr
 
-from bot.action.inputs import Inputs
-from bot.github.auth import AppAuth, Auth, TokenAuth
-from bot.github.redaction import Secret
-from bot.state.private import Keys
 from fuzz_core.ir.errors import UserError
 
 

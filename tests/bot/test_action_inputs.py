@@ -9,9 +9,9 @@ import pyrage
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nightfuzz.bot.action.inputs import FailOn, Inputs, Mode, read_inputs
 from ruamel.yaml import YAML
 
-from bot.action.inputs import FailOn, Inputs, Mode, read_inputs
 from fuzz_core.ir.errors import UserError
 
 ROOT = Path(__file__).parents[2]

@@ -13,15 +13,15 @@ from clocks import FakeTime
 from githubserver import Repository
 from hubs import hub_of
 from leavings import leave
+from nightfuzz.bot.action.inputs import read_inputs
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.jobs.report import Event, Reported, event_of, report_job
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.state.git import remote_of
+from nightfuzz.bot.state.packing import compressed, parts, unpack
+from nightfuzz.bot.state.place import STATE, Place
 
-from bot.action.inputs import read_inputs
-from bot.github.hub import Hub
-from bot.jobs.places import RESULTS
-from bot.jobs.report import Event, Reported, event_of, report_job
-from bot.state.branch import Branch, Chance
-from bot.state.git import remote_of
-from bot.state.packing import compressed, parts, unpack
-from bot.state.place import STATE, Place
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 
