@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 
-from nightfuzz.bot.github.auth import api_address, from_environment
-from nightfuzz.bot.upstream.advisories import instructions, report_privately
-from nightfuzz.bot.upstream.elsewhere import Elsewhere
-from nightfuzz.bot.upstream.policies import policies, policy_of
-from nightfuzz.reports.issues import Issue, bug_report
-
 from fuzz_core.campaign.cases import case, guarded, keep_environment
 from fuzz_core.cli.output import Output, Report, printable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
+from nightfuzz.bot.github.auth import api_address, from_environment
+from nightfuzz.bot.upstream.advisories import instructions, report_privately
+from nightfuzz.bot.upstream.elsewhere import Elsewhere
+from nightfuzz.bot.upstream.policies import policies, policy_of
+from nightfuzz.reports.issues import Issue, bug_report
 
 
 def advise(settings: Settings, output: Output, bug: int, send: bool) -> Report:

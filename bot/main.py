@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from nightfuzz.bot.init.command import init_command
-from nightfuzz.bot.jobs.commands import app as action
 
 import fuzz_core
 from fuzz_core.cli.app import app as own
 from fuzz_core.cli.flags import Command, argument, register, switch
+from nightfuzz.bot.init.command import init_command
+from nightfuzz.bot.jobs.commands import app as action
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(own)
@@ -52,7 +52,7 @@ def every(
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    app(prog_name="nightfuzz")
 
 
 if __name__ == "__main__":

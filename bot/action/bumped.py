@@ -6,11 +6,10 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-from nightfuzz.bot.action.pins import Pin, Worth, pins, reader_of
-
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import distributions, plugins
+from nightfuzz.bot.action.pins import Pin, Worth, pins, reader_of
 
 LARGEST = 16 << 20
 MOST_FILES = 200

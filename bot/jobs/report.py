@@ -11,6 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.checks import KNOWN
+from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.action.origin import pull_of
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
@@ -25,10 +28,6 @@ from nightfuzz.bot.state.keeping import keep
 from nightfuzz.bot.state.place import Place
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import Result, merged, read_result
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.checks import KNOWN
-from fuzz_core.store.opening import open_store
 
 DEEP = 3
 PULLS = ("pr", "bump")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pydantic import SecretStr
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.auth import AppAuth, Auth, TokenAuth
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.state.private import Keys
-from pydantic import SecretStr
-
-from fuzz_core.ir.errors import UserError
 
 
 def auth_of(inputs: Inputs) -> Auth:

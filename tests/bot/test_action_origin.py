@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from githubserver import Repository
 from hubs import hub_of
+
 from nightfuzz.bot.action.origin import pull_of
 from nightfuzz.bot.github.hub import Hub
 

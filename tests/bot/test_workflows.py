@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
+
 from nightfuzz.bot.action.pins import reader_of
 from nightfuzz.bot.init.answers import checked
 from nightfuzz.bot.init.kinds import WORKFLOWS

@@ -5,8 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from nightfuzz.reports.markdown import write_report
-
 from fuzz_core.campaign.cases import keep_environment
 from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
@@ -21,6 +19,7 @@ from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import today
 from fuzz_core.modelgen.gandalf.table import Library
 from fuzz_core.triage.known import load_registry
+from nightfuzz.reports.markdown import write_report
 
 
 def fuzz(settings: Settings, output: Output) -> Report:

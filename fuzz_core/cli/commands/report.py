@@ -6,9 +6,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from nightfuzz.reports.case import Baseline
-from nightfuzz.reports.issues import bug_report, missing_parts, regression_report, umbrella_report
-
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
 from fuzz_core.cli.output import Output, Report, printable
@@ -20,6 +17,8 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
 from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
+from nightfuzz.reports.case import Baseline
+from nightfuzz.reports.issues import bug_report, missing_parts, regression_report, umbrella_report
 
 SCRIPT_SECONDS = 60.0
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
