@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from fuzz_core.campaign.cases import case, guarded, keep_environment
-from fuzz_core.cli.output import Output, Report, printable
+from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
@@ -17,7 +17,7 @@ from nightfuzz.bot.upstream.policies import policies, policy_of
 from nightfuzz.reports.issues import Issue, bug_report
 
 
-def advise(settings: Settings, output: Output, bug: int, send: bool) -> Report:
+def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> Report:
     """Raises UserError for a bug that is not private, and where it cannot be sent."""
     library, text = _text(settings, bug)
     if not send:

@@ -8,7 +8,7 @@ import typer
 
 import fuzz_core
 from fuzz_core.cli.app import app as own
-from fuzz_core.cli.flags import Command, argument, register, switch
+from fuzz_core.cli.flags import CommandLine, argument, register, switch
 from nightfuzz.bot.init.command import init_command
 from nightfuzz.bot.jobs.commands import app as action
 
@@ -20,7 +20,7 @@ app.command("init")(init_command)
 register(
     app,
     "advise",
-    Command(
+    CommandLine(
         "Print a private bug for its library's security contact, with what to do; --send reports it privately.",
         "nightfuzz.bot.advise:advise",
         "state",

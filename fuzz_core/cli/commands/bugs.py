@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fuzz_core.campaign.cases import Judged, judged
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.codec import encode_test
@@ -19,7 +19,7 @@ SHOWN_APIS = 3
 SHORT = 100
 
 
-def bugs(settings: Settings, output: Output, target: str | None, by_cluster: bool) -> Report:
+def bugs(settings: Settings, output: CommandOutput, target: str | None, by_cluster: bool) -> Report:
     """All bugs on record, or all clusters, each as urgent as its most urgent member.
 
     Of all targets together every bug has one line, that of its first row; of one target all its rows are listed.
@@ -36,19 +36,19 @@ def bugs(settings: Settings, output: Output, target: str | None, by_cluster: boo
     return Report([_bug_json(each) for each in found], [_table(found, _line), total])
 
 
-def _table(rows: list[Judged], line: Callable[[Judged], dict[str, object]]) -> Table:
+def _table(rows: list[Judged], line: Callable[[Judged], dict[str, object]]) -> TextTable:
     """Names the target where there are several, and the status where one is not open."""
     several = len({each.row.target for each in rows}) > 1
     settled = any(each.row.status != OPEN for each in rows)
     more = [*(["status"] if settled else []), *(["target"] if several else [])]
     lines = [line(each) | {name: getattr(each.row, name) for name in more} for each in rows]
-    return Table(list(lines[0]) if lines else ["bug"], [list(each.values()) for each in lines])
+    return TextTable(list(lines[0]) if lines else ["bug"], [list(each.values()) for each in lines])
 
 
 def _line(each: Judged) -> dict[str, object]:
     row, rate = each.row, f"{each.row.hits}/{each.row.runs}"
-    told = {"kind": row.kind, "api": row.api, "rate": rate, "findings": row.findings, "what happened": _short(row)}
-    return {"bug": row.id, **_judgement(each), **told}
+    cells = {"kind": row.kind, "api": row.api, "rate": rate, "findings": row.findings, "what happened": _short(row)}
+    return {"bug": row.id, **_judgement(each), **cells}
 
 
 def _cluster(each: Judged) -> dict[str, object]:
@@ -56,12 +56,12 @@ def _cluster(each: Judged) -> dict[str, object]:
     members, apis = each.cluster
     more = [f"and {len(apis) - SHOWN_APIS} more"] if len(apis) > SHOWN_APIS else []
     numbers = f"{members[0].id} +{len(members) - 1}" if len(members) > 1 else str(members[0].id)
-    told = {
+    cells = {
         "kind": members[0].kind,
         "apis": "\n".join([*apis[:SHOWN_APIS], *more]),
         "what happened": _short(members[0]),
     }
-    return {"bugs": numbers, **_judgement(each), **told}
+    return {"bugs": numbers, **_judgement(each), **cells}
 
 
 def _judgement(each: Judged) -> dict[str, object]:
@@ -97,7 +97,7 @@ def _severity_json(found: Severity) -> dict[str, Any]:
     return {"severity": graded, "validity": found.validity._asdict()}
 
 
-def show(settings: Settings, output: Output, bug: int) -> Report:
+def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
     """One bug in full."""
     with open_store(state_file(settings), read_only=True) as store:
         target = store.bug(bug).target

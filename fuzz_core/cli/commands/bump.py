@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from fuzz_core.campaign.changes import OwnTests, dropped_apis, own_tests
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.commands.changes import changes_report, compare_builds, shortened
+from fuzz_core.cli.commands.changes import changes_report, compare_builds, shorten
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import TRACE_SHARE, check_stop, session_of, target_of, trace_phase
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
@@ -19,7 +19,7 @@ from fuzz_core.store.records import TargetRecord
 COMPARED_BY = 0.95
 
 
-def bump(settings: Settings, output: Output, old: str, new: str) -> Report:
+def bump(settings: Settings, output: CommandOutput, old: str, new: str) -> Report:
     """Traces the user's own tests on the old build, and says what the new one does otherwise around those calls."""
     began = time.monotonic()
     if not settings.tests:
@@ -32,14 +32,14 @@ def bump(settings: Settings, output: Output, old: str, new: str) -> Report:
         compared = compare_builds(session, settings, before, began + settings.time * COMPARED_BY, before, own.calls)
         report = changes_report(session.store, compared.changes, (session.target, before), compared)
         stopped = session.stopped()
-    text: list[str | Table] = []
+    text: list[str | TextTable] = []
     for each in own.untraced:
         what = f"{each.failed} of {each.tests} tests failed" if each.failed < each.tests else "not traced"
         text.append(f"{each.file}: {what}: {each.reason}")
     text.append(f"{own.tests} tests of {own.files} files traced on {before.key}, {len(own.calls):,} different calls")
     if dropped:
-        rows = [[each.kind, each.api, each.said, shortened(each.seeds)] for each in dropped]
-        text.append(Table(["api", "name", "what is said", "reached from"], rows))
+        rows = [[each.kind, each.api, each.said, shorten(each.seeds)] for each in dropped]
+        text.append(TextTable(["api", "name", "what is said", "reached from"], rows))
     data = {
         "traced": {"files": own.files, "tests": own.tests, "calls": len(own.calls)},
         "untraced": [each._asdict() for each in own.untraced],

@@ -8,7 +8,7 @@ from typing import Any
 from fuzz_core.campaign.changes import changes_between
 from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_cause, compare, worst_first
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.codec import encode_test
@@ -22,7 +22,7 @@ SHOWN_APIS = 6
 SHOWN_SEEDS = 5
 
 
-def changes(settings: Settings, output: Output) -> Report:
+def changes(settings: Settings, output: CommandOutput) -> Report:
     """What the latest comparison on record (or that of the target named) has found."""
     with open_store(state_file(settings), read_only=True) as store:
         pairs = [pair for pair in store.compared() if settings.target in (None, pair[0])]
@@ -73,8 +73,8 @@ def changes_report(
     new, old = (build.key for build in builds)
     every = worst_first(found)
     causes = list(by_cause(every).values())
-    table = Table(["kind", "api", "what differs", "reached from"], [_line(store, cause) for cause in causes])
-    text: list[str | Table] = [
+    table = TextTable(["kind", "api", "what differs", "reached from"], [_line(store, cause) for cause in causes])
+    text: list[str | TextTable] = [
         *([table] if causes else []),
         f"changes from {new} to {old}: {len(found)}, causes: {len(causes)}",
     ]
@@ -91,15 +91,15 @@ def changes_report(
 
 def _line(store: Store, cause: Sequence[Change]) -> list[object]:
     first = cause[0]
-    said = first.signature.partition(": ")[2].partition("baseline: ")[2]
+    difference = first.signature.partition(": ")[2].partition("baseline: ")[2]
     if first.before.kind == first.after.kind == "ok":
-        said += f": {first.before.text[:80]} before, now {first.after.text[:80]}"
+        difference += f": {first.before.text[:80]} before, now {first.after.text[:80]}"
     apis = dict.fromkeys(change.api for change in cause)
     seeds = dict.fromkeys(name for change in cause for name in store.seeds_of(change.test.origin))
-    return [first.kind, shortened(list(apis), SHOWN_APIS), said, shortened(list(seeds))]
+    return [first.kind, shorten(list(apis), SHOWN_APIS), difference, shorten(list(seeds))]
 
 
-def shortened(names: Sequence[str], most: int = SHOWN_SEEDS) -> str:
+def shorten(names: Sequence[str], most: int = SHOWN_SEEDS) -> str:
     """The first names, a line each, and how many there are besides."""
     more = [f"and {len(names) - most} more"] if len(names) > most else []
     return "\n".join([*names[:most], *more])

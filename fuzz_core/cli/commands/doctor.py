@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.targets.doctor import checks
 
 
-def doctor(settings: Settings, output: Output) -> Report:
+def doctor(settings: Settings, output: CommandOutput) -> Report:
     """Checks; exit code 2 where something that every run needs is missing."""
     found = checks(configured=settings.target)
     rows = [["ok" if each.ok else "missing", each.name, each.detail, each.remedy] for each in found]
     code = 2 if any(each.required and not each.ok for each in found) else 0
-    return Report([asdict(each) for each in found], [Table(["", "what", "found", "remedy"], rows)], code)
+    return Report([asdict(each) for each in found], [TextTable(["", "what", "found", "remedy"], rows)], code)

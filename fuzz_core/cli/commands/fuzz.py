@@ -13,7 +13,7 @@ from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
-from fuzz_core.cli.output import Output, Report
+from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import session_of, sessions_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import today
@@ -22,7 +22,7 @@ from fuzz_core.triage.known import load_registry
 from nightfuzz.reports.markdown import write_report
 
 
-def fuzz(settings: Settings, output: Output) -> Report:
+def fuzz(settings: Settings, output: CommandOutput) -> Report:
     """Fuzzes and examines within the time-box."""
     if settings.engine == "gandalf":
         with sessions_of(settings, output) as sessions:

@@ -8,30 +8,30 @@ from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.ordering import order_of
 from fuzz_core.campaign.gandalf.verifying import Verified, comparable, verified
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import sessions_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.gandalf.table import LIBRARIES, Operator, load
 
 
-def operators(settings: Settings, output: Output) -> Report:
+def operators(settings: Settings, output: CommandOutput) -> Report:
     """Lists operators by family."""
     every = sorted(load().values(), key=lambda each: (each.family, each.name))
     rows = [[each.family, each.name, *(_said(each, library) for library in LIBRARIES)] for each in every]
     data = [each.model_dump(mode="json") for each in every]
-    return Report(data, [Table(["family", "operator", *LIBRARIES], rows)])
+    return Report(data, [TextTable(["family", "operator", *LIBRARIES], rows)])
 
 
 def _said(operator: Operator, library: str) -> str:
-    for said, why in (("wrong", operator.wrong), ("not there", operator.excluded), ("single", operator.single)):
+    for words, why in (("wrong", operator.wrong), ("not there", operator.excluded), ("single", operator.single)):
         for each, reason in why.items():
             if each == library:
-                return f"{said}: {reason}"
+                return f"{words}: {reason}"
     return "yes"
 
 
-def verify(settings: Settings, output: Output, names: list[str], draws: int) -> Report:
+def verify(settings: Settings, output: CommandOutput, names: list[str], draws: int) -> Report:
     """Lists what libraries do not agree on, or do not take. Raises UserError for an operator that there is not."""
     for name in names:
         _check(name)
@@ -50,17 +50,17 @@ def verify(settings: Settings, output: Output, names: list[str], draws: int) -> 
             found += verified(sides, operator, draws, seed)
         stopped = first.stopped()
     columns = ("operator", "data", "seed", "library", "says")
-    rows = [[each.operator, each.kind, each.seed, *said] for each in found for said in each.complaints.items()]
+    rows = [[each.operator, each.kind, each.seed, *words] for each in found for words in each.complaints.items()]
     seen = len({each.operator for each in found})
-    told = [dict(zip(columns, row, strict=True)) for row in rows]
+    complaints = [dict(zip(columns, row, strict=True)) for row in rows]
     return Report(
-        {"operators": seen, "verified": len(found), "complaints": told},
-        [Table(columns, rows), f"{seen} operators, {len(found):,} draws of data, {len(rows)} complaints"],
+        {"operators": seen, "verified": len(found), "complaints": complaints},
+        [TextTable(columns, rows), f"{seen} operators, {len(found):,} draws of data, {len(rows)} complaints"],
         INTERRUPTED if stopped else BUGS if rows else 0,
     )
 
 
-def order(settings: Settings, output: Output, name: str | None) -> Report:
+def order(settings: Settings, output: CommandOutput, name: str | None) -> Report:
     """Lists the pairs, those that are seen most often first. Raises UserError for an operator that there is not."""
     found = order_of(load(), LIBRARIES, settings.models)
     if name is not None:
@@ -74,7 +74,7 @@ def order(settings: Settings, output: Output, name: str | None) -> Report:
     rows = sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
     columns = ("operator", "followed by", "times", "programs")
     shown = [[*row[:3], _first(row[3])] for row in rows]
-    return Report([dict(zip(columns, row, strict=True)) for row in rows], [Table(columns, shown)])
+    return Report([dict(zip(columns, row, strict=True)) for row in rows], [TextTable(columns, shown)])
 
 
 def _check(name: str) -> None:

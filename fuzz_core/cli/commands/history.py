@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fuzz_core.campaign.history import Build
 from fuzz_core.campaign.history import history as builds_of
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.store.opening import open_store
@@ -12,14 +12,14 @@ from fuzz_core.store.opening import open_store
 HEAD = ("build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "fixed", "back")
 
 
-def history(settings: Settings, output: Output) -> Report:
+def history(settings: Settings, output: CommandOutput) -> Report:
     """Every build of the state (of one target's), the oldest first."""
     with open_store(state_file(settings), read_only=True) as store:
         builds = builds_of(store)
         if settings.target is not None:
             key = target_key(store, settings.target)
             builds = [build for build in builds if build.row.target == key]
-    return Report([build.to_json() for build in builds], [Table(HEAD, [_line(build) for build in builds])])
+    return Report([build.to_json() for build in builds], [TextTable(HEAD, [_line(build) for build in builds])])
 
 
 def _line(build: Build) -> list[object]:

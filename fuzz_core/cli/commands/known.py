@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from fuzz_core.campaign.cases import match, review
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, today
 from fuzz_core.ir.errors import UserError
@@ -19,7 +19,7 @@ MATCHED = 80
 
 
 def add(
-    settings: Settings, output: Output, bug: int, issue: str | None, reason: str | None, expires: str | None
+    settings: Settings, output: CommandOutput, bug: int, issue: str | None, reason: str | None, expires: str | None
 ) -> Report:
     """Writes a bug into the user's file; from then on it is counted, not reported."""
     file = settings.known
@@ -29,8 +29,8 @@ def add(
         already = match(store, registry, row)
         if already is not None:
             raise UserError(f"bug {bug} is known already, by the entry {already.name!r}", _remedy(registry, already))
-        told = {"issue": issue, "reason": reason, "expires": _day(expires)}
-        entry = _entry_for(row, store.target(row.target), registry, told)
+        given = {"issue": issue, "reason": reason, "expires": _day(expires)}
+        entry = _entry_for(row, store.target(row.target), registry, given)
         add_entry(file, entry)
         review(store, load_registry(file, today()))
     return Report(None, [f"{entry.name}: added to {file}; bug {bug} is counted from now on"])
@@ -42,12 +42,12 @@ def _remedy(registry: Registry, entry: Known) -> str:
     return "it is shipped with nightfuzz; an entry of that name in your file takes its place"
 
 
-def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, told: dict[str, Any]) -> Known:
+def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> Known:
     """An entry for the bug's own signature, under a name that nobody has."""
     stem, taken = f"{bug.api}-{bug.kind}", {entry.name for entry in registry.entries}
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
     name = next(name for name in names if name not in taken)
-    row = {"name": name, "signature": bug.signature_text, "library": target.library, **told}
+    row = {"name": name, "signature": bug.signature_text, "library": target.library, **given}
     return entry_of({key: value for key, value in row.items() if value is not None}, f"bug {bug.id}")
 
 
@@ -58,7 +58,7 @@ def _day(text: str | None) -> date | None:
         raise UserError(f"--expires {text!r} is no day", "write 2027-03-31, say") from error
 
 
-def listing(settings: Settings, output: Output) -> Report:
+def list_entries(settings: Settings, output: CommandOutput) -> Report:
     """All entries, what each has matched and when it expires."""
     registry, file = load_registry(settings.known, today()), state_file(settings)
     counts: dict[str, KnownCount] = {}
@@ -71,7 +71,7 @@ def listing(settings: Settings, output: Output) -> Report:
         [row["name"], row["origin"], _what(row), _until(row), row["bugs"], row["findings"], row["last_seen"] or "never"]
         for row in rows
     ]
-    table = Table(["entry", "from", "matches", "expires", "bugs", "findings", "last"], shown)
+    table = TextTable(["entry", "from", "matches", "expires", "bugs", "findings", "last"], shown)
     return Report(rows, [table, f"{len(rows)} entries; yours are in {settings.known}"])
 
 
@@ -100,7 +100,7 @@ def _until(row: dict[str, Any]) -> str:
     return f"{row['expires'] or 'never'}{' (expired)' if row['expired'] else ''}"
 
 
-def remove(settings: Settings, output: Output, name: str) -> Report:
+def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
     """Takes an entry out of the user's file; what only it matched is reported again."""
     if name in load_registry(settings.known, today()).shipped:
         raise UserError(

@@ -12,9 +12,9 @@ from fuzz_core.campaign.moco.judging import done
 from fuzz_core.campaign.moco.knowledge import kept_in, made
 from fuzz_core.campaign.moco.seeds import Refused, Seed
 from fuzz_core.campaign.moco.seeds import seeds as seed_programs
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import session_of
-from fuzz_core.cli.settings import Settings, checked
+from fuzz_core.cli.settings import Settings, check
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.drawing import svg
@@ -25,22 +25,22 @@ from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor
 from fuzz_core.store.opening import open_store
 
 
-def knowledge(settings: Settings, output: Output, time: str | None, wheel: Path | None) -> Report:
+def knowledge(settings: Settings, output: CommandOutput, time: str | None, wheel: Path | None) -> Report:
     """Learns what there is to know of the target's apis, and says how much of it is known."""
-    seconds = None if time is None else checked({}, {"time": time}).time
+    seconds = None if time is None else check({}, {"time": time}).time
     with session_of(settings, output) as session:
         # Before the experiments, which take minutes.
         files = None if settings.knowledge_import is None else AuthorsFiles(settings.knowledge_import)
         chat = _chat(settings, session.target.library, os.environ)
         found = made(session, seconds, wheel, [each for each in (files, chat) if each is not None])
-        told = {"file": str(kept_in(session)), **_figures(found)}
+        figures = {"file": str(kept_in(session)), **_figures(found)}
     if files is not None:
-        told["files imported"] = len(files.used)
-        told["files of no api that is known here"] = len(files.known) - len(files.used)
+        figures["files imported"] = len(files.used)
+        figures["files of no api that is known here"] = len(files.known) - len(files.used)
     if chat is not None:
-        told["apis that the model of language was asked about"] = chat.asked
-        told["answers of its that were not in the form asked for"] = chat.unread
-    return Report(told, [f"{name}: {value}" for name, value in told.items()])
+        figures["apis that the model of language was asked about"] = chat.asked
+        figures["answers of its that were not in the form asked for"] = chat.unread
+    return Report(figures, [f"{name}: {value}" for name, value in figures.items()])
 
 
 def _chat(settings: Settings, library: str, environment: Mapping[str, str]) -> ChatExtractor | None:
@@ -81,12 +81,12 @@ def _figures(knowledge: Knowledge) -> dict[str, Any]:
     }
 
 
-def seeds(settings: Settings, output: Output) -> Report:
+def seeds(settings: Settings, output: CommandOutput) -> Report:
     """Lists the seed programs, how many blocks each has, and why others are refused."""
     with session_of(settings, output) as session:
         rows = [_seed(each) for each in seed_programs(session, settings.models)]
     data = [dict(zip(("program", "style", "blocks", "refused"), row, strict=True)) for row in rows]
-    return Report(data, [Table(["program", "style", "blocks", "refused because"], rows)])
+    return Report(data, [TextTable(["program", "style", "blocks", "refused because"], rows)])
 
 
 def _seed(each: Seed | Refused) -> tuple[str, str, int, str]:
@@ -96,7 +96,7 @@ def _seed(each: Seed | Refused) -> tuple[str, str, int, str]:
     return program.name, program.style, len(program.blocks) - len(program.template.head), ""
 
 
-def tree(settings: Settings, output: Output, number: int | None, draw: Path | None) -> Report:
+def tree(settings: Settings, output: CommandOutput, number: int | None, draw: Path | None) -> Report:
     """Lists the trees on record, tells of one, or draws it."""
     with open_store(state_file(settings), read_only=True) as store:
         trees = store.trees() if number is None else [store.tree(number)]
@@ -111,13 +111,13 @@ def tree(settings: Settings, output: Output, number: int | None, draw: Path | No
         return Report([row._asdict() for row in trees])
     if not nodes:
         rows = [[row.id, row.target, row.program, row.nodes, row.pending] for row in trees]
-        table = Table(["tree", "target", "program", "nodes", "waiting"], rows)
+        table = TextTable(["tree", "target", "program", "nodes", "waiting"], rows)
         return Report([row._asdict() for row in trees], [table])
     counts = Counter((node.operator, node.state or "waiting") for node in nodes)
-    tables = [Table(["operator", "state", "nodes"], [[*each, count] for each, count in sorted(counts.items())])]
+    tables = [TextTable(["operator", "state", "nodes"], [[*each, count] for each, count in sorted(counts.items())])]
     found = [[node.number, node.line, done(node), kind_of(node), node.why] for node in nodes if kind_of(node)]
     if found:
-        tables.append(Table(["node", "line", "what was done", "kind", "what was found"], found))
+        tables.append(TextTable(["node", "line", "what was done", "kind", "what was found"], found))
     # How many nodes are of each state, and how many findings of each of the paper's four kinds.
     states, kinds = Counter(node.state for node in nodes), Counter(kind for kind in map(kind_of, nodes) if kind)
     return Report([{**row._asdict(), "states": states, "kinds": kinds} for row in trees], tables)

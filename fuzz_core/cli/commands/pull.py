@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz_core.cli.output import Output, Report
+from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import make_target, save_made
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
@@ -11,7 +11,7 @@ from fuzz_core.targets.record import to_json
 from fuzz_core.targets.spec import parse_spec
 
 
-def pull(settings: Settings, output: Output, specs: list[str]) -> Report:
+def pull(settings: Settings, output: CommandOutput, specs: list[str]) -> Report:
     """Makes targets one by one and says what each holds."""
     parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
     made = []

@@ -9,7 +9,7 @@ from typing import Any
 from fuzz_core.campaign.recheck import Rechecked, RecheckOptions, RecheckReport, newest_targets
 from fuzz_core.campaign.recheck import recheck as check_bugs
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.triage.recheck import SHOWN
@@ -17,7 +17,7 @@ from fuzz_core.triage.recheck import SHOWN
 SHORT = 100
 
 
-def recheck(settings: Settings, output: Output, bugs: list[int], runs: int | None) -> Report:
+def recheck(settings: Settings, output: CommandOutput, bugs: list[int], runs: int | None) -> Report:
     """Runs open and fixed bugs, or those named, on the target named or on the newest of each library.
 
     Exit code 1 where a fixed bug is back and the settings ask for that.
@@ -47,14 +47,14 @@ def _check_json(each: Rechecked) -> dict[str, Any]:
     return {**was, **did, "outcome": check.outcome, "turn": each.turn, "status": each.status}
 
 
-def _text(report: RecheckReport) -> list[str | Table]:
+def _text(report: RecheckReport) -> list[str | TextTable]:
     """A line for each bug that is not as it was, and counts of all."""
-    told = [each for each in report.checked if each.turn or each.check.status != SHOWN]
+    notable = [each for each in report.checked if each.turn or each.check.status != SHOWN]
     rows = [
-        [each.bug.id, each.check.status, f"{each.check.hits}/{each.check.runs}", each.turn, each.bug.api, _said(each)]
-        for each in sorted(told, key=lambda each: each.bug.id)
+        [each.bug.id, each.check.status, f"{each.check.hits}/{each.check.runs}", each.turn, each.bug.api, _what(each)]
+        for each in sorted(notable, key=lambda each: each.bug.id)
     ]
-    table = [Table(["bug", "check", "shown", "now", "api", "what happened"], rows)] if rows else []
+    table = [TextTable(["bug", "check", "shown", "now", "api", "what happened"], rows)] if rows else []
     counts = Counter(each.check.status for each in report.checked)
     turns = Counter(each.turn for each in report.checked if each.turn)
     counted = ", ".join(f"{count} {name}" for name, count in [*sorted(counts.items()), *sorted(turns.items())])
@@ -62,7 +62,7 @@ def _text(report: RecheckReport) -> list[str | Table]:
     return [*table, f"{report.target}: {len(report.checked)} bugs checked: {counted or 'none'}{left}"]
 
 
-def _said(each: Rechecked) -> str:
+def _what(each: Rechecked) -> str:
     check = each.check
     words = check.said.strip() or ("returns" if check.outcome.kind == "ok" else check.outcome.name)
     return (f"as before: {words}" if check.status == SHOWN else words)[:SHORT]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
-from fuzz_core.cli.output import Output, Report, printable
+from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.errors import UserError
@@ -26,7 +26,7 @@ _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
 def report(
     settings: Settings,
-    output: Output,
+    output: CommandOutput,
     bugs: list[int],
     umbrella: bool,
     regression: bool,
@@ -43,8 +43,8 @@ def report(
         cases = []
         for each in _chosen(store, settings, bugs, umbrella):
             against = _baseline(store, each.row, baseline, settings.confirm_runs) if regression else None
-            said = _said(store.target(each.row.target), each.row) if run_now else ""
-            cases.append(case(store, each, against, said))
+            printed = _script_output(store.target(each.row.target), each.row) if run_now else ""
+            cases.append(case(store, each, against, printed))
     if cases:
         environment = _environment(settings, output, cases[0].target)
         cases = [each._replace(environment=environment) for each in cases]
@@ -78,13 +78,13 @@ def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: 
     return [by_number[number] for number in numbers]
 
 
-def _said(target: TargetRecord, bug: BugRow) -> str:
+def _script_output(target: TargetRecord, bug: BugRow) -> str:
     """All that the script writes in a fresh process, and its library asked for all; no places of this machine."""
     files, dialect = {SCRIPT_NAME: bug.script}, dialect_of(target.library)
     done = run_python(target.python, files, dialect, SCRIPT_SECONDS, env=dialect.verbose)
     end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"
-    said = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
-    return without_places(f"{said}\n{end}", target.python)
+    printed = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
+    return without_places(f"{printed}\n{end}", target.python)
 
 
 def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline:
@@ -102,7 +102,7 @@ def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline
     return Baseline(target.version, "ok", runs)
 
 
-def _environment(settings: Settings, output: Output, target: TargetRecord) -> Environment:
+def _environment(settings: Settings, output: CommandOutput, target: TargetRecord) -> Environment:
     """The versions; where they cannot be kept, that is said and they are gathered again the next time."""
     kept = environment_from_json(target.info.get(ENVIRONMENT))
     if kept is not None:

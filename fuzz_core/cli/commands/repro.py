@@ -9,7 +9,7 @@ from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import Bench, case_of
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import BUGS
-from fuzz_core.cli.output import Output, Report
+from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.execution.scratch import scratch
@@ -19,7 +19,7 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import SHOWN, recognised
 
 
-def repro(settings: Settings, output: Output, bug: int, run_now: bool) -> Report:
+def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) -> Report:
     """Prints a bug's script, or looks for the bug on its own target as `recheck` does."""
     with open_store(state_file(settings), read_only=True) as store, scratch() as folder:
         row = store.bug(bug)

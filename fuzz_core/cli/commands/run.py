@@ -12,7 +12,7 @@ from fuzz_core.cli.commands import trace
 from fuzz_core.cli.commands.changes import changes_report, compare_builds
 from fuzz_core.cli.commands.fuzz import fuzz_libraries, fuzz_target
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
-from fuzz_core.cli.output import Output, Report, Table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import TRACE_SHARE, check_stop, compared_sessions, session_of, target_of, trace_phase
 from fuzz_core.cli.settings import Settings
 from fuzz_core.store.records import TargetRecord
@@ -23,7 +23,7 @@ BASELINE_SHARE, LIBRARIES_SHARE = 0.6, 0.2
 BUGS_SHARE = 0.35
 
 
-def run(settings: Settings, output: Output) -> Report:
+def run(settings: Settings, output: CommandOutput) -> Report:
     """Traces what is new, fuzzes and examines, and compares with a baseline or libraries where some are named."""
     began = time.monotonic()
     with session_of(settings, output) as session:
@@ -31,7 +31,7 @@ def run(settings: Settings, output: Output) -> Report:
         known = seeds_on_record(session.store, session.target.library) if settings.changed else None
         others = compared_sessions(session, settings) if settings.libraries else {}
         traced = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE, own=settings.changed)
-        output.show(*trace.told(session, traced).text)
+        output.show(*trace.trace_report(session, traced).text)
         check_stop(session)
         narrowed = settings
         if known is not None or settings.shard is not None:
@@ -69,7 +69,7 @@ def models_share(session: Session, settings: Settings) -> float:
 
 
 def compare_baseline(
-    session: Session, settings: Settings, output: Output, baseline: TargetRecord, end: float
+    session: Session, settings: Settings, output: CommandOutput, baseline: TargetRecord, end: float
 ) -> Report:
     """Runs bugs of either build on the other one, then test cases on both.
 
@@ -84,10 +84,10 @@ def compare_baseline(
         if each.what != PRESENT
     ]
     counts = Counter(each.what for each in found)
-    told = ", ".join(f"{counts[what]} {what}" for what in CLASSES if counts[what])
+    classes = ", ".join(f"{counts[what]} {what}" for what in CLASSES if counts[what])
     if rows:
-        output.show(Table(["bug", "is", "api", "what happens"], rows))
-    output.show(f"bugs against {baseline.key}: {told or 'none to tell of'}")
+        output.show(TextTable(["bug", "is", "api", "what happens"], rows))
+    output.show(f"bugs against {baseline.key}: {classes or 'none to tell of'}")
     if session.stopped():
         return Report(data)
     compared = compare_builds(session, settings, baseline, end)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from fuzz_core.campaign.carryover import Retraced, TraceReport
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import INTERRUPTED
-from fuzz_core.cli.output import Output, Report
+from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import session_of, trace_phase
 from fuzz_core.cli.settings import Settings
 
 
-def trace(settings: Settings, output: Output, since: str | None) -> Report:
+def trace(settings: Settings, output: CommandOutput, since: str | None) -> Report:
     """Traces, and reports what came of it."""
     with session_of(settings, output) as session:
         report = trace_phase(session, settings, since=since)
-        return told(session, report)._replace(code=INTERRUPTED if session.stopped() else 0)
+        return trace_report(session, report)._replace(code=INTERRUPTED if session.stopped() else 0)
 
 
-def told(session: Session, report: TraceReport) -> Report:
+def trace_report(session: Session, report: TraceReport) -> Report:
     """The report of a trace, with how much of the target's apis it covers."""
     coverage = session.store.coverage(session.target.key)
     listed, invocations = len(coverage), sum(row.invocations for row in coverage)
