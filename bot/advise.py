@@ -22,10 +22,10 @@ def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> R
     library, text = _text(settings, bug)
     if not send:
         print(printable(instructions(text.title, text.body, policies().get(library), library)))
-        return Report(None)
+        return Report()
     repository = policy_of(policies(), library).repository
     tracker = Elsewhere.open(from_environment(os.environ), repository, repository, api_address(os.environ))
-    return Report(None, [f"reported privately: {report_privately(tracker, text.title, text.body)}"])
+    return Report(text=[f"reported privately: {report_privately(tracker, text.title, text.body)}"])
 
 
 def _text(settings: Settings, number: int) -> tuple[str, Issue]:

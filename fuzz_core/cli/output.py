@@ -113,7 +113,7 @@ class Report(NamedTuple):
     code: the exit code of the process.
     """
 
-    data: Any
+    data: Any = None
     text: Sequence[str | TextTable] = ()
     code: int = 0
 
@@ -164,6 +164,12 @@ class CommandOutput:
 
 def _write(console: Console, text: str) -> None:
     console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def shorten(names: Sequence[str], most: int = 5) -> str:
+    """The first names, a line each, and how many there are besides."""
+    more = [f"and {len(names) - most} more"] if len(names) > most else []
+    return "\n".join([*names[:most], *more])
 
 
 def draw(console: Console, table: TextTable) -> None:

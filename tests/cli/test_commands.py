@@ -202,6 +202,11 @@ def test_a_command_has_the_words_that_its_function_takes(name: str) -> None:
     assert set(command.helps) | set(command.defaults) <= set(command.settings.split())
 
 
+@pytest.mark.parametrize("key", Settings.model_fields)
+def test_every_setting_has_a_help_sentence(key: str) -> None:
+    assert Settings.model_fields[key].description
+
+
 def shown(value: Any) -> str:
     """A default as the page writes it."""
     if value is None:

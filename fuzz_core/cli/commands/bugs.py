@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fuzz_core.campaign.cases import Judged, judged
-from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.codec import encode_test
@@ -54,13 +54,8 @@ def _line(each: Judged) -> dict[str, object]:
 def _cluster(each: Judged) -> dict[str, object]:
     """What happened, and the first number, are those of the simplest member."""
     members, apis = each.cluster
-    more = [f"and {len(apis) - SHOWN_APIS} more"] if len(apis) > SHOWN_APIS else []
     numbers = f"{members[0].id} +{len(members) - 1}" if len(members) > 1 else str(members[0].id)
-    cells = {
-        "kind": members[0].kind,
-        "apis": "\n".join([*apis[:SHOWN_APIS], *more]),
-        "what happened": _short(members[0]),
-    }
+    cells = {"kind": members[0].kind, "apis": shorten(apis, SHOWN_APIS), "what happened": _short(members[0])}
     return {"bugs": numbers, **_judgement(each), **cells}
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from fuzz_core.campaign.changes import OwnTests, dropped_apis, own_tests
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.commands.changes import changes_report, compare_builds, shorten
+from fuzz_core.cli.commands.changes import changes_report, compare_builds
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
-from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
 from fuzz_core.cli.session import TRACE_SHARE, check_stop, session_of, target_of, trace_phase
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError

@@ -8,7 +8,7 @@ from typing import Any
 from fuzz_core.campaign.changes import changes_between
 from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_cause, compare, worst_first
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.codec import encode_test
@@ -19,7 +19,6 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
 SHOWN_APIS = 6
-SHOWN_SEEDS = 5
 
 
 def changes(settings: Settings, output: CommandOutput) -> Report:
@@ -97,9 +96,3 @@ def _line(store: Store, cause: Sequence[Change]) -> list[object]:
     apis = dict.fromkeys(change.api for change in cause)
     seeds = dict.fromkeys(name for change in cause for name in store.seeds_of(change.test.origin))
     return [first.kind, shorten(list(apis), SHOWN_APIS), difference, shorten(list(seeds))]
-
-
-def shorten(names: Sequence[str], most: int = SHOWN_SEEDS) -> str:
-    """The first names, a line each, and how many there are besides."""
-    more = [f"and {len(names) - most} more"] if len(names) > most else []
-    return "\n".join([*names[:most], *more])

@@ -33,7 +33,7 @@ def add(
         entry = _entry_for(row, store.target(row.target), registry, given)
         add_entry(file, entry)
         review(store, load_registry(file, today()))
-    return Report(None, [f"{entry.name}: added to {file}; bug {bug} is counted from now on"])
+    return Report(text=[f"{entry.name}: added to {file}; bug {bug} is counted from now on"])
 
 
 def _remedy(registry: Registry, entry: Known) -> str:
@@ -115,4 +115,4 @@ def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
             remove_entry(settings.known, name)
             speaking = review(store, load_registry(settings.known, today()))
     again = f"; reported again: bug {', '.join(map(str, speaking))}" if speaking else ""
-    return Report(None, [f"{name}: removed from {settings.known}{again}"])
+    return Report(text=[f"{name}: removed from {settings.known}{again}"])

@@ -57,13 +57,13 @@ def report(
         output.note(f"not in it: {', '.join(missing)}")
     if file is None:
         print(printable(str(issue)))
-        return Report(None)
+        return Report()
     try:
         file.write_text(str(issue), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
     output.note(f"written to {file}")
-    return Report(None)
+    return Report()
 
 
 def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: bool) -> list[Judged]:

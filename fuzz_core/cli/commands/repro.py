@@ -25,7 +25,7 @@ def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) ->
         row = store.bug(bug)
         if not run_now:
             print(row.script)
-            return Report(None)
+            return Report()
         session = Session(store, store.target(row.target), settings.state)
         target, plan = session.target, folder / "plan.jsonl"
         if not Path(target.python).exists():
@@ -36,6 +36,6 @@ def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) ->
     outcome = seen[-1].outcome
     text = f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}"
     if any(each.status == SHOWN for each in recognised(seen, seen[-1])):
-        return Report(None, [text, "it reproduces"], BUGS)
+        return Report(text=[text, "it reproduces"], code=BUGS)
     before = f"{row.outcome.kind} {row.outcome.name}" if row.outcome.kind != "ok" else "its assertion failed"
-    return Report(None, [text, f"it does not reproduce: {before} before"])
+    return Report(text=[text, f"it does not reproduce: {before} before"])
