@@ -21,8 +21,8 @@ from platformdirs import user_cache_path
 
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, trace
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.targets import target_of
+from fuzz_core.cli.session import target_of
+from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.zygote import environment
 from fuzz_core.ir.errors import NightfuzzError
 from fuzz_core.ir.rng import derive

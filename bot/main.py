@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 import fuzz_core
-from fuzz_core.cli import options
-from fuzz_core.cli.command import perform
-from fuzz_core.cli.main import app as own
+from fuzz_core.cli.app import app as own
+from fuzz_core.cli.flags import CommandLine, argument, register, switch
 from nightfuzz.bot.init.command import init_command
 from nightfuzz.bot.jobs.commands import app as action
 
@@ -18,21 +17,20 @@ app.add_typer(own)
 app.command("init")(init_command)
 
 
-@app.command("advise")
-def advise_command(
-    bug: int,
-    config: options.Config = None,
-    state: options.State = None,
-    send: Annotated[
-        bool, typer.Option("--send", help="Send it as a private vulnerability report; needs GITHUB_TOKEN")
-    ] = False,
-) -> None:
-    """Print a private bug for its library's security contact, with what to do; --send reports it privately."""
-    from nightfuzz.bot.upstream.advisory import advise
-
-    perform(lambda settings, console: advise(settings, console, bug, send), config, state=state)
-
-
+register(
+    app,
+    "advise",
+    CommandLine(
+        "Print a private bug for its library's security contact, with what to do; --send reports it privately.",
+        "nightfuzz.bot.upstream.advisory:advise",
+        "state",
+        {
+            "bug": argument(int),
+            "send": switch("--send", "Send it as a private vulnerability report; needs GITHUB_TOKEN"),
+        },
+        speaks_json=False,
+    ),
+)
 app.add_typer(action, name="action")
 
 

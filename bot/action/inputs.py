@@ -12,7 +12,7 @@ import pyrage  # type: ignore[import-untyped]
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from rapidfuzz import process as nearest
 
-from fuzz_core.cli.config import Seconds
+from fuzz_core.cli.settings import Seconds
 from fuzz_core.ir.errors import UserError
 
 Mode = Literal["nightly", "pr", "bump", "recheck", "report", "listen"]

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from rapidfuzz import process as nearest
 
 from fuzz_core.adapters.library import DEFAULT_TARGET
-from fuzz_core.cli.config import seconds
+from fuzz_core.cli.settings import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
 from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside

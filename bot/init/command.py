@@ -44,7 +44,7 @@ def init_command(
     """Write the workflows that run nightfuzz into a repository, and explain the permissions they need."""
     from rich.console import Console
 
-    from fuzz_core.cli.boundary import guarded
+    from fuzz_core.cli.errors import guarded
     from nightfuzz.bot.init import work as steps
     from nightfuzz.bot.init.detecting import repository_of
     from nightfuzz.bot.init.keys import default_file

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fuzz_core.cli.display import table
+from fuzz_core.cli.output import TextTable, draw
 from nightfuzz.bot.init.answers import Answers
 from nightfuzz.bot.init.keys import Pair
 from nightfuzz.bot.init.pinning import Action
@@ -20,7 +20,7 @@ def tell(console: Console, folder: Path, answers: Answers, action: Action, pair:
     """Prints it. folder: of the files, as the user knows it."""
     for workflow in dict.fromkeys(answers.workflows):
         _say(console, f"wrote {folder / file_name(workflow)}; its token may do this, and nothing else:")
-        table(console, ["permission", "level", "for"], [list(row) for row in PERMISSIONS[workflow]])
+        draw(console, TextTable(["permission", "level", "for"], PERMISSIONS[workflow]))
     _say(console, "The job that fuzzes has no permission, no secret and no token.")
     _say(console, "Next:")
     for number, line in enumerate(_steps(answers, action, pair), 1):

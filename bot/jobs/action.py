@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import typer
 
-from fuzz_core.cli.boundary import BUGS, guarded
-from fuzz_core.cli.display import printable
+from fuzz_core.cli.errors import BUGS, guarded
+from fuzz_core.cli.output import printable
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner

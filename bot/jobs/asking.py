@@ -10,7 +10,7 @@ from typing import Any, cast
 import tomlkit
 from pydantic import ValidationError
 
-from fuzz_core.cli.config import DEFAULT_FILE
+from fuzz_core.cli.settings import DEFAULT_FILE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE

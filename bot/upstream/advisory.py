@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
-from rich.console import Console
-
 from fuzz_core.campaign.cases import case, guarded, keep_environment
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable
+from fuzz_core.cli.output import CommandOutput, Report, printable
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
@@ -23,16 +21,15 @@ from nightfuzz.reports.text import TITLE, bounded, clean, clipped
 SUMMARY, DESCRIPTION = 1024, 65_535
 
 
-def advise(settings: Settings, console: Console, number: int, send: bool) -> int:
+def advise(settings: Settings, output: CommandOutput, bug: int, send: bool) -> Report:
     """Raises UserError for a bug that is not private, and where it cannot be sent."""
-    library, text = _text(settings, number)
+    library, text = _text(settings, bug)
     if not send:
         print(printable(instructions(text.title, text.body, policies().get(library), library)))
-        return 0
+        return Report()
     repository = policy_of(policies(), library).repository
     hub = Hub.open(from_environment(os.environ), repository, api_address(os.environ))
-    console.print(f"reported privately: {report_privately(hub, text.title, text.body)}", soft_wrap=True)
-    return 0
+    return Report(text=[f"reported privately: {report_privately(hub, text.title, text.body)}"])
 
 
 def _text(settings: Settings, number: int) -> tuple[str, Issue]:

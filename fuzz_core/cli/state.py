@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from fuzz_core.cli.config import Settings
+from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.store import Store
 

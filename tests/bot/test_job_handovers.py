@@ -14,7 +14,7 @@ import pyrage
 import pytest
 from leavings import KEY, add_bug, leave
 
-from fuzz_core.cli.config import load
+from fuzz_core.cli.settings import load
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase

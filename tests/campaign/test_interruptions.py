@@ -120,7 +120,7 @@ def test_a_controller_killed_twenty_times_loses_no_finding_and_settles_none_twic
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_command_line_with_its_code_and_a_summary(number: signal.Signals, state: Path) -> None:
-    program = "from fuzz_core.cli.main import main; main()"
+    program = "from fuzz_core.cli.app import main; main()"
     options = ["--state", str(state.parent), "--target", KEY, "--time", "1h", "--seed", "1", "--workers", "1"]
     apis = ["--api", "fakelib.add", "--api", "fakelib.row_sum"]
     with subprocess.Popen(

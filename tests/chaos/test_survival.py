@@ -22,7 +22,7 @@ import pytest
 from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.fuzzing import FuzzOptions, FuzzReport, fuzz
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.cli.boundary import USER_ERROR, guarded
+from fuzz_core.cli.errors import USER_ERROR, guarded
 from fuzz_core.execution.scratch import sweep
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store

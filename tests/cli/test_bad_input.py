@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from fuzz_core.cli.config import Settings, load, seconds
+from fuzz_core.cli.settings import Settings, load, seconds
 from fuzz_core.ir.errors import UserError
 
 Cli = Callable[..., Any]

@@ -12,7 +12,7 @@ from fakelib_plans import call
 from fakewheels import FakeWheel, write_wheel
 
 from fuzz_core.campaign.bisection import Bisection
-from fuzz_core.cli.bisecting import told
+from fuzz_core.cli.commands.bisect import describe
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import TestCase
 from fuzz_core.store.checks import Probe
@@ -88,7 +88,7 @@ def answer(**changed: Any) -> Bisection:
 
 def test_a_range_says_that_it_is_one_and_why() -> None:
     between = (probe("1.1", "broken", "failed to import fakelib\nlong story"), probe("1.2", "broken", "gone"))
-    lines = told(answer(between=between))
+    lines = describe(answer(between=between))
     assert lines[0] == "first bad: fakelib==1.3 (2026-02-03, commit 0123abc), shown in 3 of 4 runs"
     assert "cannot tell: fakelib==1.1: failed to import fakelib" in lines
     assert "so it came with one of 3 builds: the 2 between them cannot tell" in lines
@@ -97,12 +97,12 @@ def test_a_range_says_that_it_is_one_and_why() -> None:
 
 
 def test_what_went_is_told_as_such() -> None:
-    lines = told(answer(fixed=True, between=(probe("1.1", "broken"),)))
+    lines = describe(answer(fixed=True, between=(probe("1.1", "broken"),)))
     assert [line.partition(":")[0] for line in lines[:2]] == ["last bad", "first fixed"]
     assert "so it went with one of 2 builds: the 1 between them cannot tell" in lines
 
 
 def test_without_a_good_build_it_says_how_far_back_it_looked() -> None:
-    assert "no older build is without it" in told(answer(good=None, sure=None))
-    assert any("the 3 beyond it could not tell" in line for line in told(answer(good=None, sure=None, beyond=3)))
-    assert "no newer build is without it" in told(answer(good=None, sure=None, fixed=True))
+    assert "no older build is without it" in describe(answer(good=None, sure=None))
+    assert any("the 3 beyond it could not tell" in line for line in describe(answer(good=None, sure=None, beyond=3)))
+    assert "no newer build is without it" in describe(answer(good=None, sure=None, fixed=True))

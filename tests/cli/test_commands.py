@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
-from fuzz_core.cli import boundary, options
-from fuzz_core.cli.config import Settings, load
-from fuzz_core.cli.main import app
+from fuzz_core.cli import errors
+from fuzz_core.cli.app import COMMANDS, app
+from fuzz_core.cli.settings import Settings, load
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
@@ -27,7 +29,7 @@ from fuzz_core.store.records import NewBug
 Cli = Callable[..., Any]
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 FUZZ = ("fuzz", "--tests-count", 300, "--seed", 1, "--api", "*.scale", "--api", "*.add")
-MAIN = "from fuzz_core.cli.main import main; main()"
+MAIN = "from fuzz_core.cli.app import main; main()"
 
 
 def raising(error: BaseException) -> Callable[[], int]:
@@ -50,7 +52,7 @@ def raising(error: BaseException) -> Callable[[], int]:
 def test_errors_become_exit_codes(
     error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert boundary.guarded(raising(error)) == code
+    assert errors.guarded(raising(error)) == code
     printed = capsys.readouterr()
     assert said in printed.err
     assert ("Traceback" in printed.err) == (type(error) is KeyError)
@@ -58,13 +60,13 @@ def test_errors_become_exit_codes(
 
 
 def test_what_returns_keeps_its_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [boundary.guarded(lambda code=code: code) for code in (0, 1)] == [0, 1]  # type: ignore[misc]
+    assert [errors.guarded(lambda code=code: code) for code in (0, 1)] == [0, 1]  # type: ignore[misc]
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_first_signal_asks_and_the_second_interrupts() -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with boundary.stopping() as stopped:
+    with errors.stopping() as stopped:
         assert not stopped()
         signal.raise_signal(signal.SIGTERM)
         assert stopped()
@@ -179,22 +181,30 @@ def test_the_file_in_the_directory_counts(cli: Cli, state: Path) -> None:
     assert len(cli("apis", "--json", "--api", "*").json) > 10
 
 
-def test_ablations_are_names_to_switch_off() -> None:
-    assert options.disabled(True, False, True, ["Random List"]) == ["type", "database", "Random List"]
-    assert options.disabled(False, False, False, None) is None
-
-
-# What is no setting: it names one thing to do, or how to print.
-PER_CALL = {"config", "as_json", "specs", "gaps", "coverage", "bug", "by_cluster", "run_now",
-            "no_type", "no_random", "no_database", "bugs", "umbrella", "regression", "baseline", "private", "output",
-            "help", "changes", "since", "old", "new", "good", "bad", "first_fixed", "keep", "runs"}  # fmt: skip
-
-
-def test_every_flag_is_a_key_of_the_settings_file() -> None:
+def test_every_flag_of_fuzz_and_run_is_a_key_of_the_settings_file() -> None:
+    assert not COMMANDS["fuzz"].own and not COMMANDS["run"].own
     group = typer.main.get_command(app)
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
-        for parameter in command.params:
-            assert parameter.name in {*Settings.model_fields, *PER_CALL}, (name, parameter.name)
+    found = set()
+    for name in ("fuzz", "run"):
+        command = group.commands[name]  # type: ignore[attr-defined]
+        found |= {parameter.name for parameter in command.get_params(typer.Context(command))}
+    assert found - {"config", "as_json", "help"} <= set(Settings.model_fields)
+    assert {"time", "libraries", "shard", "changed"} <= found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_the_words_that_its_function_takes(name: str) -> None:
+    command = COMMANDS[name]
+    module, _, function = command.work.partition(":")
+    work = getattr(import_module(f"fuzz_core.cli.commands.{module}"), function)
+    assert [*inspect.signature(work).parameters] == ["settings", "output", *command.own]
+    assert set(command.settings.split()) <= set(Settings.model_fields)
+    assert set(command.helps) | set(command.defaults) <= set(command.settings.split())
+
+
+@pytest.mark.parametrize("key", Settings.model_fields)
+def test_every_setting_has_a_help_sentence(key: str) -> None:
+    assert Settings.model_fields[key].description
 
 
 def shown(value: Any) -> str:

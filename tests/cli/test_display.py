@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from fuzz_core.cli.display import PLAIN_SECONDS, Live, Plain, output, table, watch
+from fuzz_core.cli.output import PLAIN_SECONDS, BarProgress, CommandOutput, LineProgress, Report, TextTable
 
 
 class Clock:
@@ -20,7 +21,7 @@ class Clock:
 def test_plain_progress_is_a_line_now_and_then() -> None:
     lines: list[str] = []
     clock = Clock()
-    with Plain(lines.append, clock) as display:
+    with LineProgress(lines.append, clock) as display:
         display.advance(0)
         display.phase("fuzzing", 60)
         for second in range(25):
@@ -37,18 +38,20 @@ def test_plain_progress_is_a_line_now_and_then() -> None:
 
 
 def test_a_terminal_gets_a_bar_and_a_file_gets_lines() -> None:
-    assert isinstance(watch(Console(file=StringIO(), force_terminal=True)), Live)
-    file = StringIO()
-    with watch(Console(file=file, force_terminal=False)) as display:
+    output, file = CommandOutput(), StringIO()
+    output.console = Console(file=StringIO(), force_terminal=True)
+    assert isinstance(output.watch(), BarProgress)
+    output.console = Console(file=file, force_terminal=False)
+    with output.watch() as display:
         display.phase("tracing [red]", 3)
         display.note("[bold]as it is")
-    assert isinstance(display, Plain)
+    assert isinstance(display, LineProgress)
     assert file.getvalue() == "tracing [red] …\n[bold]as it is\n"
 
 
 def test_a_live_bar_shows_phase_and_figures_and_keeps_notes() -> None:
     file = StringIO()
-    with Live(Console(file=file, force_terminal=True, width=160)) as display:
+    with BarProgress(Console(file=file, force_terminal=True, width=160)) as display:
         display.advance(1, tests=1)
         display.phase("fuzzing", 60)
         display.advance(30, tests=1234)
@@ -68,17 +71,33 @@ def test_a_table_is_as_narrow_as_the_terminal_and_as_wide_as_it_needs_in_a_log(
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
     api = "library.functional.a_function_with_a_long_name"
-    table(output(), ["bug", "api", "what happened"], [[1, api, "RuntimeError: something that takes some words to say"]])
+    CommandOutput().show(
+        TextTable(["bug", "api", "what happened"], [[1, api, "RuntimeError: something that takes some words"]])
+    )
     assert (api in capsys.readouterr().out) != terminal
 
 
 @pytest.mark.parametrize("hostile", ["[/]", "[/red]", "[link=x]", "\x1b[2J"])
 def test_hostile_text_breaks_no_display(hostile: str) -> None:
     file = StringIO()
-    with Live(Console(file=file, force_terminal=True, width=160)) as display:
+    with BarProgress(Console(file=file, force_terminal=True, width=160)) as display:
         display.phase("tracing", 2)
         display.advance(1, seed=hostile)
         display.progress.refresh()
         display.note(hostile)
     assert "tracing" in file.getvalue()
     assert "\x1b[2J" not in file.getvalue()
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_report_is_text_or_json_alone(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    output = CommandOutput(as_json)
+    output.show("so far")
+    output.say("beside")
+    assert output.print(Report({"bugs": 1}, ["[red]one", TextTable(["bug"], [["\x1b[2J"]])], code=1)) == 1
+    printed = capsys.readouterr()
+    if as_json:
+        assert (json.loads(printed.out), printed.err) == ({"bugs": 1}, "beside\n")
+    else:
+        words = [line.strip() for line in printed.out.splitlines()]
+        assert words == ["so far", "beside", "[red]one", "bug", "\N{REPLACEMENT CHARACTER}[2J"] and not printed.err

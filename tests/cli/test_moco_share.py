@@ -15,8 +15,8 @@ from windows import PROGRAM, WINDOW
 
 from fuzz_core.campaign.moco import share
 from fuzz_core.campaign.session import Session, Silent
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.working import _models_share
+from fuzz_core.cli.commands.run import models_share
+from fuzz_core.cli.settings import Settings
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.knowledge.file import write
 from fuzz_core.store.opening import open_store
@@ -97,7 +97,7 @@ def test_a_counted_run_has_no_share_and_is_the_same_again(
 
 MAIN = """
 from fuzz_core.campaign.moco import share
-from fuzz_core.cli.main import main
+from fuzz_core.cli.app import main
 share.LEAST_SECONDS = 1.0
 main()
 """
@@ -151,7 +151,7 @@ def test_a_run_about_some_apis_alone_has_no_share(
     fakelib_session: Session, settings: dict[str, object], found: float, said: bool
 ) -> None:
     fakelib_session.watch = watch = Noting()
-    assert _models_share(fakelib_session, Settings(**settings)) == found
+    assert models_share(fakelib_session, Settings(**settings)) == found
     assert bool(watch.notes) == said
 
 

@@ -9,15 +9,14 @@ import pytest
 from commands import Cli
 from windows import PROGRAM, WINDOW
 
+from fuzz_core.campaign import engine
+from fuzz_core.campaign.engine import Round, rounds
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli import timebox
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.rounds import rounds
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.knowledge.file import write
 from fuzz_core.store.opening import open_store
 
-HOUR = Settings(time=3600.0, seed=1)
+HOUR = 3600.0
 
 
 class Clock:
@@ -29,14 +28,15 @@ class Clock:
         return self.now
 
 
-def timed(session: Session, took: float) -> list[tuple[float, float, int | None]]:
+def timed(session: Session, took: float) -> list[tuple[float, float, int]]:
     """When each round of an hour begins, how long it may fuzz, and its seed, if examining takes so many seconds."""
     clock, found = Clock(), []
     session = replace(session, clock=clock)
-    for settings, seconds in rounds(session, HOUR, 3600.0):
-        assert seconds is not None
-        found.append((clock.now, seconds, settings.seed))
-        clock.now += seconds + took
+    for turn in rounds(session, 1, HOUR, HOUR):
+        assert turn.seconds is not None and turn.examining is not None
+        assert clock.now + turn.seconds + turn.examining == pytest.approx(HOUR)
+        found.append((clock.now, turn.seconds, turn.seed))
+        clock.now += turn.seconds + took
     return found
 
 
@@ -50,9 +50,9 @@ def test_rounds_go_on_until_too_little_is_left(fakelib_session: Session) -> None
 
 
 def test_a_run_that_is_counted_or_stopped_has_one_round(fakelib_session: Session) -> None:
-    assert list(rounds(fakelib_session, HOUR, None)) == [(HOUR, None)]
+    assert list(rounds(fakelib_session, 1, HOUR, None)) == [Round(1)]
     stopped = replace(fakelib_session, clock=Clock(), stopped=lambda: True)
-    assert list(rounds(stopped, HOUR, 3600.0)) == [(HOUR, 2160.0)]
+    assert list(rounds(stopped, 1, HOUR, HOUR)) == [Round(1, 2160.0, 1440.0)]
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_counted_run_grows_once_whatever_time_there_is(cli: Cli, growing: Path
 
 
 def test_trees_go_on_in_the_next_round(cli: Cli, growing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timebox, "rounds", lambda _, settings, end: [(settings, None)] * 2)
+    monkeypatch.setattr(engine, "rounds", lambda _, seed, *__: [Round(seed)] * 2)
     done = cli("fuzz", "--target", "fakelib-1", "--state", growing, "--tests-count", 20, "--json")
     assert done.code == 0, done
     with open_store(growing / "state.db", read_only=True) as store:

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.containing import sandbox_of
-from fuzz_core.cli.sandboxing import _printed, command_line
+from fuzz_core.cli.sandbox import _print_line, command_line, sandbox_of
+from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.docker import Engine, container_protection, read_protection, write_protection
 from fuzz_core.execution.image import ROOT, addresses
 from fuzz_core.store.records import TargetRecord
@@ -164,8 +163,8 @@ def test_the_same_command_is_asked_for_inside(options: list[tuple[str, ...]], bu
     ],
 )
 def test_what_comes_from_inside_commands_nobody(line: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _printed(line, False)
-    _printed(line, True)
+    _print_line(line, False)
+    _print_line(line, True)
     assert capsys.readouterr() == (f"{shown}\n", f"{shown}\n")
 
 

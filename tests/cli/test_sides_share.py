@@ -8,8 +8,9 @@ import pytest
 from commands import Cli
 from sidecases import side_by_side
 
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.sides import beside, compare_beside
+from fuzz_core.cli.commands.fuzz import fuzz_libraries
+from fuzz_core.cli.session import compared_sessions
+from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
 
 
@@ -28,9 +29,10 @@ def test_models_are_compared_in_the_state_of_the_run(
         session = sessions["torch"]
         settings = Settings(libraries=["tensorflow"], domain=["cv"], seed=1, state=state)
         with pytest.raises(UserError, match="with itself alone"):
-            beside(session, settings.model_copy(update={"libraries": ["torch"]}))
+            compared_sessions(session, settings.model_copy(update={"libraries": ["torch"]}))
         with pytest.raises(UserError):
-            beside(session, settings.model_copy(update={"libraries": ["nothing==1"]}))
-        new, told = compare_beside(beside(session, settings), settings, session.clock() + 60, None)
-    assert not new and told["fuzz"]["graphs"]["cv"], told
+            compared_sessions(session, settings.model_copy(update={"libraries": ["nothing==1"]}))
+        others = compared_sessions(session, settings)
+        told, _, code = fuzz_libraries(others, settings.model_copy(update={"fail_on_bugs": True}), session.clock() + 60)
+    assert code == 0 and told["fuzz"]["graphs"]["cv"], told
     assert set(told["triage"]) == set(told["reports"]) == {"torch", "tensorflow"}

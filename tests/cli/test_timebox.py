@@ -10,18 +10,19 @@ from pathlib import Path
 import pytest
 from commands import Cli
 
-from fuzz_core.campaign.examination import TriageReport
+from fuzz_core.campaign import engine
+from fuzz_core.campaign.engine import CallEngine, MocoEngine, Round, fuzz_and_examine
+from fuzz_core.campaign.examination import TriageOptions, TriageReport
+from fuzz_core.campaign.fuzzing import FuzzOptions
 from fuzz_core.campaign.listener import FuzzReport
 from fuzz_core.campaign.moco.engine import MocoReport
+from fuzz_core.campaign.moco.plot import MocoOptions
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli import timebox
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.timebox import Worked, fuzz_and_triage
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 
 Phase = tuple[str, float, float | None]
-Box = Callable[..., tuple[Worked, list[Phase]]]
+Box = Callable[..., tuple[CallEngine, list[Phase]]]
 
 
 @pytest.fixture
@@ -30,31 +31,37 @@ def box(fakelib_session: Session, monkeypatch: pytest.MonkeyPatch) -> Box:
 
     def worked(
         starting: float = 10.0, examining: float = 100.0, left: int = 0, grown: bool = True
-    ) -> tuple[Worked, list[Phase]]:
+    ) -> tuple[CallEngine, list[Phase]]:
         now, phases = [0.0], []
 
-        def fuzzed(_: Session, settings: Settings, seconds: float, due: float) -> FuzzReport:
-            phases.append((f"fuzz {settings.seed}", now[0], seconds))
-            now[0] += seconds
-            return FuzzReport(run=len(phases), tests=10, seconds=seconds - starting)
+        def fuzzed(_: Session, options: FuzzOptions) -> FuzzReport:
+            assert options.seconds is not None and options.examining is not None
+            phases.append((f"fuzz {options.seed}", now[0], options.seconds))
+            now[0] += options.seconds
+            return FuzzReport(run=len(phases), tests=10, seconds=options.seconds - starting)
 
-        def models(_: Session, settings: Settings, seconds: float) -> MocoReport:
-            phases.append((f"grow {settings.seed}", now[0], seconds))
-            now[0] += seconds
+        def models(_: Session, programs: object, knowledge: object, options: MocoOptions) -> MocoReport:
+            assert options.seconds is not None
+            phases.append((f"grow {options.seed}", now[0], options.seconds))
+            now[0] += options.seconds
             if not grown:
                 raise UserError("no model program for fakelib", "write one")
-            return MocoReport(run=len(phases), seconds=seconds)
+            return MocoReport(run=len(phases), seconds=options.seconds)
 
         def examined(*_: object) -> TriageReport:
             phases.append(("examine", now[0], None))
             now[0] += examining
             return TriageReport(left=left)
 
-        for name, phase in {"fuzz_phase": fuzzed, "grow_phase": models, "triage_phase": examined}.items():
-            monkeypatch.setattr(timebox, name, phase)
-        monkeypatch.setattr(timebox, "hindrance", lambda _, __, seconds: "too short" if seconds < 100 else "")
+        for name, phase in {"fuzz": fuzzed, "fuzz_models": models, "examine": examined}.items():
+            monkeypatch.setattr(engine, name, phase)
+        monkeypatch.setattr(engine, "knowledge_of", lambda *_: None)
+        monkeypatch.setattr(engine, "seeds", lambda *_: [])
+        monkeypatch.setattr(engine, "hindrance", lambda _, __, seconds: "too short" if seconds < 100 else "")
         session = replace(fakelib_session, clock=lambda: now[0])
-        return fuzz_and_triage(session, Settings(time=3600.0, seed=1), 3600.0, 0.2), phases
+        calls = CallEngine(session, FuzzOptions(), MocoEngine(session, MocoOptions(seed=1), []), 0.2)
+        fuzz_and_examine(calls, TriageOptions(), 1, 3600.0, 3600.0)
+        return calls, phases
 
     return worked
 
@@ -66,7 +73,7 @@ def test_each_round_has_a_seed_and_models_have_their_share_while_it_is_long_enou
     assert [seconds for *_, seconds in fuzzes] == pytest.approx([1728.0, 643.2, 261.6])
     assert first[0] == "fuzz 1" and len({name for name, *_ in fuzzes}) == 3
     assert [phase[0] for phase in phases if phase[0].startswith("grow")] == ["grow 1", "grow 1"]
-    assert worked.fuzzed.tests == 30 and worked.left_out == ""
+    assert worked.report.tests == 30 and worked.left_out == ""
     assert worked.grown is not None and worked.grown.seconds == pytest.approx(432.0 + 160.8)
 
 
@@ -86,10 +93,7 @@ def test_what_cannot_grow_is_tried_once_and_apis_have_the_time_then(box: Box) ->
 
 
 def test_rounds_are_runs_of_their_own_and_one_report(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(_: Session, settings: Settings, end: float | None) -> list[tuple[Settings, None]]:
-        return [(settings, None), (settings.model_copy(update={"seed": 5}), None)]
-
-    monkeypatch.setattr(timebox, "rounds", twice)
+    monkeypatch.setattr(engine, "rounds", lambda _, seed, *__: [Round(seed), Round(5)])
     done = cli("fuzz", "--target", "fakelib-1", "--state", traced, "--tests-count", 300, "--seed", 4, "--json")
     assert done.code == 0, done
     with open_store(traced / "state.db", read_only=True) as store:

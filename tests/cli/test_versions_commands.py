@@ -110,7 +110,7 @@ def test_an_interrupt_ends_it_between_two_bugs_and_keeps_what_was_checked(cli: C
         endless = f"{IMPORTS}while True:\n    pass\n"
         other = Outcome("exception", "SystemError", "another one")
         assert found(store, "fakelib-1", SCALE._replace(seed=2), endless, other) == 2
-    program = "from fuzz_core.cli.main import main; main()"
+    program = "from fuzz_core.cli.app import main; main()"
     options = ["1", "2", "--state", str(versions), "--target", "fakelib-3", "--runs", "1", "--workers", "2"]
     with subprocess.Popen(
         [sys.executable, "-u", "-c", program, "recheck", *options],

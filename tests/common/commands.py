@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from fuzz_core.cli.main import app
+from fuzz_core.cli.app import app
 
 
 @dataclass

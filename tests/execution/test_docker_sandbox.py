@@ -23,8 +23,8 @@ import fakelib
 import pytest
 from fakebuilds import Builds
 
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.containing import fitted, look, sandbox_of, user_of
+from fuzz_core.cli.sandbox import fit, look, sandbox_of, user_of
+from fuzz_core.cli.settings import Settings
 from fuzz_core.execution.docker import LABEL, Engine, Sandbox, owner
 from fuzz_core.execution.image import ROOT
 from fuzz_core.execution.mounting import lent
@@ -431,7 +431,7 @@ def test_an_interpreter_that_cannot_start_is_told(place: Place) -> None:
         assert look(place.engine, made, [place.record.python]).problems == {}
         assert set(look(place.engine, made, [place.record.python, str(gone)]).problems) == {str(gone)}
         with pytest.raises(UserError, match="does not start in the image"):
-            fitted(place.engine, [str(gone)], lambda instead: made)
+            fit(place.engine, [str(gone)], lambda instead: made)
 
 
 def test_the_images_python_stands_in_for_one_of_a_newer_system(place: Place) -> None:
@@ -451,7 +451,7 @@ def test_the_images_python_stands_in_for_one_of_a_newer_system(place: Place) -> 
     with newer.sandbox() as made:
         settings = Settings(state=newer.state)
         make = partial(sandbox_of, settings, newer.engine, newer.image, [newer.record], newer.folder / "scratch")
-        made, notes = fitted(newer.engine, [str(python)], lambda instead: make(instead=instead))
+        made, notes = fit(newer.engine, [str(python)], lambda instead: make(instead=instead))
         assert newer.engine.run(made, ["python", "-c", imports, str(python)], lambda line, error: None) == 0
     assert len(notes) == 1 and "stands in" in notes[0]
 
@@ -481,9 +481,9 @@ def test_the_same_bugs_as_outside(place: Place) -> None:
     shutil.copytree(place.state, inside)
     fuzz = ("fuzz", "--target", "fakelib-1", "--tests-count", "400", "--seed", "1", "--workers", "1", *QUICK)
     local = command(place, *fuzz)
-    contained = command(place, *fuzz, "--state", str(inside), "--sandbox", "docker")
-    assert (local.returncode, contained.returncode) == (0, 0), contained.stderr
-    assert "one container without network" in contained.stdout and "sandbox" not in local.stdout
+    run_contained = command(place, *fuzz, "--state", str(inside), "--sandbox", "docker")
+    assert (local.returncode, run_contained.returncode) == (0, 0), run_contained.stderr
+    assert "one container without network" in run_contained.stdout and "sandbox" not in local.stdout
     assert bugs(inside) == bugs(place.state) != []
 
 

@@ -56,7 +56,7 @@ class Dialect(dialect.Dialect):
 PROGRAM = """
 from fuzz_core.adapters.base import adapter_of
 from fuzz_core.adapters.dialect import dialect_of
-from fuzz_core.cli.config import Settings
+from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.oracles.contract import ORACLES, oracle_of
 from fuzz_core.worker.execution import Execution

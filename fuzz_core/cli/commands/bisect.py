@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-
-from rich.console import Console
-
-from fuzz_core.campaign.bisection import Bisection, BisectOptions, as_json, bisect
+from fuzz_core.campaign.bisection import Bisection, BisectOptions, as_json
+from fuzz_core.campaign.bisection import bisect as search
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.boundary import stopping
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable, watch
+from fuzz_core.cli.errors import stopping
+from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.session import access_of
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.store.checks import Probe
 from fuzz_core.store.opening import open_store
-from fuzz_core.targets.resolve import Access
 
 
-def bisect_command(settings: Settings, console: Console, number: int, options: BisectOptions, json_wanted: bool) -> int:
+def bisect(
+    settings: Settings,
+    output: CommandOutput,
+    bug: int,
+    good: str | None,
+    bad: str | None,
+    first_fixed: bool,
+    runs: int | None,
+    keep: int,
+) -> Report:
     """Searches, and says what came of it."""
-    options = replace(
-        options,
+    options = BisectOptions(
+        good=good,
+        bad=bad,
+        fixed=first_fixed,
+        runs=runs,
+        keep=keep,
         index=settings.index,
         flavour=settings.flavour,
-        access=Access(settings.allow_cached, int(settings.wheel_cache * 1e9)),
+        access=access_of(settings),
         timeout=settings.timeout,
     )
-    shown = Console(stderr=True) if json_wanted else console
-    with stopping() as stopped, open_store(state_file(settings)) as store, watch(shown) as display:
-        bug = store.bug(number)
-        target = store.target(bug.target)
-        session = Session(store, target, settings.state, settings.workers, display, stopped)
-        found = bisect(session, bug, options)
-    if json_wanted:
-        console.print_json(json.dumps(as_json(found)))
-    else:
-        title = f"bug {bug.id}: {bug.kind} in {bug.api}"
-        console.print(printable("\n".join([title, *told(found)])), markup=False, highlight=False, soft_wrap=True)
-    return 0
+    with stopping() as stopped, open_store(state_file(settings)) as store, output.watch() as watch:
+        row = store.bug(bug)
+        session = Session(store, store.target(row.target), settings.state, settings.workers, watch, stopped)
+        found = search(session, row, options)
+    return Report(as_json(found), [f"bug {row.id}: {row.kind} in {row.api}", *describe(found)])
 
 
-def told(found: Bisection) -> list[str]:
+def describe(found: Bisection) -> list[str]:
     """The answer in lines."""
     bad, good = ("last bad", "first fixed") if found.fixed else ("first bad", "last good")
     lines = [f"{bad}: {_build(found.bad)}"]

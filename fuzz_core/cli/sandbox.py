@@ -1,35 +1,155 @@
-"""What the container of a command is: made from its settings and its targets, and tried before it is used."""
+"""The setting `sandbox`: the same command again, in a container that is made from its settings and its targets."""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import typer
+
 from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable
-from fuzz_core.execution.docker import Engine, Sandbox
-from fuzz_core.execution.image import identity
-from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, open_to, outermost, project, version_of
+from fuzz_core.cli.output import CommandOutput, printable
+from fuzz_core.cli.session import target_of
+from fuzz_core.cli.settings import DEFAULT_FILE, Settings
+from fuzz_core.cli.state import state_file
+from fuzz_core.execution.docker import (
+    Engine,
+    Sandbox,
+    container_protection,
+    process_protection,
+    reach,
+    write_protection,
+)
+from fuzz_core.execution.image import find_image, identity
+from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, lent, open_to, outermost, project, version_of
+from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.record import targets_root
 
+WORK = ("python", "-P", "-m", "fuzz_core.cli")
 LOOK = ("python", "-P", "-m", "fuzz_core.execution.image")
+# Options that name a target, as a person writes it.
+NAMING = ("target", "baseline", "old", "new")
 # Who works in the container where this user is root, which a container must not be.
 STRANGER = (10001, 10001)
 MEMORY_SHARE = 0.75
 PROCESSES, PROCESSES_PER_WORKER = 1024, 256
 _ELSEWHERE = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
+# The log of a GitHub job takes such lines for commands.
+_LOG_COMMAND = re.compile(r"^(\s*):(?=:)|##(?=\[)")
+
+
+class _Unprotected(UserError):  # noqa: N818 - named for what is wrong
+    """No container can be had."""
+
+
+def run_contained(context: typer.Context, settings: Settings, output: CommandOutput) -> int | None:
+    """Does the work of the command in a container where the settings ask for one, and returns its exit code.
+
+    Returns None where the work is to be done here. Says which protection is on.
+    """
+    lines: Sequence[str] = ()
+    if settings.sandbox != "none":
+        try:
+            return _in_container(context, settings, output)
+        except _Unprotected as error:
+            if settings.sandbox == "docker":
+                raise
+            lines = process_protection(error.problem.splitlines()[0])
+            _say(output, lines)
+    state_file(settings)
+    write_protection(settings.state, lines)
+    return None
+
+
+def _in_container(context: typer.Context, settings: Settings, output: CommandOutput) -> int:
+    with _or_unprotected():
+        engine = reach()
+        engine.sweep()
+        named, base = settings.sandbox_image, settings.sandbox_base
+        image = find_image(engine.client, named, base, lambda text: _say(output, [text]))
+    records, keys = _targets(context, settings)
+    with scratch() as folder, lent(settings.state.absolute(), user_of(engine)):
+        files = [context.params.get("config") or Path(DEFAULT_FILE)]
+        make = functools.partial(sandbox_of, settings, engine, image, records, folder, files)
+        with _or_unprotected():
+            sandbox, notes = fit(engine, [record.python for record in records], lambda instead: make(instead=instead))
+        lines = (*container_protection(engine, sandbox), *notes)
+        _say(output, lines)
+        try:
+            return engine.run(sandbox, [*WORK, *command_line(context, keys)], _print_line)
+        finally:
+            write_protection(sandbox.kept, lines)
+
+
+@contextmanager
+def _or_unprotected() -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        raise _Unprotected(error.problem, error.remedy) from error
+
+
+def _say(output: CommandOutput, lines: Iterable[str]) -> None:
+    for line in lines:
+        output.say(f"sandbox: {line}")
+
+
+def _print_line(line: str, error: bool) -> None:
+    """A line from the container: nothing in it is a command to the terminal or to the log of a job."""
+    typer.echo(_LOG_COMMAND.sub("\\g<0>\N{ZERO WIDTH SPACE}", printable(line)), err=error)
+
+
+def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRecord], dict[str, str]]:
+    """The targets that the command works on, made if need be, and their keys by the option that named them."""
+    keys, found = {}, []
+    with open_store(state_file(settings)) as store:
+        for option in NAMING:
+            spec = context.params.get(option) or getattr(settings, option, None)
+            if spec is not None and option in context.params:
+                found.append(target_of(store, settings, spec))
+                keys[option] = found[-1].key
+        if "target" not in keys and "new" not in keys:
+            found.append(target_of(store, settings.model_copy(update={"target": None})))
+        if context.info_name == "recheck":
+            # Bugs are also looked for where they were found.
+            found += [record for record in store.targets() if os.access(record.python, os.X_OK)]
+    return list({record.key: record for record in found}.values()), keys
+
+
+def command_line(context: typer.Context, given: Mapping[str, str]) -> list[str]:
+    """The command again, in words: its name, options and arguments, with other values for those in `given`."""
+    values = {**context.params, **given, "sandbox": "none"}
+    options, arguments = [str(context.info_name)], []
+    for parameter in context.command.params:
+        value = values.get(str(parameter.name))
+        if parameter.param_type_name == "argument":
+            arguments += _words(value)
+        elif value is True or (value is False and parameter.secondary_opts):
+            options.append((parameter.opts if value else parameter.secondary_opts)[0])
+        elif value is not False:
+            options += [word for each in _words(value) for word in (parameter.opts[0], each)]
+    return [*options, *(["--", *arguments] if arguments else [])]
+
+
+def _words(value: Any) -> list[str]:
+    if value is None:
+        return []
+    return [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
 
 
 def user_of(engine: Engine) -> tuple[int, int]:
@@ -124,16 +244,16 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _gpus(records: Iterable[TargetRecord], environ: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Where a target sees a CUDA device: those that it may see, all where that is not said."""
+    """Where a target sees a CUDA device: those that it may see, all where the environment names none."""
     if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
         return None
     return tuple(filter(None, environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
 
 
-def fitted(
+def fit(
     engine: Engine, pythons: Sequence[str], make: Callable[[Mapping[str, str]], Sandbox]
 ) -> tuple[Sandbox, tuple[str, ...]]:
-    """The container in which all interpreters start, and what is to be said of it.
+    """The container in which all interpreters start, and notes about it.
 
     make: from the interpreters whose base is to be replaced. A base may be of a newer system than the image; then the
     image's own Python of that version stands in. Raises UserError where that does not help, and as `look` does.
@@ -153,7 +273,7 @@ def fitted(
     return sandbox, tuple(notes)
 
 
-class Found(NamedTuple):
+class ContainerCheck(NamedTuple):
     """version and prefix of the image's Python; problems: why interpreters do not start."""
 
     version: str
@@ -161,19 +281,19 @@ class Found(NamedTuple):
     problems: dict[str, str]
 
 
-def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> Found:
+def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerCheck:
     """What a container finds. Raises UserError where it is of another nightfuzz, or has another state than this."""
     mark = f"mark-{secrets.token_hex(8)}"
-    said: list[str] = []
+    lines: list[str] = []
     (sandbox.kept / mark).touch()
     try:
-        engine.run(sandbox, [*LOOK, str(sandbox.kept), mark, *pythons], lambda line, error: said.append(line))
+        engine.run(sandbox, [*LOOK, str(sandbox.kept), mark, *pythons], lambda line, error: lines.append(line))
     finally:
         (sandbox.kept / mark).unlink(missing_ok=True)
-    found = _told(said)
+    found = _decode(lines)
     if found.get("identity") != identity():
         raise UserError(
-            f"the image {sandbox.image} holds nightfuzz {found.get('identity') or said[-1:]}, this is {identity()}",
+            f"the image {sandbox.image} holds nightfuzz {found.get('identity') or lines[-1:]}, this is {identity()}",
             "build it from this checkout (docs/sandbox.md), or leave sandbox_image out",
         )
     if found.get("state") is not True:
@@ -181,12 +301,12 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> Found:
             f"the container cannot write the state directory {sandbox.kept}",
             "the engine must see the files of this machine, and the user of the container get to that directory",
         )
-    return Found(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))
+    return ContainerCheck(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))
 
 
-def _told(said: Sequence[str]) -> dict[str, Any]:
+def _decode(lines: Sequence[str]) -> dict[str, Any]:
     try:
-        told = json.loads(said[-1])
+        found = json.loads(lines[-1])
     except (IndexError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return found if isinstance(found, dict) else {}

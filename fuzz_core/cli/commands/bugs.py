@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.console import Console
-
 from fuzz_core.campaign.cases import Judged, judged
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable, table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.store.checks import OPEN, CheckRow
@@ -22,7 +19,7 @@ SHOWN_APIS = 3
 SHORT = 100
 
 
-def bugs(settings: Settings, console: Console, target: str | None, by_cluster: bool, as_json: bool) -> int:
+def bugs(settings: Settings, output: CommandOutput, target: str | None, by_cluster: bool) -> Report:
     """All bugs on record, or all clusters, each as urgent as its most urgent member.
 
     Of all targets together every bug has one line, that of its first row; of one target all its rows are listed.
@@ -33,41 +30,33 @@ def bugs(settings: Settings, console: Console, target: str | None, by_cluster: b
     if wanted is None:
         found = [each for each in found if each.row.id == each.first]
     urgent = list({each.cluster.first.id: each for each in reversed(found)}.values())[::-1]
-    if as_json:
-        data = [cluster_json(each) for each in urgent] if by_cluster else [bug_json(each) for each in found]
-        console.print_json(json.dumps(data))
-        return 0
-    _table(console, urgent if by_cluster else found, _cluster if by_cluster else _line)
-    console.print(f"{len(found)} bugs in {len(urgent)} clusters")
-    return 0
+    total = f"{len(found)} bugs in {len(urgent)} clusters"
+    if by_cluster:
+        return Report([_cluster_json(each) for each in urgent], [_table(urgent, _cluster), total])
+    return Report([_bug_json(each) for each in found], [_table(found, _line), total])
 
 
-def _table(console: Console, rows: list[Judged], line: Callable[[Judged], dict[str, object]]) -> None:
-    """The target is told where there is more than one, the status where one is not open."""
+def _table(rows: list[Judged], line: Callable[[Judged], dict[str, object]]) -> TextTable:
+    """Names the target where there are several, and the status where one is not open."""
     several = len({each.row.target for each in rows}) > 1
     settled = any(each.row.status != OPEN for each in rows)
     more = [*(["status"] if settled else []), *(["target"] if several else [])]
     lines = [line(each) | {name: getattr(each.row, name) for name in more} for each in rows]
-    table(console, list(lines[0]) if lines else ["bug"], [list(each.values()) for each in lines])
+    return TextTable(list(lines[0]) if lines else ["bug"], [list(each.values()) for each in lines])
 
 
 def _line(each: Judged) -> dict[str, object]:
     row, rate = each.row, f"{each.row.hits}/{each.row.runs}"
-    told = {"kind": row.kind, "api": row.api, "rate": rate, "findings": row.findings, "what happened": _short(row)}
-    return {"bug": row.id, **_judgement(each), **told}
+    cells = {"kind": row.kind, "api": row.api, "rate": rate, "findings": row.findings, "what happened": _short(row)}
+    return {"bug": row.id, **_judgement(each), **cells}
 
 
 def _cluster(each: Judged) -> dict[str, object]:
     """What happened, and the first number, are those of the simplest member."""
     members, apis = each.cluster
-    more = [f"and {len(apis) - SHOWN_APIS} more"] if len(apis) > SHOWN_APIS else []
     numbers = f"{members[0].id} +{len(members) - 1}" if len(members) > 1 else str(members[0].id)
-    told = {
-        "kind": members[0].kind,
-        "apis": "\n".join([*apis[:SHOWN_APIS], *more]),
-        "what happened": _short(members[0]),
-    }
-    return {"bugs": numbers, **_judgement(each), **told}
+    cells = {"kind": members[0].kind, "apis": shorten(apis, SHOWN_APIS), "what happened": _short(members[0])}
+    return {"bugs": numbers, **_judgement(each), **cells}
 
 
 def _judgement(each: Judged) -> dict[str, object]:
@@ -80,7 +69,7 @@ def _short(row: BugRow) -> str:
     return f"{row.outcome.name} {first}"[:SHORT]
 
 
-def bug_json(each: Judged) -> dict[str, Any]:
+def _bug_json(each: Judged) -> dict[str, Any]:
     """A bug as JSON data; `cluster` has the numbers of all its members, the simplest first.
 
     `first` is the number of its first row of all targets, `turns` say on which builds it was fixed and came back.
@@ -91,7 +80,7 @@ def bug_json(each: Judged) -> dict[str, Any]:
     return {**row, **_severity_json(each.severity), **places}
 
 
-def cluster_json(each: Judged) -> dict[str, Any]:
+def _cluster_json(each: Judged) -> dict[str, Any]:
     """A cluster as JSON data, with the judgement on its most urgent member."""
     cluster = each.cluster
     numbers = {"first": cluster.first.id, "bugs": [member.id for member in cluster.members]}
@@ -103,17 +92,14 @@ def _severity_json(found: Severity) -> dict[str, Any]:
     return {"severity": graded, "validity": found.validity._asdict()}
 
 
-def show(settings: Settings, console: Console, number: int, as_json: bool) -> int:
+def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
     """One bug in full."""
     with open_store(state_file(settings), read_only=True) as store:
-        target = store.bug(number).target
-        each = next(each for each in judged(store, store.bugs(target)) if each.row.id == number)
+        target = store.bug(bug).target
+        each = next(each for each in judged(store, store.bugs(target)) if each.row.id == bug)
         checks = store.checks(each.first)
-    if as_json:
-        console.print_json(json.dumps({**bug_json(each), "checks": [check._asdict() for check in checks]}))
-    else:
-        console.print(printable(_in_full(each, checks)), markup=False, highlight=False, soft_wrap=True)
-    return 0
+    data = {**_bug_json(each), "checks": [check._asdict() for check in checks]}
+    return Report(data, [_in_full(each, checks)])
 
 
 def _in_full(each: Judged, checks: Sequence[CheckRow]) -> str:

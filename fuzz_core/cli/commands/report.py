@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import printable
+from fuzz_core.cli.output import CommandOutput, Report, printable
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
@@ -20,40 +17,59 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
 from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
-from nightfuzz.reports.case import Baseline, Case
-from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
+from nightfuzz.reports.case import Baseline
+from nightfuzz.reports.issues import bug_report, missing_parts, regression_report, umbrella_report
 
 SCRIPT_SECONDS = 60.0
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
 
-class Wanted(NamedTuple):
-    """What the command line asks for. baseline: key of a target. run_now: whether the script is run for its output."""
+def report(
+    settings: Settings,
+    output: CommandOutput,
+    bugs: list[int],
+    umbrella: bool,
+    regression: bool,
+    baseline: str | None,
+    run_now: bool,
+    private: bool,
+    file: Path | None,
+) -> Report:
+    """Prints or writes the text. Raises UserError for a private bug without `private`, and where none is meant.
 
-    umbrella: bool = False
-    regression: bool = False
-    baseline: str | None = None
-    run_now: bool = False
-    private: bool = False
-    output: Path | None = None
-
-
-def report(settings: Settings, console: Console, numbers: Sequence[int], wanted: Wanted) -> int:
-    """Prints or writes the text. Raises UserError for a private bug without `private`, and where none is meant."""
+    baseline: key of a target. run_now: whether the script is run for its output.
+    """
     with open_store(state_file(settings), read_only=True) as store:
-        chosen = _chosen(store, settings, numbers, wanted)
-        cases = [_case(store, each, wanted, settings.confirm_runs) for each in chosen]
+        cases = []
+        for each in _chosen(store, settings, bugs, umbrella):
+            against = _baseline(store, each.row, baseline, settings.confirm_runs) if regression else None
+            printed = _script_output(store.target(each.row.target), each.row) if run_now else ""
+            cases.append(case(store, each, against, printed))
     if cases:
-        environment = _environment(settings, cases[0].target)
+        environment = _environment(settings, output, cases[0].target)
         cases = [each._replace(environment=environment) for each in cases]
-    _write(_issue(cases, wanted), cases, wanted)
-    return 0
+    one = regression_report if regression else bug_report
+    issue = umbrella_report(cases) if umbrella else one(cases[0], private)
+    if any(each.severity.private for each in cases):
+        output.note("private: for the library's security contact alone, not for a public place")
+    missing = [] if umbrella else missing_parts(str(issue), cases[0].target.library)
+    if missing:
+        output.note(f"not in it: {', '.join(missing)}")
+    if file is None:
+        print(printable(str(issue)))
+        return Report()
+    try:
+        file.write_text(str(issue), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {file}: {error.strerror}", "choose another file") from error
+    output.note(f"written to {file}")
+    return Report()
 
 
-def _chosen(store: Store, settings: Settings, numbers: Sequence[int], wanted: Wanted) -> list[Judged]:
-    if wanted.umbrella and not numbers:
+def _chosen(store: Store, settings: Settings, numbers: Sequence[int], umbrella: bool) -> list[Judged]:
+    if umbrella and not numbers:
         return batch(guarded(store, store.bugs(target_key(store, settings.target))))
-    if len(numbers) != 1 and not wanted.umbrella:
+    if len(numbers) != 1 and not umbrella:
         raise UserError("a report is about one bug", "name its number, or batch several with --umbrella")
     targets = {store.bug(number).target for number in numbers}
     if len(targets) > 1:
@@ -62,18 +78,13 @@ def _chosen(store: Store, settings: Settings, numbers: Sequence[int], wanted: Wa
     return [by_number[number] for number in numbers]
 
 
-def _case(store: Store, each: Judged, wanted: Wanted, runs: int) -> Case:
-    baseline = _baseline(store, each.row, wanted.baseline, runs) if wanted.regression else None
-    return case(store, each, baseline, _output(store.target(each.row.target), each.row) if wanted.run_now else "")
-
-
-def _output(target: TargetRecord, bug: BugRow) -> str:
+def _script_output(target: TargetRecord, bug: BugRow) -> str:
     """All that the script writes in a fresh process, and its library asked for all; no places of this machine."""
     files, dialect = {SCRIPT_NAME: bug.script}, dialect_of(target.library)
     done = run_python(target.python, files, dialect, SCRIPT_SECONDS, env=dialect.verbose)
     end = "stopped at the time limit" if done.code is None else f"exit status {done.code}"
-    said = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
-    return without_places(f"{said}\n{end}", target.python)
+    printed = _COLOUR.sub("", f"{done.stdout}{done.stderr}")
+    return without_places(f"{printed}\n{end}", target.python)
 
 
 def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline:
@@ -91,7 +102,7 @@ def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline
     return Baseline(target.version, "ok", runs)
 
 
-def _environment(settings: Settings, target: TargetRecord) -> Environment:
+def _environment(settings: Settings, output: CommandOutput, target: TargetRecord) -> Environment:
     """The versions; where they cannot be kept, that is said and they are gathered again the next time."""
     kept = environment_from_json(target.info.get(ENVIRONMENT))
     if kept is not None:
@@ -100,30 +111,5 @@ def _environment(settings: Settings, target: TargetRecord) -> Environment:
         with open_store(state_file(settings)) as store:
             return keep_environment(store, target)
     except UserError as error:
-        Console(stderr=True).print(f"the versions are not kept: {error.problem}", markup=False, soft_wrap=True)
+        output.note(f"the versions are not kept: {error.problem}")
         return collect_env(target.python, target.library)
-
-
-def _issue(cases: Sequence[Case], wanted: Wanted) -> Issue:
-    if wanted.umbrella:
-        return umbrella_report(cases)
-    if wanted.regression:
-        return regression_report(cases[0], wanted.private)
-    return bug_report(cases[0], wanted.private)
-
-
-def _write(issue: Issue, cases: Sequence[Case], wanted: Wanted) -> None:
-    notes = Console(stderr=True)
-    if any(each.severity.private for each in cases):
-        notes.print("private: for the library's security contact alone, not for a public place", markup=False)
-    missing = [] if wanted.umbrella else missing_parts(str(issue), cases[0].target.library)
-    if missing:
-        notes.print(f"not in it: {', '.join(missing)}", markup=False, soft_wrap=True)
-    if wanted.output is None:
-        print(printable(str(issue)))
-        return
-    try:
-        wanted.output.write_text(str(issue), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {wanted.output}: {error.strerror}", "choose another file") from error
-    notes.print(f"written to {wanted.output}", markup=False, soft_wrap=True)

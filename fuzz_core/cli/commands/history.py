@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import json
-
-from rich.console import Console
-
-from fuzz_core.campaign.history import Build, history
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import table
+from fuzz_core.campaign.history import Build
+from fuzz_core.campaign.history import history as builds_of
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, target_key
 from fuzz_core.store.opening import open_store
 
+HEAD = ("build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "fixed", "back")
 
-def history_command(settings: Settings, console: Console, as_json: bool) -> int:
+
+def history(settings: Settings, output: CommandOutput) -> Report:
     """Every build of the state (of one target's), the oldest first."""
     with open_store(state_file(settings), read_only=True) as store:
-        builds = history(store)
+        builds = builds_of(store)
         if settings.target is not None:
             key = target_key(store, settings.target)
             builds = [build for build in builds if build.row.target == key]
-    if as_json:
-        console.print_json(json.dumps([build.to_json() for build in builds]))
-        return 0
-    head = ["build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "fixed", "back"]
-    table(console, head, [_line(build) for build in builds])
-    return 0
+    return Report([build.to_json() for build in builds], [TextTable(HEAD, [_line(build) for build in builds])])
 
 
 def _line(build: Build) -> list[object]:
-    row = build.row
-    turns = (len(build.fixed), len(build.regressed))
+    row, turns = build.row, (len(build.fixed), len(build.regressed))
     work = (_duration(row.seconds), row.apis, f"{row.tests:,}", row.findings)
     return [row.target, build.date, build.commit[:12], *work, row.opened, *turns]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from typing import Any
 
-from rich.console import Console
-
 from fuzz_core.campaign.cases import match, review
-from fuzz_core.cli.config import Settings
-from fuzz_core.cli.display import table
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file, today
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KnownCount
@@ -22,22 +19,21 @@ MATCHED = 80
 
 
 def add(
-    settings: Settings, console: Console, number: int, issue: str | None, reason: str | None, expires: str | None
-) -> int:
+    settings: Settings, output: CommandOutput, bug: int, issue: str | None, reason: str | None, expires: str | None
+) -> Report:
     """Writes a bug into the user's file; from then on it is counted, not reported."""
     file = settings.known
     with open_store(state_file(settings)) as store:
-        bug = store.bug(number)
+        row = store.bug(bug)
         registry = load_registry(file, today())
-        already = match(store, registry, bug)
+        already = match(store, registry, row)
         if already is not None:
-            raise UserError(f"bug {number} is known already, by the entry {already.name!r}", _remedy(registry, already))
-        told = {"issue": issue, "reason": reason, "expires": _day(expires)}
-        entry = _entry_for(bug, store.target(bug.target), registry, told)
+            raise UserError(f"bug {bug} is known already, by the entry {already.name!r}", _remedy(registry, already))
+        given = {"issue": issue, "reason": reason, "expires": _day(expires)}
+        entry = _entry_for(row, store.target(row.target), registry, given)
         add_entry(file, entry)
         review(store, load_registry(file, today()))
-    console.print(f"{entry.name}: added to {file}; bug {number} is counted from now on", markup=False, soft_wrap=True)
-    return 0
+    return Report(text=[f"{entry.name}: added to {file}; bug {bug} is counted from now on"])
 
 
 def _remedy(registry: Registry, entry: Known) -> str:
@@ -46,12 +42,12 @@ def _remedy(registry: Registry, entry: Known) -> str:
     return "it is shipped with nightfuzz; an entry of that name in your file takes its place"
 
 
-def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, told: dict[str, Any]) -> Known:
+def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> Known:
     """An entry for the bug's own signature, under a name that nobody has."""
     stem, taken = f"{bug.api}-{bug.kind}", {entry.name for entry in registry.entries}
     names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
     name = next(name for name in names if name not in taken)
-    row = {"name": name, "signature": bug.signature_text, "library": target.library, **told}
+    row = {"name": name, "signature": bug.signature_text, "library": target.library, **given}
     return entry_of({key: value for key, value in row.items() if value is not None}, f"bug {bug.id}")
 
 
@@ -62,30 +58,21 @@ def _day(text: str | None) -> date | None:
         raise UserError(f"--expires {text!r} is no day", "write 2027-03-31, say") from error
 
 
-def listing(settings: Settings, console: Console, as_json: bool) -> int:
+def list_entries(settings: Settings, output: CommandOutput) -> Report:
     """All entries, what each has matched and when it expires."""
-    registry = load_registry(settings.known, today())
-    counts = _counts(settings)
+    registry, file = load_registry(settings.known, today()), state_file(settings)
+    counts: dict[str, KnownCount] = {}
+    # Without a state nothing was matched yet, and the entries can be listed all the same.
+    if file.exists():
+        with open_store(file, read_only=True) as store:
+            counts = store.known_counts()
     rows = [_row(registry, entry, counts.get(entry.name)) for entry in registry.entries]
-    if as_json:
-        console.print_json(json.dumps(rows))
-        return 0
-    shown: list[list[object]] = [
+    shown = [
         [row["name"], row["origin"], _what(row), _until(row), row["bugs"], row["findings"], row["last_seen"] or "never"]
         for row in rows
     ]
-    table(console, ["entry", "from", "matches", "expires", "bugs", "findings", "last"], shown)
-    console.print(f"{len(rows)} entries; yours are in {settings.known}", markup=False, soft_wrap=True)
-    return 0
-
-
-def _counts(settings: Settings) -> dict[str, KnownCount]:
-    """Without a state nothing was matched yet, and the entries can be listed all the same."""
-    file = state_file(settings)
-    if not file.exists():
-        return {}
-    with open_store(file, read_only=True) as store:
-        return store.known_counts()
+    table = TextTable(["entry", "from", "matches", "expires", "bugs", "findings", "last"], shown)
+    return Report(rows, [table, f"{len(rows)} entries; yours are in {settings.known}"])
 
 
 def _row(registry: Registry, entry: Known, count: KnownCount | None) -> dict[str, Any]:
@@ -113,7 +100,7 @@ def _until(row: dict[str, Any]) -> str:
     return f"{row['expires'] or 'never'}{' (expired)' if row['expired'] else ''}"
 
 
-def remove(settings: Settings, console: Console, name: str) -> int:
+def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
     """Takes an entry out of the user's file; what only it matched is reported again."""
     if name in load_registry(settings.known, today()).shipped:
         raise UserError(
@@ -128,5 +115,4 @@ def remove(settings: Settings, console: Console, name: str) -> int:
             remove_entry(settings.known, name)
             speaking = review(store, load_registry(settings.known, today()))
     again = f"; reported again: bug {', '.join(map(str, speaking))}" if speaking else ""
-    console.print(f"{name}: removed from {settings.known}{again}", markup=False, soft_wrap=True)
-    return 0
+    return Report(text=[f"{name}: removed from {settings.known}{again}"])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from rich.console import Console
-
 from fuzz_core.campaign.planning import make_replay_plan
 from fuzz_core.campaign.reproduce import Bench, case_of
 from fuzz_core.campaign.session import Session
-from fuzz_core.cli.boundary import BUGS
-from fuzz_core.cli.config import Settings
+from fuzz_core.cli.errors import BUGS
+from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import state_file
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
@@ -20,25 +19,23 @@ from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import SHOWN, recognised
 
 
-def repro(settings: Settings, console: Console, number: int, run_now: bool) -> int:
+def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) -> Report:
     """Prints a bug's script, or looks for the bug on its own target as `recheck` does."""
     with open_store(state_file(settings), read_only=True) as store, scratch() as folder:
-        bug = store.bug(number)
+        row = store.bug(bug)
         if not run_now:
-            print(bug.script)
-            return 0
-        session = Session(store, store.target(bug.target), settings.state)
+            print(row.script)
+            return Report()
+        session = Session(store, store.target(row.target), settings.state)
         target, plan = session.target, folder / "plan.jsonl"
         if not Path(target.python).exists():
             raise UserError(f"the target {target.key} is gone", f"make it again: nightfuzz pull {target.spec}")
         make_replay_plan(session, plan)
         with closing(Bench(target, Processes(), settings.timeout, plan)) as bench:
-            seen = bench.sightings(case_of(store, bug), 1)
+            seen = bench.sightings(case_of(store, row), 1)
     outcome = seen[-1].outcome
-    console.print(f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}", markup=False, soft_wrap=True)
+    text = f"{outcome.kind} {outcome.name}\n{outcome.text.strip()[-1000:]}"
     if any(each.status == SHOWN for each in recognised(seen, seen[-1])):
-        console.print("it reproduces")
-        return BUGS
-    before = f"{bug.outcome.kind} {bug.outcome.name}" if bug.outcome.kind != "ok" else "its assertion failed"
-    console.print(f"it does not reproduce: {before} before")
-    return 0
+        return Report(text=[text, "it reproduces"], code=BUGS)
+    before = f"{row.outcome.kind} {row.outcome.name}" if row.outcome.kind != "ok" else "its assertion failed"
+    return Report(text=[text, f"it does not reproduce: {before} before"])

@@ -1,9 +1,11 @@
-"""Progress for a person: a live line on a terminal, plain lines elsewhere."""
+"""What a command prints: its report as text or as JSON, and its progress, a live line on a terminal."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -11,15 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 PLAIN_SECONDS = 10.0
-
-
 # Cells of a table that are never folded.
 SHORT = 16
 # Columns of a table in a file or a log, which nobody has made narrower.
 WIDE = 160
 
 
-class Live:
+class BarProgress:
     """A bar with figures, redrawn in place; a context manager."""
 
     def __init__(self, console: Console) -> None:
@@ -35,7 +35,7 @@ class Live:
         )
         self.task: TaskID | None = None
 
-    def __enter__(self) -> Live:
+    def __enter__(self) -> BarProgress:
         self.progress.start()
         return self
 
@@ -58,7 +58,7 @@ class Live:
         self.progress.console.print(printable(text), markup=False, highlight=False)
 
 
-class Plain:
+class LineProgress:
     """A line per phase, one every ten seconds within it, and the notes."""
 
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
@@ -68,7 +68,7 @@ class Plain:
         self.total = 0.0
         self.last = 0.0
 
-    def __enter__(self) -> Plain:
+    def __enter__(self) -> LineProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -100,28 +100,86 @@ def _figures(figures: dict[str, object]) -> str:
     return "  ".join(f"{name} {printable(value)}" for name, value in figures.items())
 
 
-def watch(console: Console) -> Live | Plain:
-    """What fits the console."""
-    if console.is_terminal:
-        return Live(console)
-    return Plain(lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True))
+class TextTable(NamedTuple):
+    """Rows of cells; every cell is text from untrusted code."""
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[object]]
 
 
-def output() -> Console:
-    """Standard output: as wide as its terminal, or as tables need where it is a file or a log."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = max(console.width, WIDE)
-    return console
+class Report(NamedTuple):
+    """What a command returns. data: printed as JSON where that is asked for; else the text is printed.
+
+    code: the exit code of the process.
+    """
+
+    data: Any = None
+    text: Sequence[str | TextTable] = ()
+    code: int = 0
 
 
-def table(console: Console, columns: list[str], rows: list[list[object]]) -> None:
-    """Prints rows; every cell is text from untrusted code."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for place, column in enumerate(columns):
+class CommandOutput:
+    """Standard output: as wide as its terminal, or as tables need where it is a file or a log.
+
+    With JSON, standard output has the report alone, and everything else goes to standard error.
+    """
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.console = Console()
+        self.errors = Console(stderr=True)
+        if not self.console.is_terminal:
+            self.console.width = max(self.console.width, WIDE)
+
+    def print(self, report: Report) -> int:
+        """Prints a report, and returns its exit code."""
+        if self.as_json:
+            self.console.print_json(json.dumps(report.data))
+        else:
+            self.show(*report.text)
+        return report.code
+
+    def show(self, *parts: str | TextTable) -> None:
+        """Prints text and tables for a person; nothing with JSON."""
+        if not self.as_json:
+            for part in parts:
+                if isinstance(part, TextTable):
+                    draw(self.console, part)
+                else:
+                    _write(self.console, part)
+
+    def note(self, text: str) -> None:
+        """Prints a line on standard error."""
+        _write(self.errors, text)
+
+    def say(self, text: str) -> None:
+        """Prints a line that is not part of the report: on standard error with JSON."""
+        _write(self.errors if self.as_json else self.console, text)
+
+    def watch(self) -> BarProgress | LineProgress:
+        """A display of progress that fits the console."""
+        console = self.errors if self.as_json else self.console
+        return BarProgress(console) if console.is_terminal else LineProgress(lambda text: _write(console, text))
+
+
+def _write(console: Console, text: str) -> None:
+    console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def shorten(names: Sequence[str], most: int = 5) -> str:
+    """The first names, a line each, and how many there are besides."""
+    more = [f"and {len(names) - most} more"] if len(names) > most else []
+    return "\n".join([*names[:most], *more])
+
+
+def draw(console: Console, table: TextTable) -> None:
+    """Prints a table."""
+    drawing = Table(box=None, pad_edge=False, header_style="bold")
+    rows = list(table.rows)
+    for place, column in enumerate(table.columns):
         # Cut off, a key or a number could not be copied; a short word in two is not read.
         short = max((len(line) for row in rows for line in str(row[place]).splitlines()), default=0) <= SHORT
-        made.add_column(column, overflow="fold", no_wrap=short)
+        drawing.add_column(column, overflow="fold", no_wrap=short)
     for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
-    console.print(made)
+        drawing.add_row(*(Text(printable(cell)) for cell in row))
+    console.print(drawing)

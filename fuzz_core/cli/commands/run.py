@@ -1,0 +1,96 @@
+"""`nightfuzz run`: target, tracing, fuzzing, triage and comparison in one time-box."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from fuzz_core.campaign.planning import parse_shard, portion, seeds_on_record
+from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli.commands import trace
+from fuzz_core.cli.commands.changes import changes_report, compare_builds
+from fuzz_core.cli.commands.fuzz import fuzz_libraries, fuzz_target
+from fuzz_core.cli.errors import BUGS, INTERRUPTED
+from fuzz_core.cli.output import CommandOutput, Report, TextTable
+from fuzz_core.cli.session import TRACE_SHARE, check_stop, compared_sessions, session_of, target_of, trace_phase
+from fuzz_core.cli.settings import Settings
+from fuzz_core.store.records import TargetRecord
+
+# Of a run's time-box: for comparing with a baseline, or the models of libraries where some are named.
+BASELINE_SHARE, LIBRARIES_SHARE = 0.6, 0.2
+# Of the time for both builds, at most so much goes to bugs; the rest to ordinary test cases.
+BUGS_SHARE = 0.35
+
+
+def run(settings: Settings, output: CommandOutput) -> Report:
+    """Traces what is new, fuzzes and examines, and compares with a baseline or libraries where some are named."""
+    began = time.monotonic()
+    with session_of(settings, output) as session:
+        end = began + settings.time
+        known = seeds_on_record(session.store, session.target.library) if settings.changed else None
+        others = compared_sessions(session, settings) if settings.libraries else {}
+        traced = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE, own=settings.changed)
+        output.show(*trace.trace_report(session, traced).text)
+        check_stop(session)
+        narrowed = settings
+        if known is not None or settings.shard is not None:
+            shard = None if settings.shard is None else parse_shard(settings.shard)
+            apis = portion(session, settings.api, shard, known)
+            if not apis:
+                return Report({}, ["no seed is new or changed: nothing to fuzz"])
+            narrowed = settings.model_copy(update={"api": apis})
+        share, settings = models_share(session, settings), narrowed
+        baseline = None if settings.baseline is None else target_of(session.store, settings, settings.baseline)
+        compared = BASELINE_SHARE if baseline is not None else LIBRARIES_SHARE if others else 0.0
+        fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
+        data = {**fuzzed.data, "seeds": traced.seeds - traced.unchanged, "apis": settings.api}
+        output.show(*fuzzed.text)
+        if session.stopped():
+            return Report(data, code=fuzzed.code)
+        if baseline is not None:
+            more, name = compare_baseline(session, settings, output, baseline, end), "baseline"
+        elif others and settings.tests_count is None:
+            more, name = fuzz_libraries(others, settings, end), "libraries"
+        else:
+            return Report(data, code=fuzzed.code)
+        code = INTERRUPTED if session.stopped() else more.code or fuzzed.code
+        return Report({**data, name: more.data}, more.text, code)
+
+
+def models_share(session: Session, settings: Settings) -> float:
+    """The share of model programs, which call apis of all kinds: a run about some apis alone has none."""
+    if settings.engine == "moco" or settings.tests_count is not None or not settings.models_share:
+        return 0.0
+    if settings.api or settings.changed:
+        session.watch.note("no model programs are grown: the run is about some apis alone")
+        return 0.0
+    return settings.models_share
+
+
+def compare_baseline(
+    session: Session, settings: Settings, output: CommandOutput, baseline: TargetRecord, end: float
+) -> Report:
+    """Runs bugs of either build on the other one, then test cases on both.
+
+    The exit code is 1 where the settings ask to fail on what is new.
+    """
+    middle = session.clock() + (end - session.clock()) * BUGS_SHARE
+    found = cross(session, baseline, RecheckOptions((), settings.confirm_runs, settings.timeout, middle))
+    data = {"bugs": [{"bug": each.bug.id, "api": each.bug.api, "is": each.what} for each in found]}
+    rows = [
+        [each.bug.id, each.what, each.bug.api, each.bug.signature_text.partition(": ")[2]]
+        for each in found
+        if each.what != PRESENT
+    ]
+    counts = Counter(each.what for each in found)
+    classes = ", ".join(f"{counts[what]} {what}" for what in CLASSES if counts[what])
+    if rows:
+        output.show(TextTable(["bug", "is", "api", "what happens"], rows))
+    output.show(f"bugs against {baseline.key}: {classes or 'none to tell of'}")
+    if session.stopped():
+        return Report(data)
+    compared = compare_builds(session, settings, baseline, end)
+    report = changes_report(session.store, compared.changes, (session.target, baseline), compared)
+    code = BUGS if settings.fail_on_bugs and compared.changes else 0
+    return report._replace(data={**data, **report.data}, code=code)

@@ -1,0 +1,180 @@
+"""Flags of commands, made from the settings when a command is named: a list of all commands needs none."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+
+# Settings whose flag has another name.
+FLAGS = {"knowledge_import": "import"}
+
+
+class CommandParameter(NamedTuple):
+    """A word of one command alone, as Typer is told of it. kind: the type of its value."""
+
+    kind: Any
+    info: Any
+    default: Any = None
+
+
+def option(kind: Any, flag: str, text: str, default: Any = None, **limits: Any) -> CommandParameter:
+    """An option; one whose default is `...` has to be given."""
+    default = inspect.Parameter.empty if default is ... else default
+    return CommandParameter(kind, typer.Option(flag, help=_literal(text), **limits), default)
+
+
+def switch(flag: str, text: str) -> CommandParameter:
+    """An option without a value, off as long as nobody gives it."""
+    return option(bool, flag, text, False)
+
+
+def argument(kind: Any, text: str | None = None, default: Any = inspect.Parameter.empty) -> CommandParameter:
+    """A word that needs no flag."""
+    return CommandParameter(kind, typer.Argument(help=None if text is None else _literal(text)), default)
+
+
+class CommandLine(NamedTuple):
+    """What a command line takes, and the function that does the work: `MODULE:FUNCTION`.
+
+    The function gets settings, output and the command's own parameters by their names, and returns a report.
+    """
+
+    help: str
+    work: str
+    # Names of settings that have a flag.
+    settings: str = ""
+    own: Mapping[str, CommandParameter] = MappingProxyType({})
+    # Help texts and defaults of settings that mean something else to this command.
+    helps: Mapping[str, str] = MappingProxyType({})
+    defaults: Mapping[str, str] = MappingProxyType({})
+    speaks_json: bool = True
+
+
+def register(app: typer.Typer, name: str, command: CommandLine) -> None:
+    """Adds a command, whose parameters are made when somebody names it."""
+
+    class Lazy(TyperCommand):
+        """The command, by its help text alone at first."""
+
+        def get_params(self, ctx: Any) -> list[Any]:
+            """Its parameters, made at the first call."""
+            if not self.params:
+                single = typer.Typer(add_completion=False)
+                single.command()(_function(command))
+                made = typer.main.get_command(single)
+                self.params, self.callback = made.params, made.callback
+            return super().get_params(ctx)
+
+    app.command(name, cls=Lazy, help=command.help)(lambda: None)
+
+
+def _function(command: CommandLine) -> Any:
+    """A function with the parameters of the command, which reads the settings and does the work."""
+    parameters = {**_parameters(command), "context": CommandParameter(typer.Context, None, inspect.Parameter.empty)}
+    lists = [name for name, each in command.own.items() if get_origin(each.kind) is list]
+
+    def perform(context: typer.Context, **given: Any) -> None:
+        from fuzz_core.cli.errors import guarded
+        from fuzz_core.cli.output import CommandOutput
+        from fuzz_core.cli.settings import load
+
+        own = {name: given[name] for name in command.own}
+        own |= {name: own[name] or [] for name in lists}
+        names = command.settings.split()
+
+        def work() -> int:
+            settings = load(given["config"], {name: given[name] for name in names})
+            output = CommandOutput(given.get("as_json", False))
+            if "sandbox" in names:
+                from fuzz_core.cli.sandbox import run_contained
+
+                code = run_contained(context, settings, output)
+                if code is not None:
+                    return code
+            module, _, function = command.work.partition(":")
+            return output.print(getattr(import_module(module), function)(settings, output, **own))
+
+        raise typer.Exit(guarded(work))
+
+    perform.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=each.kind if each.info is None else Annotated[each.kind, each.info],
+            )
+            for name, each in parameters.items()
+        ]
+    )
+    perform.__annotations__ = {}
+    return perform
+
+
+def _parameters(command: CommandLine) -> dict[str, CommandParameter]:
+    """Own parameters, then those that are settings, as the settings have them in order."""
+    from fuzz_core.cli.settings import Settings
+
+    found = {
+        **command.own,
+        "config": option(Path, "--config", "Settings file [default: nightfuzz.toml here, if there]"),
+    }
+    names = command.settings.split()
+    for name, field in Settings.model_fields.items():
+        if name in names:
+            text = command.helps.get(name) or f"{field.description}{_default(field, command.defaults.get(name))}"
+            default = command.defaults.get(name)
+            found[name] = option(_kind(field), _flag(name, field), text, default, show_default=False)
+    if command.speaks_json:
+        found["as_json"] = switch("--json", "Print JSON instead of a table")
+    return {name: each._replace(kind=_optional(each)) for name, each in found.items()}
+
+
+def _optional(parameter: CommandParameter) -> Any:
+    return parameter.kind | None if parameter.default is None else parameter.kind
+
+
+def _literal(text: str) -> str:
+    """The text as it is: Rich takes words in brackets for its own."""
+    return text.replace("[", "\\[")
+
+
+def _flag(name: str, field: FieldInfo) -> str:
+    flag = FLAGS.get(name, name).replace("_", "-")
+    return f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}"
+
+
+def _kind(field: FieldInfo) -> Any:
+    """The type that Typer reads. What the settings read themselves from a text is a text."""
+    from pydantic import BeforeValidator
+
+    if any(isinstance(each, BeforeValidator) for each in field.metadata):
+        return str
+    kinds: Sequence[Any] = [each for each in get_args(field.annotation) if each is not type(None)]
+    kind = field.annotation if get_origin(field.annotation) is list or not kinds else kinds[0]
+    return kind if kind in (bool, int, float, Path) or get_origin(kind) is list else str
+
+
+def _default(field: FieldInfo, other: str | None) -> str:
+    """The default in words, where there is one to tell of and the description does not."""
+    from fuzz_core.cli.settings import duration
+
+    value: Any = field.default if other is None else other
+    if value in (None, False, []) or "[default: " in str(field.description):
+        return ""
+    if isinstance(value, list):
+        value = ",".join(f"{each:g}" if isinstance(each, float) else each for each in value)
+    elif isinstance(value, float) and _kind(field) is str:
+        value = duration(value)
+    return f" [default: {'on' if value is True else value}]"

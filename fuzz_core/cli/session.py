@@ -1,0 +1,183 @@
+"""What the commands that work share: the target, made if need be, and open sessions with their progress display."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from fuzz_core.campaign.carryover import TraceReport
+from fuzz_core.campaign.scheduler import ranking_of
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.cli.errors import stopping
+from fuzz_core.cli.output import CommandOutput
+from fuzz_core.cli.settings import Settings
+from fuzz_core.cli.state import state_file, today
+from fuzz_core.collect.sources import source_of
+from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.modelgen.gandalf.guides import check_guidance
+from fuzz_core.modelgen.gandalf.table import COMPARED, Library
+from fuzz_core.mutation.registry import check_off
+from fuzz_core.oracles.contract import oracle_of
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+from fuzz_core.store.store import Store
+from fuzz_core.targets.compiler import make_ready
+from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.record import Target, list_targets
+from fuzz_core.targets.resolve import Access
+from fuzz_core.targets.spec import parse_spec
+from fuzz_core.triage.known import load_registry
+
+TRACE_SHARE = 0.4
+LIBRARIES: tuple[Library, ...] = get_args(Library)
+
+
+def access_of(settings: Settings) -> Access:
+    """How package indexes are reached, and how much of what they give is kept."""
+    return Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
+
+
+def make_target(settings: Settings, spec: str) -> Target:
+    """Makes a target as the settings say. Raises as parse_spec and ensure do."""
+    parsed = parse_spec(spec, settings.library, settings.index)
+    return ensure(parsed, settings.flavour, access=access_of(settings))
+
+
+def save_made(store: Store, made: Target) -> TargetRecord:
+    """Puts a made target on record."""
+    record = TargetRecord(made.key, made.spec, made.library, made.version, str(made.python), made.facts())
+    store.save_target(record)
+    return record
+
+
+def target_of(store: Store, settings: Settings, spec: str | None = None) -> TargetRecord:
+    """The target of a spec (that of the settings, unless given), made if need be; without one, the one used last."""
+    spec = settings.target if spec is None else spec
+    known = store.targets()
+    if spec is None:
+        if not known:
+            raise UserError("no target: none was named and none is on record", "add --target torch==2.13.0, say")
+        return max(known, key=lambda record: record.made_at)
+    named = next((record for record in known if record.key == spec), None)
+    return named or save_made(store, make_target(settings, spec))
+
+
+@contextmanager
+def open_sessions(
+    settings: Settings, output: CommandOutput, choose: Callable[[Store], list[TargetRecord]]
+) -> Iterator[list[Session]]:
+    """Sessions on the targets that are chosen, in one store. Signals ask them to stop."""
+    check_names(settings)
+    with stopping() as stopped, open_store(state_file(settings)) as store:
+        records = choose(store)
+        for record in records:
+            ready(settings, record)
+        with output.watch() as watch:
+            yield [Session(store, each, settings.state, settings.workers, watch, stopped) for each in records]
+
+
+@contextmanager
+def session_of(settings: Settings, output: CommandOutput) -> Iterator[Session]:
+    """An open session on the target of the settings."""
+    with open_sessions(settings, output, lambda store: [target_of(store, settings)]) as [session]:
+        yield session
+
+
+def ready(settings: Settings, record: TargetRecord) -> None:
+    """Makes room for what the library of a target compiles."""
+    make_ready(record.library, Path(record.python), int(settings.compile_cache * 1e9))
+
+
+def check_names(settings: Settings) -> None:
+    """Before anything takes time: a misspelt name found after the tracing would have wasted it."""
+    for source in settings.source:
+        source_of(source)
+    for oracle in settings.oracles:
+        oracle_of(oracle)
+    check_off(settings.disable)
+    ranking_of(settings.schedule)
+    load_registry(settings.known, today())
+
+
+def check_stop(session: Session) -> None:
+    """Raises Interrupted between phases when the user has asked to stop."""
+    if session.stopped():
+        raise Interrupted("stopped by the user")
+
+
+def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
+    """Traces what is new; of a user's own seeds all, whatever apis are asked for."""
+    options = TraceOptions(
+        sources=settings.source,
+        docs_dirs=settings.docs,
+        tests_dirs=settings.tests,
+        models_dirs=settings.models,
+        seconds=settings.seed_time,
+        own=own,
+        patterns=[] if own else settings.api,
+        **extra,
+    )
+    return trace(session, options)
+
+
+@contextmanager
+def sessions_of(settings: Settings, output: CommandOutput) -> Iterator[dict[Library, Session]]:
+    """Open sessions on a build of each library, in one store. Raises UserError where a build is missing."""
+    check_guidance(settings.guidance)
+    if settings.sandbox != "none":
+        raise UserError("libraries are not compared in a container yet", "leave out --sandbox")
+
+    def choose(store: Store) -> list[TargetRecord]:
+        found = [_build(store, settings, each) for each in settings.libraries or COMPARED]
+        records = {record.library: record for record in found}
+        if len(records) < len(found):
+            raise UserError("a library is named twice", "one build of each is compared: see `versions` for two builds")
+        if settings.target is not None:
+            named = target_of(store, settings)
+            records[named.library] = named
+        return list(records.values())
+
+    with open_sessions(settings, output, choose) as sessions:
+        yield {cast(Library, each.target.library): each for each in sessions}
+
+
+def compared_sessions(session: Session, settings: Settings) -> dict[Library, Session]:
+    """The run's own session, and one on a build of each library that it is compared with, in the same store.
+
+    Raises UserError where there is nothing to compare: said before a run begins, and not when its time is over.
+    """
+    check_guidance(settings.guidance)
+    found = {_known_library(session.target): session}
+    for name in settings.libraries:
+        record = _build(session.store, settings, name)
+        library = _known_library(record)
+        if library not in found:
+            ready(settings, record)
+            found[library] = replace(session, target=record)
+    if len(found) < 2:
+        raise UserError(f"{session.target.library} is compared with itself alone", "name another one with --libraries")
+    return found
+
+
+def _known_library(record: TargetRecord) -> Library:
+    if record.library not in LIBRARIES:
+        raise UserError(f"nothing is known of models of {record.library}", f"libraries: {', '.join(LIBRARIES)}")
+    return record.library
+
+
+def _build(store: Store, settings: Settings, name: str) -> TargetRecord:
+    """The build that a name stands for: of a library, the one on record that was used last, or else one made before."""
+    if name not in LIBRARIES:
+        record = target_of(store, settings, name)
+        _known_library(record)
+        return record
+    if known := [record for record in store.targets() if record.library == name]:
+        return max(known, key=lambda record: record.made_at)
+    made = [target for target in list_targets() if target.library == name]
+    if not made:
+        raise UserError(f"there is no build of {name} here", "name one in its place, torch==2.13.0 for instance")
+    return save_made(store, made[-1])
