@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common")
 import githubserver  # type: ignore[import-not-found]
 
 from bench.machine import machine
+from bot.git import remote_of
 from bot.jobs.places import RESULTS
 from bot.state.branch import Branch, Chance
-from bot.state.git import remote_of
 from bot.state.packing import pack
 from fuzz_core.campaign.exporting import Ran, result_of, split
 from fuzz_core.ir.outcome import Outcome, Verdict

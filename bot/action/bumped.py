@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 from bot.action.pins import Pin, Worth, pins, reader_of
+from bot.git import git_in
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import distributions, plugins
 
 LARGEST = 16 << 20
 MOST_FILES = 200
-_SECONDS = 120
 
 
 class Bump(NamedTuple):
@@ -73,18 +72,18 @@ def _spec(pin: Pin) -> str:
 
 
 def _commit(repository: Path, name: str) -> str:
-    answer = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    if answer.returncode:
+    answer = git_in(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if answer.code:
         raise UserError(
             f"no commit {name[:100]!r} in {repository}", "check out with `fetch-depth: 2`, or 0 for the whole history"
         )
-    return answer.stdout.decode().strip()
+    return answer.output.decode().strip()
 
 
 def _files(repository: Path, before: str, after: str) -> tuple[list[str], list[str]]:
     """The changed files that name dependencies; of very many, the first."""
-    answer = _git(repository, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
-    names = [name.decode(errors="surrogateescape") for name in answer.stdout.split(b"\0") if name]
+    answer = git_in(repository, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
+    names = [name.decode(errors="surrogateescape") for name in answer.output.split(b"\0") if name]
     wanted = [name for name in names if reader_of(name)]
     left = len(wanted) - MOST_FILES
     return wanted[:MOST_FILES], [f"{left} further files that name dependencies were not read"] if left > 0 else []
@@ -92,15 +91,9 @@ def _files(repository: Path, before: str, after: str) -> tuple[list[str], list[s
 
 def _content(repository: Path, commit: str, file: str) -> str:
     """A file's text, empty where the commit has none. Raises ValueError for one that is too large or no text."""
-    size = _git(repository, "cat-file", "-s", f"{commit}:{file}")
-    if size.returncode:
+    size = git_in(repository, "cat-file", "-s", f"{commit}:{file}")
+    if size.code:
         return ""
-    if int(size.stdout) > LARGEST:
+    if int(size.output) > LARGEST:
         raise ValueError(f"it is larger than {LARGEST >> 20} MiB")
-    return _git(repository, "cat-file", "blob", f"{commit}:{file}").stdout.decode()
-
-
-def _git(repository: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    # A runner in a container owns files by another name than git sees.
-    command = ["git", "-c", f"safe.directory={repository.resolve()}", "-C", str(repository), *arguments]
-    return subprocess.run(command, capture_output=True, timeout=_SECONDS)
+    return git_in(repository, "cat-file", "blob", f"{commit}:{file}").output.decode()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from typing import NamedTuple
 
+from bot.git import remote_commit
 from fuzz_core.ir.errors import UserError
 
 DEFAULT = "nightfuzz/nightfuzz@v1"
@@ -58,14 +57,5 @@ def pinned(action: Action, address: str | None = None) -> Action:
         return action
     where = address or f"{action.server}/{action.repository}"
     names = [f"refs/tags/{action.reference}^{{}}", f"refs/tags/{action.reference}", f"refs/heads/{action.reference}"]
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": ""}
-    try:
-        answer = subprocess.run(
-            ["git", "ls-remote", "--quiet", "--", where, *names],
-            capture_output=True, text=True, timeout=SECONDS, env=environment,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return action
-    heads = {name: commit for commit, _tab, name in (line.partition("\t") for line in answer.stdout.splitlines())}
-    commit = next((heads[name] for name in names if name in heads), "")
+    commit = remote_commit(where, names, SECONDS)
     return action._replace(commit=commit) if _HASH.fullmatch(commit) else action

@@ -15,6 +15,7 @@ import typer
 
 from bot.action.inputs import Inputs, read_inputs
 from bot.action.runner import Runner
+from bot.git import remote_of
 from bot.github.hub import Hub
 from bot.github.redaction import Secret
 from bot.jobs import asking, plan
@@ -26,7 +27,6 @@ from bot.jobs.report import event_of, report_job
 from bot.jobs.tokens import auth_of
 from bot.state.branch import Branch, Chance
 from bot.state.directory import Directory
-from bot.state.git import remote_of
 from bot.state.place import STATE, Place
 from fuzz_core.cli.boundary import BUGS, guarded
 from fuzz_core.cli.display import printable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ import tomlkit
 
 from bot.action.bumped import Bump, bumped
 from bot.action.inputs import Inputs
+from bot.git import git_in
 from bot.issues.filings import Filings
 from bot.issues.teaching import entries_of
 from bot.jobs.asking import Planned
@@ -19,8 +19,6 @@ from bot.jobs.filing import read
 from bot.jobs.places import KNOWN, PLAN, SOURCES
 from bot.state.place import FILINGS, STATE, Place
 from fuzz_core.ir.errors import UserError
-
-SECONDS = 300
 
 
 class Matrix(NamedTuple):
@@ -74,11 +72,8 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
 
 def _pack_sources(workspace: Path, archive: Path) -> None:
     """The tracked files of the commit: no `.git`, so no credentials, and nothing that lies about."""
-    command = ["git", "-c", f"safe.directory={workspace}", "archive", "--format=tar", "-o", str(archive), "HEAD"]
-    try:
-        subprocess.run(command, cwd=workspace, check=True, capture_output=True, timeout=SECONDS)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise UserError(f"the sources in {workspace} cannot be packed", "check out the repository first") from error
+    if git_in(workspace, "archive", "--format=tar", "-o", str(archive), "HEAD").code:
+        raise UserError(f"the sources in {workspace} cannot be packed", "check out the repository first")
 
 
 def outputs(matrix: Matrix) -> Mapping[str, object]:

@@ -15,11 +15,11 @@ from hubs import hub_of
 from leavings import leave
 
 from bot.action.inputs import read_inputs
+from bot.git import remote_of
 from bot.github.hub import Hub
 from bot.jobs.places import RESULTS
 from bot.jobs.report import Event, Reported, event_of, report_job
 from bot.state.branch import Branch, Chance
-from bot.state.git import remote_of
 from bot.state.packing import compressed, parts, unpack
 from bot.state.place import STATE, Place
 from fuzz_core.ir.errors import UserError

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from githttp import GitServer, serving
 
+from bot.git import Remote, remote_of
 from bot.github.redaction import Secret
 from bot.jobs.filing import revised
 from bot.state.branch import BRANCH, TRIES, Branch, Chance
-from bot.state.git import Remote, remote_of
 from bot.state.place import MARKER, README, Files, Snapshot
 from fuzz_core.ir.errors import UserError
 
@@ -165,7 +165,7 @@ import os, random, sys, time
 from datetime import UTC, datetime
 from bot.github.redaction import Secret
 from bot.state.branch import Branch, Chance
-from bot.state.git import remote_of
+from bot.git import remote_of
 from bot.state.place import revise
 chance = Chance(lambda: datetime.now(UTC), lambda seconds: time.sleep(seconds / 50), random.random)
 branch = Branch(remote_of({remote.url!r}, Secret(os.environ["TOKEN"])), chance)

@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from statecases import HARMLESS, OLD, WILD, case, clock, copied, earlier, fresh, histories, lived, settled
 
+from bot.git import remote_of
 from bot.github.redaction import Secret
 from bot.state import packing, private
 from bot.state.branch import Branch, Chance
 from bot.state.directory import Directory, read_files, write_files
-from bot.state.git import remote_of
 from bot.state.keeping import Brought, fetched, keep
 from bot.state.packing import compressed, expanded, pack, parts, unpack
 from bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
