@@ -162,9 +162,10 @@ def report(folder: Path, repo: githubserver.Repository, night: Night, mode: Mode
     pull = _pull(repo) if mode == "pr" else {}
     event = folder / "event.json"
     event.write_text(json.dumps({"pull_request": pull} if pull else {}))
-    given = {"MODE": "report", "RESULTS": str(folder / "results"), "API_URL": repo.server.url}
-    given |= {"GITHUB_TOKEN": repo.token, "MAX_NEW_ISSUES": str(night.issues)}
+    given = {"MODE": "report", "RESULTS": str(folder / "results"), "GITHUB_TOKEN": repo.token}
+    given["SETTINGS"] = f"max-new-issues = {night.issues}"
     runner = {"REPOSITORY": repo.name, "SERVER_URL": folder.as_uri(), "EVENT_PATH": str(event), "RUN_ID": "1"}
+    runner["API_URL"] = repo.server.url
     environment = {f"INPUT_{key}": value for key, value in given.items()}
     environment |= {f"GITHUB_{key}": value for key, value in runner.items()}
     path = f"/issues/{pull['number']}/comments" if pull else "/issues?state=all"

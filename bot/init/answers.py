@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
+import tomlkit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from rapidfuzz import process as nearest
 
@@ -81,6 +82,17 @@ class Answers(BaseModel):
         """When the night begins, as a schedule."""
         hour, _colon, minute = self.at.partition(":")
         return f"{int(minute)} {int(hour)} * * *"
+
+    @property
+    def settings(self) -> list[str]:
+        """Lines of TOML for the input `settings`."""
+        given = {
+            "models": list(self.models),
+            "docs": list(self.docs),
+            "shards": self.shards if self.shards > 1 else None,
+            "private-recipient": self.private_recipient,
+        }
+        return tomlkit.dumps({name: value for name, value in given.items() if value}).splitlines()
 
     @property
     def seed_paths(self) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ def tell_key(console: Console, folder: Path, answers: Answers, pair: Pair) -> No
     _say(console, f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age).")
     for workflow in dict.fromkeys(answers.workflows):
         _say(console, f"Write into {folder / file_name(workflow)}, below `with:`")
-        _say(console, f"      private-recipient: {pair.public}")
+        _say(console, "      settings: |")
+        _say(console, f'        private-recipient = "{pair.public}"')
 
 
 def _steps(answers: Answers, action: Action, pair: Pair | None) -> Iterator[str]:

@@ -19,12 +19,12 @@ from bot.git import remote_of
 from bot.github.hub import Hub
 from bot.github.redaction import Secret
 from bot.jobs import asking, plan
+from bot.jobs.context import auth_of, event_of
 from bot.jobs.export import export_job, write_texts
 from bot.jobs.fuzzing import fuzz_job
 from bot.jobs.listen import listen_job
 from bot.jobs.places import REPORT, SARIF, restore, unpack_sources, work_of
-from bot.jobs.report import event_of, report_job
-from bot.jobs.tokens import auth_of
+from bot.jobs.report import report_job
 from bot.state.branch import Branch, Chance
 from bot.state.directory import Directory
 from bot.state.place import STATE, Place
@@ -93,7 +93,7 @@ def plan_step(step: Step) -> int:
 
 def report_step(step: Step) -> int:
     event = event_of(step.inputs, step.environment)
-    hub = Hub.open(auth_of(step.inputs), event.repository, step.inputs.api_url)
+    hub = Hub.open(auth_of(step.inputs), event.repository, event.api)
     done = report_job(step.inputs, event, hub, _place(step), _now)
     folder = step.inputs.results.resolve() / "told"
     folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def report_step(step: Step) -> int:
 
 def listen_step(step: Step) -> int:
     event = event_of(step.inputs, step.environment)
-    hub = Hub.open(auth_of(step.inputs), event.repository, step.inputs.api_url)
+    hub = Hub.open(auth_of(step.inputs), event.repository, event.api)
     notes = listen_job(step.inputs, event, hub, _place(step), _now)
     step.runner.summary("\n".join(f"- {escaped(note)}" for note in notes))
     return 0
@@ -137,7 +137,7 @@ def _place(step: Step) -> Place:
     repository = step.environment.get("GITHUB_REPOSITORY", "")
     token = inputs.github_token and Secret(inputs.github_token.get_secret_value())
     remote = remote_of(f"{server}/{repository}.git", token or None)
-    return Branch(remote, Chance(_now, time.sleep, random.Random().random), inputs.state_branch)
+    return Branch(remote, Chance(_now, time.sleep, random.Random().random), inputs.settings.state_branch)
 
 
 def _now() -> datetime:

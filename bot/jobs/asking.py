@@ -60,21 +60,16 @@ def specs(inputs: Inputs, plan: Planned) -> tuple[str, str | None]:
 def asked(inputs: Inputs, plan: Planned, work: Work) -> Asked:
     """What the commands are made from; the targets' keys come when they are made."""
     settings = settings_file(inputs, work)
-    flavour = () if inputs.devices == "auto" else ("--flavour", inputs.devices)
-    workers = () if inputs.workers is None else ("--workers", str(inputs.workers))
     return Asked(
         mode=cast(Mode, inputs.mode),
         seconds=inputs.time,
         target="",
-        apis=inputs.apis,
         tests=inputs.tests,
-        models=inputs.models,
-        docs=inputs.docs,
         shard=inputs.shard,
-        shards=inputs.shards,
+        shards=inputs.settings.shards,
         bisect=_bisect(plan.requests, work) if inputs.shard == 0 else (),
-        common=(*flavour, *workers, "--sandbox", inputs.sandbox, *settings),
-        pull=(*flavour, *settings),
+        common=("--sandbox", inputs.sandbox, *settings),
+        pull=settings,
     )
 
 
@@ -88,17 +83,24 @@ def _bisect(requests: Sequence[Request], work: Work) -> tuple[int, ...]:
 
 
 def settings_file(inputs: Inputs, work: Work) -> tuple[str, ...]:
-    """The user's settings, with what people taught by labels added to what is known; nothing where there is neither."""
-    own = work.sources / (inputs.config or DEFAULT_FILE)
-    if inputs.config is not None and not own.is_file():
-        raise UserError(f"input config: there is no file {inputs.config}", "write its path from the repository's root")
+    """Make the settings file of the commands and return the flag that names it; nothing where nothing is set.
+
+    The input `settings` wins over the user's file. What people taught by labels is added to the known findings.
+    """
+    config, options = inputs.settings.config, inputs.settings.options
+    own = work.sources / (config or DEFAULT_FILE)
+    if config is not None and not own.is_file():
+        raise UserError(
+            f"input settings: config: there is no file {config}", "write its path from the repository's root"
+        )
     taught = inputs.state_path / KNOWN if inputs.state == "artifact" and inputs.state_path else None
-    if taught is None or not taught.is_file():
+    if not options and (taught is None or not taught.is_file()):
         return ("--config", str(own)) if own.is_file() else ()
-    settings = _read(own) if own.is_file() else {}
+    settings = {**(_read(own) if own.is_file() else {}), **options}
     known = work.sources / settings.get("known", own.with_name(KNOWN_FILE))
-    text = "".join(file.read_text(encoding="utf-8") + "\n" for file in (known, taught) if file.is_file())
-    (work.root / KNOWN).write_text(text, encoding="utf-8")
+    files = [file for file in (known, taught) if file is not None and file.is_file()]
+    work.root.mkdir(parents=True, exist_ok=True)
+    (work.root / KNOWN).write_text("".join(file.read_text(encoding="utf-8") + "\n" for file in files), encoding="utf-8")
     made = work.root / DEFAULT_FILE
     made.write_text(tomlkit.dumps({**settings, "known": str(work.root / KNOWN)}), encoding="utf-8")
     return "--config", str(made)

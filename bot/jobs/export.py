@@ -51,7 +51,7 @@ def write_texts(folder: Path, result: Result) -> None:
 
 
 def _ran(inputs: Inputs, work: Work, begun: Begun, ended: Ended, now: datetime) -> Ran:
-    seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.models, *inputs.docs)]
+    seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.settings.models, *inputs.settings.docs)]
     bumped = work.answer("bump")
     told = bumped if isinstance(bumped, dict) else {}
     return Ran(
@@ -66,7 +66,7 @@ def _ran(inputs: Inputs, work: Work, begun: Begun, ended: Ended, now: datetime) 
         problems=[line.replace(f"{work.sources}/", "") for line in (*ended.problems, *_untraced(told))],
         stopped=ended.stopped,
         shard=inputs.shard,
-        shards=inputs.shards,
+        shards=inputs.settings.shards,
         place=Places(seeds, work.sources).of,
     )
 
@@ -108,8 +108,8 @@ def _state(inputs: Inputs, work: Work, folder: Path) -> list[str]:
     what = f"{len(parted.fingerprints)} private bugs and {parted.pending} findings that wait for their examination"
     if not parted.there:
         return []
-    if inputs.private_recipient is not None:
-        (folder / PRIVATE).write_bytes(encrypt(private, [inputs.private_recipient]))
+    if inputs.settings.private_recipient is not None:
+        (folder / PRIVATE).write_bytes(encrypt(private, [inputs.settings.private_recipient]))
         return []
     if inputs.state == "directory":
         return [f"{what} stay in the state directory of the runner"]

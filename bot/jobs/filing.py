@@ -18,7 +18,7 @@ from bot.issues.filings import Filings
 from bot.issues.filings import merged as filings_merged
 from bot.issues.planning import Plan, Rules, plan
 from bot.jobs.answers import answered
-from bot.jobs.tokens import auth_elsewhere, auth_of
+from bot.jobs.context import Event, auth_elsewhere, auth_of
 from bot.jobs.upstream import Abroad, drafter, reviewed
 from bot.jobs.wanting import umbrellas, wanted
 from bot.state.place import FILINGS, Place, revise
@@ -38,20 +38,18 @@ class Filed(NamedTuple):
 
 
 def file_issues(
-    inputs: Inputs, home: str, run: str, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]
+    inputs: Inputs, event: Event, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]
 ) -> Filed:
-    """Brings the issues up to what the state says. Claims what it is about to file before it files anything.
-
-    home: our repository. run: a name that no other run has.
-    """
+    """Brings the issues up to what the state says. Claims what it is about to file before it files anything."""
+    run = event.run
     with open_store(state) as store:
         clusters, batches = wanted(store), umbrellas(store)
-    abroad = Abroad(inputs.upstream, auth_elsewhere(inputs), auth_of(inputs), inputs.api_url)
+    abroad = Abroad(inputs.upstream, auth_elsewhere(inputs), auth_of(inputs), event.api)
     existing, gone = look(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
     heard = Listener(hub, remembered(place), drafter(hub, abroad, clusters, clock()), clock()).sweep(existing)
     existing, gone = look(hub, heard.filings) if heard.filings.requests else (existing, gone)
-    rules = Rules(daily=inputs.max_new_issues, run=run, authors=frozenset({hub.login()}))
+    rules = Rules(daily=inputs.settings.max_new_issues, run=run, authors=frozenset({hub.login()}))
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
     new = [action.id for action in first.actions if isinstance(action, Create)]
     claimed = revised(place, lambda now: filings_merged(now, heard.filings).with_claims(new, run, clock()), "claims")
@@ -59,7 +57,7 @@ def file_issues(
     done = carry_out(hub, ours, claimed, clock)
     with open_store(state, read_only=True) as store:
         told = answered(hub, store, done.filings, clock())
-        there = reviewed(hub, abroad, home, store, clusters, told, clock())
+        there = reviewed(hub, abroad, event.repository, store, clusters, told, clock())
     mine = _without_claims(there.filings, run)
     kept = revised(place, lambda now: filings_merged(_without_claims(now, run), mine), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]

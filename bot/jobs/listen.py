@@ -12,8 +12,8 @@ from bot.commands.handling import Heard, Listener
 from bot.github.hub import Hub
 from bot.issues.filings import merged
 from bot.issues.wanted import Wanted
+from bot.jobs.context import Event
 from bot.jobs.filing import remembered, revised
-from bot.jobs.report import Event
 from bot.jobs.upstream import Abroad, drafter
 from bot.jobs.wanting import wanted
 from bot.state.keeping import fetched

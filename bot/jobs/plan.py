@@ -47,7 +47,7 @@ def plan_job(inputs: Inputs, place: Place, workspace: Path) -> Matrix:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
     planned = Planned(target=builds[0], baseline=builds[1], requests=filings.waiting)
     (folder / PLAN).write_text(planned.model_dump_json(), encoding="utf-8")
-    return Matrix(json.dumps({"shard": list(range(inputs.shards))}), inputs.shards, tuple(notes))
+    return Matrix(json.dumps({"shard": list(range(inputs.settings.shards))}), inputs.settings.shards, tuple(notes))
 
 
 def _write_known(folder: Path, filings: Filings) -> None:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bot.action.inputs import Inputs
-from bot.action.origin import pull_of
 from bot.github.errors import GaveUpError, RefusedError, UnsureError
 from bot.github.hub import Hub
 from bot.issues.labels import LABELS
+from bot.jobs.context import Event, keys_of, pull_of
 from bot.jobs.filing import file_issues
 from bot.jobs.intake import brought
 from bot.jobs.places import RESULTS
-from bot.jobs.tokens import keys_of
-from bot.pulls.telling import Links, tell
+from bot.pulls.telling import tell
 from bot.state.keeping import keep
 from bot.state.place import Place
 from fuzz_core.ir.errors import UserError
@@ -33,7 +31,6 @@ DEEP = 3
 PULLS = ("pr", "bump")
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
-EVENT_BYTES = 32 << 20
 
 
 class Reported(NamedTuple):
@@ -42,57 +39,6 @@ class Reported(NamedTuple):
     result: Result
     notes: tuple[str, ...]
     failed: bool
-
-
-class Event(NamedTuple):
-    """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head.
-
-    issue, comment: numbers of what somebody has said, 0 for none.
-    """
-
-    repository: str
-    pull: int = 0
-    sha: str = ""
-    server: str = "https://github.com"
-    run: str = ""
-    name: str = ""
-    issue: int = 0
-    comment: int = 0
-
-    @property
-    def links(self) -> Links:
-        """Addresses for people."""
-        home = f"{self.server}/{self.repository}"
-        return Links(
-            f"{home}/blob/{self.sha}" if self.sha else "", f"{home}/actions/runs/{self.run}" if self.run else ""
-        )
-
-
-def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
-    """The event, where an input does not say otherwise. Raises UserError outside of a workflow."""
-    repository = environment.get("GITHUB_REPOSITORY", "")
-    if not repository:
-        raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
-    payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
-    pull = payload.get("pull_request") or {}
-    return Event(
-        repository,
-        inputs.pull_request or int(pull.get("number", 0)),
-        inputs.commit or str(pull.get("head", {}).get("sha", "")) or environment.get("GITHUB_SHA", ""),
-        environment.get("GITHUB_SERVER_URL", "https://github.com"),
-        environment.get("GITHUB_RUN_ID", ""),
-        environment.get("GITHUB_EVENT_NAME", ""),
-        int(payload.get("issue", {}).get("number", 0)),
-        int(payload.get("comment", {}).get("id", 0)),
-    )
-
-
-def _payload(path: str) -> dict[str, Any]:
-    file = Path(path) if path else None
-    if file is None or not file.is_file() or file.stat().st_size > EVENT_BYTES:
-        return {}
-    found = json.loads(file.read_bytes())
-    return found if isinstance(found, dict) else {}
 
 
 def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> Reported:
@@ -151,11 +97,11 @@ def _night(
 ) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
-        with _labels_made(hub, bool(result.bugs and inputs.max_new_issues)):
+        with _labels_made(hub, bool(result.bugs and inputs.settings.max_new_issues)):
             files, refused = brought(shards, folder)
             night = keep(place, files, keys_of(inputs), folder / "state", clock)
             heard_again(night.public, result)
-        filed = file_issues(inputs, event.repository, event.run, hub, place, night.public, clock)
+        filed = file_issues(inputs, event, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
     return (*refused, *night.problems, *dropped, *filed.notes)
 

@@ -30,10 +30,7 @@ class Asked(NamedTuple):
     seconds: float
     target: str
     baseline: str | None = None
-    apis: Sequence[str] = ()
     tests: Sequence[Path] = ()
-    models: Sequence[Path] = ()
-    docs: Sequence[Path] = ()
     shard: int = 0
     shards: int = 1
     recheck: bool = False
@@ -65,27 +62,19 @@ def _bisections(asked: Asked) -> list[Step]:
 
 def _bump(asked: Asked) -> Step:
     builds = ("--from", asked.baseline or "", "--to", asked.target)
-    return Step(
-        "bump", ("bump", *builds, *_seeds(asked.tests, "--tests"), *_time(asked.seconds), *asked.common, "--json")
-    )
+    return Step("bump", ("bump", *builds, *_tests(asked), *_time(asked.seconds), *asked.common, "--json"))
 
 
 def _run(asked: Asked, seconds: float) -> Step:
     baseline = ("--baseline", asked.baseline) if asked.baseline else ()
-    seeds = (
-        *_seeds(asked.tests, "--tests"),
-        *_seeds(asked.models, "--models"),
-        *_seeds(asked.docs, "--docs"),
-    )
-    apis = [part for api in asked.apis for part in ("--api", api)]
     shard = ("--shard", f"{asked.shard + 1}/{asked.shards}") if asked.shards > 1 else ()
     changed = ("--changed",) if asked.mode == "pr" else ()
-    chosen = (*seeds, *apis, *shard, *changed)
-    return Step("run", ("run", "--target", asked.target, *baseline, *chosen, *_time(seconds), *asked.common, "--json"))
+    chosen = (*baseline, *_tests(asked), *shard, *changed)
+    return Step("run", ("run", "--target", asked.target, *chosen, *_time(seconds), *asked.common, "--json"))
 
 
-def _seeds(folders: Sequence[Path], flag: str) -> tuple[str, ...]:
-    return tuple(part for folder in folders for part in (flag, str(folder)))
+def _tests(asked: Asked) -> tuple[str, ...]:
+    return tuple(part for folder in asked.tests for part in ("--tests", str(folder)))
 
 
 def _time(seconds: float) -> tuple[str, str]:

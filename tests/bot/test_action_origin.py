@@ -6,8 +6,8 @@ import pytest
 from githubserver import Repository
 from hubs import hub_of
 
-from bot.action.origin import pull_of
 from bot.github.hub import Hub
+from bot.jobs.context import pull_of
 
 
 @pytest.fixture

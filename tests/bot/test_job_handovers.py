@@ -12,9 +12,10 @@ from typing import Any
 
 import pyrage
 import pytest
+from actioninputs import inputs
 from leavings import KEY, add_bug, leave
 
-from bot.action.inputs import Inputs, read_inputs
+from bot.action.inputs import Inputs
 from bot.github.redaction import Secret
 from bot.issues.filings import Filed, Filings, Request
 from bot.jobs.asking import Planned, asked, planned, settings_file, specs
@@ -38,10 +39,6 @@ from reports.results import read_result
 NOW = datetime(2026, 1, 2, 3, tzinfo=UTC)
 SECRET_API, SECRET = "torch.scribbles", "free(): invalid pointer"
 FINGERPRINT = "a" * 32
-
-
-def inputs(**given: object) -> Inputs:
-    return read_inputs({f"INPUT_{name.upper()}": str(value) for name, value in given.items()})
 
 
 @pytest.fixture
@@ -136,11 +133,17 @@ class DescribeWhatIsAsked:
         with pytest.raises(UserError, match=r"no file other\.toml"):
             asked(inputs(config="other.toml"), Planned(), work)
 
-    def test_options_reach_the_commands(self, tmp_path: Path) -> None:
-        work = Work(tmp_path, tmp_path / "state", tmp_path)
-        made = asked(inputs(devices="cpu", workers=3, sandbox="docker", time="90s"), Planned(), work)
-        assert made.seconds == 90.0 and made.pull == ("--flavour", "cpu")
-        assert made.common == ("--flavour", "cpu", "--workers", "3", "--sandbox", "docker")
+    def test_settings_win_over_the_users_file_and_reach_the_commands(self, tmp_path: Path) -> None:
+        work = Work(tmp_path / "work", tmp_path / "state", tmp_path)
+        (tmp_path / "nightfuzz.toml").write_text('workers = 9\nknown = "mine.toml"\nseed = 5\n')
+        (tmp_path / "mine.toml").write_text("")
+        given = inputs(flavour="cpu", workers=3, api=["torch.nn.*"], docs=["d"], shards=2, sandbox="docker", time="90s")
+        made = asked(given, Planned(), work)
+        assert (made.seconds, made.shards) == (90.0, 2)
+        assert made.common == ("--sandbox", "docker", *made.pull)
+        settings = load(Path(made.pull[1]), {})
+        assert (settings.flavour, settings.workers, settings.seed) == ("cpu", 3, 5)
+        assert (settings.api, settings.docs) == (["torch.nn.*"], [Path("d")])
 
 
 class DescribeTheExport:
