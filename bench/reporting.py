@@ -28,19 +28,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common")
 
 # They are parts of the tests.
 import githubserver  # type: ignore[import-not-found]
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.state.packing import pack
+from nightfuzz.reports.results import Mode
 
 from bench.machine import machine
-from bot.git import remote_of
-from bot.jobs.places import RESULTS
-from bot.state.branch import Branch, Chance
-from bot.state.packing import pack
 from fuzz_core.campaign.exporting import Ran, result_of, split
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
-from reports.results import Mode
 
 WORDS = ("alpha", "bravo", "delta", "gamma", "kappa", "omega", "sigma", "theta", "zeta", "lambda")
 TARGET = TargetRecord("torch-2.13.0", "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "s"})
@@ -169,7 +169,7 @@ def report(folder: Path, repo: githubserver.Repository, night: Night, mode: Mode
     environment = {f"INPUT_{key}": value for key, value in given.items()}
     environment |= {f"GITHUB_{key}": value for key, value in runner.items()}
     path = f"/issues/{pull['number']}/comments" if pull else "/issues?state=all"
-    command = [sys.executable, "-m", "bot.main", "action", "report"]
+    command = [sys.executable, "-m", "nightfuzz.bot.main", "action", "report"]
     return measured(command, environment, lambda: bool(repo.get(path)))
 
 

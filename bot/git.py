@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from bot.github.redaction import Secret, scrub
+from nightfuzz.bot.github.redaction import Secret, scrub
+
 from fuzz_core.ir.errors import UserError
 
 SECONDS = 600

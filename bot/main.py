@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from nightfuzz.bot.init.command import init_command
+from nightfuzz.bot.jobs.commands import app as action
 
 import fuzz_core
-from bot.init.command import init_command
-from bot.jobs.commands import app as action
 from fuzz_core.cli import options
 from fuzz_core.cli.command import perform
 from fuzz_core.cli.main import app as own
@@ -28,7 +28,7 @@ def advise_command(
     ] = False,
 ) -> None:
     """Print a private bug for its library's security contact, with what to do; --send reports it privately."""
-    from bot.advise import advise
+    from nightfuzz.bot.advise import advise
 
     perform(lambda settings, console: advise(settings, console, bug, send), config, state=state)
 

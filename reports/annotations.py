@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nightfuzz.reports import telling
+from nightfuzz.reports.results import Bug, Change, Dropped, Result, Site
+from nightfuzz.reports.text import bounded, clean
+
 from fuzz_core.oracles.kinds import Level
-from reports import telling
-from reports.results import Bug, Change, Dropped, Result, Site
-from reports.text import bounded, clean
 
 # GitHub shows ten errors and ten warnings of a step, and takes fifty annotations of a check in one request.
 STEP, REQUEST = 10, 50

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from nightfuzz.reports import telling
+from nightfuzz.reports.pages import address, counted, listed, page
+from nightfuzz.reports.results import Result
+from nightfuzz.reports.text import bounded, fitting
+
 from fuzz_core.ir.errors import UserError
-from reports import telling
-from reports.pages import address, counted, listed, page
-from reports.results import Result
-from reports.text import bounded, fitting
 
 FailOn = Literal["never", "regression", "new", "any"]
 Conclusion = Literal["success", "failure", "neutral"]

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from reports import telling
-from reports.results import Result
-from reports.text import bounded, clean, clipped
+from nightfuzz.reports import telling
+from nightfuzz.reports.results import Result
+from nightfuzz.reports.text import bounded, clean, clipped
 
 NAME, MESSAGE, SCRIPT = 300, 1_000, 20_000
 VERSIONS = "versions"

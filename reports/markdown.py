@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from nightfuzz.reports.text import clean, fence_for, span
 
 from fuzz_core.modelgen.gandalf.drawing import svg
 from fuzz_core.modelgen.gandalf.scripts import SAID
@@ -13,7 +14,6 @@ from fuzz_core.store.checks import FIXED, KNOWN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import withheld
-from reports.text import clean, fence_for, span
 
 MAX_TEXT = 1500
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~&$])")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reports import telling
-from reports.comment import headline
-from reports.pages import page
-from reports.results import Result
-from reports.text import fitting, utf8
+from nightfuzz.reports import telling
+from nightfuzz.reports.comment import headline
+from nightfuzz.reports.pages import page
+from nightfuzz.reports.results import Result
+from nightfuzz.reports.text import fitting, utf8
 
 STEP = 1 << 20
 # At most: entries with a script in each section, entries of one line, characters of a script.

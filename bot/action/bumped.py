@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.action.pins import Pin, Worth, pins, reader_of
-from bot.git import git_in
+from nightfuzz.bot.action.pins import Pin, Worth, pins, reader_of
+from nightfuzz.bot.git import git_in
+
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import distributions, plugins

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from reports.annotations import TITLE, command
-from reports.text import bounded, code_blocks
+from nightfuzz.reports.annotations import TITLE, command
+from nightfuzz.reports.text import bounded, code_blocks
 
 SHORTEST = 4
 """A shorter line of a secret is no secret, and stars for it would hide the log."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bot.issues.filings import Filings, Request
-from reports.markdown import escaped
-from reports.text import span
+from nightfuzz.bot.issues.filings import Filings, Request
+from nightfuzz.reports.markdown import escaped
+from nightfuzz.reports.text import span
 
 SHOWN = 20
 _COMMANDS = {

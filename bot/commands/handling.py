@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, Protocol
 
-from bot.commands.answering import HELP, UNKNOWN, answers
-from bot.commands.parsing import Command, commands
-from bot.github.errors import RefusedError
-from bot.github.marker import Marker
-from bot.github.views import CommentView, IssueView
-from bot.issues.filings import Filed, Filings, Request
-from bot.issues.labels import IGNORE, LABELS
-from bot.issues.wanted import digest
+from nightfuzz.bot.commands.answering import HELP, UNKNOWN, answers
+from nightfuzz.bot.commands.parsing import Command, commands
+from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.views import CommentView, IssueView
+from nightfuzz.bot.issues.filings import Filed, Filings, Request
+from nightfuzz.bot.issues.labels import IGNORE, LABELS
+from nightfuzz.bot.issues.wanted import digest
+
 from fuzz_core.ir.errors import UserError
 
 WRITERS = ("admin", "maintain", "write")

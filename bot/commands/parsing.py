@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reports.text import bounded, code_blocks, text_lines
+from nightfuzz.reports.text import bounded, code_blocks, text_lines
 
 WORD = "/nightfuzz"
 # A comment with more than this is no request but something else.

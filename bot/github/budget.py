@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from bot.github.errors import GaveUpError
+from nightfuzz.bot.github.errors import GaveUpError
 
 Clock = Callable[[], datetime]
 Sleep = Callable[[float], None]

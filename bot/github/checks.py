@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bot.github.client import Client
-from bot.github.errors import UnsureError
-from bot.github.views import Annotation
+from nightfuzz.bot.github.client import Client
+from nightfuzz.bot.github.errors import UnsureError
+from nightfuzz.bot.github.views import Annotation
 
 MOST_AT_ONCE = 50
 LONGEST = 65_535

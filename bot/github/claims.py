@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from bot.github.client import Client, Turn
-from bot.github.errors import GaveUpError, RefusedError, UnsureError
+from nightfuzz.bot.github.client import Client, Turn
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 
 PREFIX = "nightfuzz:filing-"
 COLOUR = "ededed"

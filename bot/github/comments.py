@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.github.claims import Claim, Claims, LostError
-from bot.github.client import Client
-from bot.github.errors import RefusedError, UnsureError
-from bot.github.marker import Marker, marked, parsed
-from bot.github.views import CommentView, is_one_of
+from nightfuzz.bot.github.claims import Claim, Claims, LostError
+from nightfuzz.bot.github.client import Client
+from nightfuzz.bot.github.errors import RefusedError, UnsureError
+from nightfuzz.bot.github.marker import Marker, marked, parsed
+from nightfuzz.bot.github.views import CommentView, is_one_of
 
 ROUNDS = 6
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from bot.github.views import IssueView
+from nightfuzz.bot.github.views import IssueView
 
 
 class Editor(Protocol):

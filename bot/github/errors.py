@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.github.redaction import scrub
+from nightfuzz.bot.github.redaction import scrub
+from nightfuzz.reports.text import bounded
+
 from fuzz_core.ir.errors import NightfuzzError, UserError
-from reports.text import bounded
 
 LONGEST = 300
 # GitHub's names of permissions, and how a workflow spells them.

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.github.claims import Claim, Claims, LostError
-from bot.github.client import PAGE, Client, listed
-from bot.github.errors import RefusedError, UnsureError
-from bot.github.labels import Labels
-from bot.github.marker import Marker, marked, parsed
-from bot.github.views import IssueView, is_one_of
+from nightfuzz.bot.github.claims import Claim, Claims, LostError
+from nightfuzz.bot.github.client import PAGE, Client, listed
+from nightfuzz.bot.github.errors import RefusedError, UnsureError
+from nightfuzz.bot.github.labels import Labels
+from nightfuzz.bot.github.marker import Marker, marked, parsed
+from nightfuzz.bot.github.views import IssueView, is_one_of
 
 GAP = 2
 DUPLICATE = "duplicate"

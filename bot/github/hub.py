@@ -11,19 +11,19 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from bot.github.auth import Auth, api_address
-from bot.github.budget import Budget, Clock, Limits, Sleep
-from bot.github.checks import check_run
-from bot.github.claims import Claims
-from bot.github.client import Client
-from bot.github.comments import Comments
-from bot.github.errors import RefusedError
-from bot.github.filing import Filing
-from bot.github.identity import installed, login
-from bot.github.labels import Labels
-from bot.github.marker import Marker
-from bot.github.redaction import scrub_logs
-from bot.github.views import (
+from nightfuzz.bot.github.auth import Auth, api_address
+from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
+from nightfuzz.bot.github.checks import check_run
+from nightfuzz.bot.github.claims import Claims
+from nightfuzz.bot.github.client import Client
+from nightfuzz.bot.github.comments import Comments
+from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.filing import Filing
+from nightfuzz.bot.github.identity import installed, login
+from nightfuzz.bot.github.labels import Labels
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.redaction import scrub_logs
+from nightfuzz.bot.github.views import (
     Annotation,
     CommentView,
     EventView,
@@ -33,6 +33,7 @@ from bot.github.views import (
     Role,
     role,
 )
+
 from fuzz_core.ir.errors import UserError
 
 T = TypeVar("T")

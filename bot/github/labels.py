@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from bot.github.claims import Claims
-from bot.github.client import Client, listed
-from bot.github.errors import RefusedError
+from nightfuzz.bot.github.claims import Claims
+from nightfuzz.bot.github.client import Client, listed
+from nightfuzz.bot.github.errors import RefusedError
 
 LONGEST_DESCRIPTION = 100
 

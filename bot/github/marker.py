@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from reports.text import code_blocks, text_lines
+from nightfuzz.reports.text import code_blocks, text_lines
 
 BODY = 65_536
 MOST_ALSO = 256

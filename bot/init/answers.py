@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomlkit
+from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
+from nightfuzz.bot.init.kinds import Workflow
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from rapidfuzz import process as nearest
 
-from bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
-from bot.init.kinds import Workflow
 from fuzz_core.adapters.library import DEFAULT_TARGET
 from fuzz_core.cli.config import seconds
 from fuzz_core.ir.errors import UserError

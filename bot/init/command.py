@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-from bot.init.kinds import WORKFLOWS
-from bot.init.pinning import DEFAULT, SERVER, action_of, pinned
+from nightfuzz.bot.init.kinds import WORKFLOWS
+from nightfuzz.bot.init.pinning import DEFAULT, SERVER, action_of, pinned
 
 
 def init_command(
@@ -42,11 +41,11 @@ def init_command(
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there")] = False,
 ) -> None:
     """Write the workflows that run nightfuzz into a repository, and explain the permissions they need."""
+    from nightfuzz.bot.init import work as steps
+    from nightfuzz.bot.init.detecting import repository_of
+    from nightfuzz.bot.init.keys import default_file
     from rich.console import Console
 
-    from bot.init import work as steps
-    from bot.init.detecting import repository_of
-    from bot.init.keys import default_file
     from fuzz_core.cli.boundary import guarded
 
     given: dict[str, Any] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bot.git import remote_commit
+from nightfuzz.bot.git import remote_commit
+
 from fuzz_core.ir.errors import UserError
 
 DEFAULT = "nightfuzz/nightfuzz@v1"

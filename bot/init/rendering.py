@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from bot.init.answers import Answers
-from bot.init.kinds import Workflow
-from bot.init.pinning import Action
+from nightfuzz.bot.init.answers import Answers
+from nightfuzz.bot.init.kinds import Workflow
+from nightfuzz.bot.init.pinning import Action
 
 _SARIF = ("security-events", "write", "SARIF for code scanning")
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
+from nightfuzz.bot.init.answers import checked
+from nightfuzz.bot.init.detecting import Found, look_at
+from nightfuzz.bot.init.keys import key_pair
+from nightfuzz.bot.init.kinds import WORKFLOWS
+from nightfuzz.bot.init.pinning import Action
+from nightfuzz.bot.init.rendering import file_name, rendered
+from nightfuzz.bot.init.telling import HOSTED, tell, tell_key
 from rich.console import Console
 
-from bot.init.answers import checked
-from bot.init.detecting import Found, look_at
-from bot.init.keys import key_pair
-from bot.init.kinds import WORKFLOWS
-from bot.init.pinning import Action
-from bot.init.rendering import file_name, rendered
-from bot.init.telling import HOSTED, tell, tell_key
 from fuzz_core.adapters.library import DEFAULT_TARGET
 from fuzz_core.ir.errors import UserError
 

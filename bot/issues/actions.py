@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from bot.issues.wanted import Wanted
+from nightfuzz.bot.issues.wanted import Wanted
 
 
 class Create(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from bot.issues.actions import Action, Create, Extend
-from bot.issues.filings import Filings
-from bot.issues.labels import OURS, UMBRELLA
-from bot.issues.ours import Ours
-from bot.issues.umbrella import chosen, extended, items
-from bot.issues.wanted import Umbrella, digest
+from nightfuzz.bot.issues.actions import Action, Create, Extend
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.labels import OURS, UMBRELLA
+from nightfuzz.bot.issues.ours import Ours
+from nightfuzz.bot.issues.umbrella import chosen, extended, items
+from nightfuzz.bot.issues.wanted import Umbrella, digest
 
 
 class Batches:

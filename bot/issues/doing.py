@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from bot.github.editing import Editor
-from bot.github.errors import GaveUpError, RefusedError, UnsureError
-from bot.github.marker import Marker
-from bot.github.views import CommentView, IssueView
-from bot.issues.actions import Action, Close, Create, Extend, Recur, Relabel, Reopen, described
-from bot.issues.filings import Filed, Filings
-from bot.issues.labels import LABELS, OURS
-from bot.issues.planning import Plan
-from bot.issues.texts import back, fixed
-from bot.issues.umbrella import extended
-from bot.issues.wanted import digest
+from nightfuzz.bot.github.editing import Editor
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.views import CommentView, IssueView
+from nightfuzz.bot.issues.actions import Action, Close, Create, Extend, Recur, Relabel, Reopen, described
+from nightfuzz.bot.issues.filings import Filed, Filings
+from nightfuzz.bot.issues.labels import LABELS, OURS
+from nightfuzz.bot.issues.planning import Plan
+from nightfuzz.bot.issues.texts import back, fixed
+from nightfuzz.bot.issues.umbrella import extended
+from nightfuzz.bot.issues.wanted import digest
 
 # One fingerprint in common is enough to find an issue again; a body has room for other things.
 MARKED = 50

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Literal, NamedTuple, cast
 
-from bot.github.marker import parsed
-from bot.github.views import IssueView
-from bot.issues.filings import Filed, Filings, Taught
-from bot.issues.teaching import said_of
-from bot.issues.umbrella import items
+from nightfuzz.bot.github.marker import parsed
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.filings import Filed, Filings, Taught
+from nightfuzz.bot.issues.teaching import said_of
+from nightfuzz.bot.issues.umbrella import items
 
 Kind = Literal["bug", "umbrella"]
 KINDS = ("bug", "umbrella")

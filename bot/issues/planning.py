@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.github.views import IssueView
-from bot.issues.actions import Action, Close, Create, Recur, Relabel, Reopen, place
-from bot.issues.batching import Batches
-from bot.issues.filings import Filed, Filings, Taught
-from bot.issues.labels import OURS, REGRESSION
-from bot.issues.ours import Ours, created_since, ours
-from bot.issues.texts import recurrence
-from bot.issues.wanted import Umbrella, Wanted, digest, joined, newer, newest
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.actions import Action, Close, Create, Recur, Relabel, Reopen, place
+from nightfuzz.bot.issues.batching import Batches
+from nightfuzz.bot.issues.filings import Filed, Filings, Taught
+from nightfuzz.bot.issues.labels import OURS, REGRESSION
+from nightfuzz.bot.issues.ours import Ours, created_since, ours
+from nightfuzz.bot.issues.texts import recurrence
+from nightfuzz.bot.issues.wanted import Umbrella, Wanted, digest, joined, newer, newest
 
 DAY = timedelta(days=1)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bot.github.views import IssueView
-from bot.issues.filings import Filed, Filings, Taught
-from bot.issues.labels import TEACHING
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.filings import Filed, Filings, Taught
+from nightfuzz.bot.issues.labels import TEACHING
+
 from fuzz_core.triage.known import Known
 
 _CLOSED: dict[str | None, Taught] = {"not_planned": "declined", "duplicate": "duplicate"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bot.issues.labels import IGNORE, KNOWN, WRONG
-from bot.issues.wanted import Wanted
-from reports.markdown import escaped
-from reports.text import span
+from nightfuzz.bot.issues.labels import IGNORE, KNOWN, WRONG
+from nightfuzz.bot.issues.wanted import Wanted
+from nightfuzz.reports.markdown import escaped
+from nightfuzz.reports.text import span
 
 SHOWN_APIS = 20
 _HOW_TO_SILENCE = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from reports.text import BODY
+from nightfuzz.reports.text import BODY
 
 # Room for what the filing adds to a body.
 ROOM = 1_000

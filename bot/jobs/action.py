@@ -12,29 +12,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 import typer
+from nightfuzz.bot.action.inputs import Inputs, read_inputs
+from nightfuzz.bot.action.runner import Runner
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.jobs import asking, plan
+from nightfuzz.bot.jobs.context import auth_of, event_of
+from nightfuzz.bot.jobs.export import export_job, write_texts
+from nightfuzz.bot.jobs.fuzzing import fuzz_job
+from nightfuzz.bot.jobs.listen import listen_job
+from nightfuzz.bot.jobs.places import REPORT, SARIF, restore, unpack_sources, work_of
+from nightfuzz.bot.jobs.report import report_job
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.state.directory import Directory
+from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.reports.annotations import commands as marks
+from nightfuzz.reports.markdown import escaped
+from nightfuzz.reports.results import Result
+from nightfuzz.reports.summary import summary
 
-from bot.action.inputs import Inputs, read_inputs
-from bot.action.runner import Runner
-from bot.git import remote_of
-from bot.github.hub import Hub
-from bot.github.redaction import Secret
-from bot.jobs import asking, plan
-from bot.jobs.context import auth_of, event_of
-from bot.jobs.export import export_job, write_texts
-from bot.jobs.fuzzing import fuzz_job
-from bot.jobs.listen import listen_job
-from bot.jobs.places import REPORT, SARIF, restore, unpack_sources, work_of
-from bot.jobs.report import report_job
-from bot.state.branch import Branch, Chance
-from bot.state.directory import Directory
-from bot.state.place import STATE, Place
 from fuzz_core.cli.boundary import BUGS, guarded
 from fuzz_core.cli.display import printable
 from fuzz_core.ir.errors import UserError
-from reports.annotations import commands as marks
-from reports.markdown import escaped
-from reports.results import Result
-from reports.summary import summary
 
 
 class Step(NamedTuple):

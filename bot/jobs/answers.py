@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from bot.commands.handling import answer
-from bot.github.hub import Hub
-from bot.issues.filings import Filings, Request, settled
-from bot.jobs.wanting import numbered
+from nightfuzz.bot.commands.handling import answer
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.filings import Filings, Request, settled
+from nightfuzz.bot.jobs.wanting import numbered
+
 from fuzz_core.campaign.history import Came, came_with
 from fuzz_core.store.checks import Probe
 from fuzz_core.store.records import BugRow

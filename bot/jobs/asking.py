@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any, cast
 
 import tomlkit
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.issues.filings import Request
+from nightfuzz.bot.jobs.places import KNOWN, PLAN
+from nightfuzz.bot.jobs.steps import Asked
+from nightfuzz.bot.jobs.wanting import numbered
+from nightfuzz.bot.jobs.work import Work
+from nightfuzz.reports.results import Mode, Name, Part
 from pydantic import ValidationError
 
-from bot.action.inputs import Inputs
-from bot.issues.filings import Request
-from bot.jobs.places import KNOWN, PLAN
-from bot.jobs.steps import Asked
-from bot.jobs.wanting import numbered
-from bot.jobs.work import Work
 from fuzz_core.cli.config import DEFAULT_FILE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
-from reports.results import Mode, Name, Part
 
 PLAN_BYTES = 4 << 20
 

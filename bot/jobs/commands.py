@@ -10,7 +10,7 @@ app = typer.Typer(no_args_is_help=True, help="The steps of the GitHub Action: th
 @app.command()
 def fuzz() -> None:
     """Fuzz: pull the targets, run known bugs again, trace, fuzz, examine. Needs no token and passes none on."""
-    from bot.jobs import action
+    from nightfuzz.bot.jobs import action
 
     action.perform(action.fuzz_step)
 
@@ -18,7 +18,7 @@ def fuzz() -> None:
 @app.command()
 def export() -> None:
     """Put together what a fuzz job has found, also where it was cancelled."""
-    from bot.jobs import action
+    from nightfuzz.bot.jobs import action
 
     action.perform(action.export_step)
 
@@ -26,7 +26,7 @@ def export() -> None:
 @app.command("plan")
 def plan_() -> None:
     """Fetch the state and pack it with the sources for the fuzz job."""
-    from bot.jobs import action
+    from nightfuzz.bot.jobs import action
 
     action.perform(action.plan_step)
 
@@ -34,7 +34,7 @@ def plan_() -> None:
 @app.command()
 def report() -> None:
     """Tell what fuzz jobs have found: issues for a night, a comment and a check for a pull request."""
-    from bot.jobs import action
+    from nightfuzz.bot.jobs import action
 
     action.perform(action.report_step)
 
@@ -42,6 +42,6 @@ def report() -> None:
 @app.command()
 def listen() -> None:
     """Heed a command in the comment that the job was started by."""
-    from bot.jobs import action
+    from nightfuzz.bot.jobs import action
 
     action.perform(action.listen_step)

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.github.auth import PUBLIC_API, AppAuth, Auth, TokenAuth, api_address
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.pulls.telling import Links
+from nightfuzz.bot.state.private import Keys
 from pydantic import SecretStr
 
-from bot.action.inputs import Inputs
-from bot.github.auth import PUBLIC_API, AppAuth, Auth, TokenAuth, api_address
-from bot.github.hub import Hub
-from bot.github.redaction import Secret
-from bot.pulls.telling import Links
-from bot.state.private import Keys
 from fuzz_core.ir.errors import UserError
 
 EVENT_BYTES = 32 << 20

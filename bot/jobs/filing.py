@@ -7,24 +7,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.commands.handling import Listener
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.actions import Create
+from nightfuzz.bot.issues.doing import Done, carry_out, look
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.filings import merged as filings_merged
+from nightfuzz.bot.issues.planning import Plan, Rules, plan
+from nightfuzz.bot.jobs.answers import answered
+from nightfuzz.bot.jobs.context import Event, auth_elsewhere, auth_of
+from nightfuzz.bot.jobs.upstream import Abroad, drafter, reviewed
+from nightfuzz.bot.jobs.wanting import umbrellas, wanted
+from nightfuzz.bot.state.place import FILINGS, Place, revise
+from nightfuzz.reports.text import bounded
 from pydantic import ValidationError
 
-from bot.action.inputs import Inputs
-from bot.commands.handling import Listener
-from bot.github.hub import Hub
-from bot.issues.actions import Create
-from bot.issues.doing import Done, carry_out, look
-from bot.issues.filings import Filings
-from bot.issues.filings import merged as filings_merged
-from bot.issues.planning import Plan, Rules, plan
-from bot.jobs.answers import answered
-from bot.jobs.context import Event, auth_elsewhere, auth_of
-from bot.jobs.upstream import Abroad, drafter, reviewed
-from bot.jobs.wanting import umbrellas, wanted
-from bot.state.place import FILINGS, Place, revise
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
-from reports.text import bounded
 
 SHOWN = 20
 LINE = 200

@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from nightfuzz.bot.jobs.steps import Asked, Step, steps
+from nightfuzz.bot.jobs.work import Begun, Ended, Work
 from packaging.version import InvalidVersion, Version
 
-from bot.jobs.steps import Asked, Step, steps
-from bot.jobs.work import Begun, Ended, Work
 from fuzz_core.campaign.exporting import standings_now
 from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bot.jobs.places import PRIVATE
-from bot.state.keeping import Brought
-from bot.state.packing import unpack
-from bot.state.place import STATE
+from nightfuzz.bot.jobs.places import PRIVATE
+from nightfuzz.bot.state.keeping import Brought
+from nightfuzz.bot.state.packing import unpack
+from nightfuzz.bot.state.place import STATE
+
 from fuzz_core.ir.errors import UserError
 
 PACKED_BYTES = 1 << 30

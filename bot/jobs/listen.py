@@ -7,17 +7,18 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from bot.action.inputs import Inputs
-from bot.commands.handling import Heard, Listener
-from bot.github.hub import Hub
-from bot.issues.filings import merged
-from bot.issues.wanted import Wanted
-from bot.jobs.context import Event
-from bot.jobs.filing import remembered, revised
-from bot.jobs.upstream import Abroad, drafter
-from bot.jobs.wanting import wanted
-from bot.state.keeping import fetched
-from bot.state.place import Place
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.commands.handling import Heard, Listener
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.filings import merged
+from nightfuzz.bot.issues.wanted import Wanted
+from nightfuzz.bot.jobs.context import Event
+from nightfuzz.bot.jobs.filing import remembered, revised
+from nightfuzz.bot.jobs.upstream import Abroad, drafter
+from nightfuzz.bot.jobs.wanting import wanted
+from nightfuzz.bot.state.keeping import fetched
+from nightfuzz.bot.state.place import Place
+
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 

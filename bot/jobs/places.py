@@ -6,11 +6,12 @@ import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bot.action.inputs import Inputs
-from bot.jobs.work import Work
-from bot.state.keeping import fetched
-from bot.state.packing import parts, unpack
-from bot.state.place import STATE, Place
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.jobs.work import Work
+from nightfuzz.bot.state.keeping import fetched
+from nightfuzz.bot.state.packing import parts, unpack
+from nightfuzz.bot.state.place import STATE, Place
+
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 

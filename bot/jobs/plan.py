@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tomlkit
+from nightfuzz.bot.action.bumped import Bump, bumped
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.git import git_in
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.teaching import entries_of
+from nightfuzz.bot.jobs.asking import Planned
+from nightfuzz.bot.jobs.filing import read
+from nightfuzz.bot.jobs.places import KNOWN, PLAN, SOURCES
+from nightfuzz.bot.state.place import FILINGS, STATE, Place
 
-from bot.action.bumped import Bump, bumped
-from bot.action.inputs import Inputs
-from bot.git import git_in
-from bot.issues.filings import Filings
-from bot.issues.teaching import entries_of
-from bot.jobs.asking import Planned
-from bot.jobs.filing import read
-from bot.jobs.places import KNOWN, PLAN, SOURCES
-from bot.state.place import FILINGS, STATE, Place
 from fuzz_core.ir.errors import UserError
 
 

@@ -10,22 +10,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.action.inputs import Inputs
-from bot.github.errors import GaveUpError, RefusedError, UnsureError
-from bot.github.hub import Hub
-from bot.issues.labels import LABELS
-from bot.jobs.context import Event, keys_of, pull_of
-from bot.jobs.filing import file_issues
-from bot.jobs.intake import brought
-from bot.jobs.places import RESULTS
-from bot.pulls.telling import tell
-from bot.state.keeping import keep
-from bot.state.place import Place
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.labels import LABELS
+from nightfuzz.bot.jobs.context import Event, keys_of, pull_of
+from nightfuzz.bot.jobs.filing import file_issues
+from nightfuzz.bot.jobs.intake import brought
+from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.pulls.telling import tell
+from nightfuzz.bot.state.keeping import keep
+from nightfuzz.bot.state.place import Place
+from nightfuzz.reports.comment import conclusion
+from nightfuzz.reports.results import Result, merged, read_result
+
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.opening import open_store
-from reports.comment import conclusion
-from reports.results import Result, merged, read_result
 
 DEEP = 3
 PULLS = ("pr", "bump")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reports.results import Mode
+from nightfuzz.reports.results import Mode
 
 # Of a night's time-box, so much at most goes to bugs that are known already.
 RECHECK_SHARE = 0.2

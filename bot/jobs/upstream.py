@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from bot.github.auth import Auth
-from bot.github.hub import Hub
-from bot.issues.filings import Filings
-from bot.issues.wanted import Wanted, by_fingerprint
-from bot.upstream.approving import Approver, Reviewed, Tracker
-from bot.upstream.drafting import Drafter
-from bot.upstream.elsewhere import Elsewhere
-from bot.upstream.policies import Mode, policies
-from bot.upstream.verifying import verifier
+from nightfuzz.bot.github.auth import Auth
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.wanted import Wanted, by_fingerprint
+from nightfuzz.bot.upstream.approving import Approver, Reviewed, Tracker
+from nightfuzz.bot.upstream.drafting import Drafter
+from nightfuzz.bot.upstream.elsewhere import Elsewhere
+from nightfuzz.bot.upstream.policies import Mode, policies
+from nightfuzz.bot.upstream.verifying import verifier
+
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.store import Store
 

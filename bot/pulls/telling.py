@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from bot.github.errors import RefusedError
-from bot.github.marker import Marker, parsed
-from bot.github.views import Annotation, CommentView, PullView
-from bot.issues.wanted import digest
-from reports.annotations import check_annotations
-from reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
-from reports.results import Result
+from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.marker import Marker, parsed
+from nightfuzz.bot.github.views import Annotation, CommentView, PullView
+from nightfuzz.bot.issues.wanted import digest
+from nightfuzz.reports.annotations import check_annotations
+from nightfuzz.reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
+from nightfuzz.reports.results import Result
 
 CHECK = "nightfuzz"
 

@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.git import GitResult, Remote, Repository
-from bot.state.place import FOREIGN, Build, Snapshot, checked, is_ours, marked
+from nightfuzz.bot.git import GitResult, Remote, Repository
+from nightfuzz.bot.state.place import FOREIGN, Build, Snapshot, checked, is_ours, marked
+
 from fuzz_core.ir.errors import UserError
 
 BRANCH = "nightfuzz-state"

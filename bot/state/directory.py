@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from nightfuzz.bot.state.place import FOREIGN, MAX_FILE, Build, Files, Snapshot, checked, is_ours, marked
 
-from bot.state.place import FOREIGN, MAX_FILE, Build, Files, Snapshot, checked, is_ours, marked
 from fuzz_core.ir.errors import UserError
 
 LOCK_SECONDS = 600.0

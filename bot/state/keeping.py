@@ -8,11 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.state import private
-from bot.state.packing import pack, parts, unpack
-from bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
-from bot.state.private import Keys, Opened
-from bot.state.taking import taken_in
+from nightfuzz.bot.state import private
+from nightfuzz.bot.state.packing import pack, parts, unpack
+from nightfuzz.bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
+from nightfuzz.bot.state.private import Keys, Opened
+from nightfuzz.bot.state.taking import taken_in
+
 from fuzz_core.campaign.exporting import Split, joined, split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.github.errors import RefusedError, UnsureError
-from bot.upstream.elsewhere import Elsewhere
-from bot.upstream.policies import Policy
+from nightfuzz.bot.github.errors import RefusedError, UnsureError
+from nightfuzz.bot.upstream.elsewhere import Elsewhere
+from nightfuzz.bot.upstream.policies import Policy
+from nightfuzz.reports.text import TITLE, bounded, clean, clipped
+
 from fuzz_core.ir.errors import UserError
-from reports.text import TITLE, bounded, clean, clipped
 
 # GitHub's limits on a report's summary and description.
 SUMMARY, DESCRIPTION = 1024, 65_535

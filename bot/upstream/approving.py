@@ -6,19 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
-from bot.github.editing import Editor
-from bot.github.errors import GaveUpError, UnsureError
-from bot.github.marker import Marker
-from bot.github.views import CommentView, EventView, IssueView
-from bot.issues.filings import Draft, Filings
-from bot.issues.labels import APPROVE
-from bot.issues.wanted import Wanted, digest
-from bot.upstream.duplicates import Candidate, duplicates
-from bot.upstream.policies import Mode, Policy, policy_of
-from bot.upstream.texts import Text, refuse, shown
+from nightfuzz.bot.github.editing import Editor
+from nightfuzz.bot.github.errors import GaveUpError, UnsureError
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.views import CommentView, EventView, IssueView
+from nightfuzz.bot.issues.filings import Draft, Filings
+from nightfuzz.bot.issues.labels import APPROVE
+from nightfuzz.bot.issues.wanted import Wanted, digest
+from nightfuzz.bot.upstream.duplicates import Candidate, duplicates
+from nightfuzz.bot.upstream.policies import Mode, Policy, policy_of
+from nightfuzz.bot.upstream.texts import Text, refuse, shown
+from nightfuzz.reports.markdown import escaped
+from nightfuzz.reports.text import span
+
 from fuzz_core.ir.errors import UserError
-from reports.markdown import escaped
-from reports.text import span
 
 WRITERS = ("admin", "maintain", "write")
 SHOWN_CANDIDATES = 10

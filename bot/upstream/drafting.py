@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
-from bot.github.editing import Editor
-from bot.github.marker import Marker, marked
-from bot.github.views import IssueView, RepositoryView
-from bot.issues.filings import Draft, Filed, Filings
-from bot.issues.labels import APPROVE, DRAFT, LABELS
-from bot.issues.wanted import Wanted, digest
-from bot.upstream.policies import Mode, Policy, policy_of
-from bot.upstream.texts import draft, refuse, text_of
+from nightfuzz.bot.github.editing import Editor
+from nightfuzz.bot.github.marker import Marker, marked
+from nightfuzz.bot.github.views import IssueView, RepositoryView
+from nightfuzz.bot.issues.filings import Draft, Filed, Filings
+from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
+from nightfuzz.bot.issues.wanted import Wanted, digest
+from nightfuzz.bot.upstream.policies import Mode, Policy, policy_of
+from nightfuzz.bot.upstream.texts import draft, refuse, text_of
+from nightfuzz.reports.text import bounded
+
 from fuzz_core.ir.errors import UserError
-from reports.text import bounded
 
 
 class Desk(Editor, Protocol):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.wanted import Wanted
 from rapidfuzz import fuzz
 
-from bot.github.views import IssueView
-from bot.issues.wanted import Wanted
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.signature import normalised
 

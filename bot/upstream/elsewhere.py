@@ -9,15 +9,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.github.auth import PUBLIC_API, Auth
-from bot.github.budget import Budget, Clock, Limits, Sleep
-from bot.github.claims import Claims
-from bot.github.client import Client, Turn
-from bot.github.errors import UnsureError
-from bot.github.identity import installed, login
-from bot.github.marker import Marker, marked, parsed
-from bot.github.redaction import scrub_logs
-from bot.github.views import IssueView
+from nightfuzz.bot.github.auth import PUBLIC_API, Auth
+from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
+from nightfuzz.bot.github.claims import Claims
+from nightfuzz.bot.github.client import Client, Turn
+from nightfuzz.bot.github.errors import UnsureError
+from nightfuzz.bot.github.identity import installed, login
+from nightfuzz.bot.github.marker import Marker, marked, parsed
+from nightfuzz.bot.github.redaction import scrub_logs
+from nightfuzz.bot.github.views import IssueView
 
 
 def _now() -> datetime:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bot.issues.labels import APPROVE
-from bot.issues.wanted import Wanted, digest
-from bot.upstream.policies import Policy
+from nightfuzz.bot.issues.labels import APPROVE
+from nightfuzz.bot.issues.wanted import Wanted, digest
+from nightfuzz.bot.upstream.policies import Policy
+from nightfuzz.reports.issues import missing_parts
+from nightfuzz.reports.markdown import escaped, fenced
+from nightfuzz.reports.text import TITLE, bounded, clean, span
+
 from fuzz_core.ir.errors import UserError
-from reports.issues import missing_parts
-from reports.markdown import escaped, fenced
-from reports.text import TITLE, bounded, clean, span
 
 # What a draft adds to the text that it shows.
 LONGEST = 60_000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bot.upstream.approving import Verified
+from nightfuzz.bot.upstream.approving import Verified
+
 from fuzz_core.campaign.history import ordered
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store

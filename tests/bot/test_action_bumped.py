@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nightfuzz.bot.action.bumped import MOST_FILES, Bump, bumped, known_distributions
+from nightfuzz.bot.action.pins import pins, reader_of
 
-from bot.action.bumped import MOST_FILES, Bump, bumped, known_distributions
-from bot.action.pins import pins, reader_of
 from fuzz_core.ir.errors import UserError
 
 UV = """version = 1

@@ -10,9 +10,9 @@ import pytest
 from actioninputs import variables
 from hypothesis import given
 from hypothesis import strategies as st
+from nightfuzz.bot.action.inputs import FailOn, Inputs, Mode, read_inputs
 from ruamel.yaml import YAML
 
-from bot.action.inputs import FailOn, Inputs, Mode, read_inputs
 from fuzz_core.ir.errors import UserError
 
 ROOT = Path(__file__).parents[2]

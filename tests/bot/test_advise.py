@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from leavings import KEY, add_bug
+from nightfuzz.bot.main import app
 from typer.testing import CliRunner
 
-from bot.main import app
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store

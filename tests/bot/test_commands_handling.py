@@ -9,11 +9,11 @@ from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
 from issueworld import START, cluster, fingerprint, umbrella
+from nightfuzz.bot.commands.answering import answers
+from nightfuzz.bot.commands.handling import Heard, Listener, answer
+from nightfuzz.bot.issues.filings import Filed, Filings, Request, settled
+from nightfuzz.bot.issues.labels import IGNORE
 
-from bot.commands.answering import answers
-from bot.commands.handling import Heard, Listener, answer
-from bot.issues.filings import Filed, Filings, Request, settled
-from bot.issues.labels import IGNORE
 from fuzz_core.ir.errors import UserError
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from bot.jobs.export import _figures
-from bot.jobs.work import Work
+from nightfuzz.bot.jobs.export import _figures
+from nightfuzz.bot.jobs.work import Work
 
 FUZZ = {"tests": 100, "kept": 3, "apis": 7}
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import fakenights
 import pytest
+from nightfuzz.bot.jobs.fuzzing import fuzz_job, pinned
+from nightfuzz.bot.jobs.steps import Asked, steps
+from nightfuzz.bot.jobs.work import Work
 
-from bot.jobs.fuzzing import fuzz_job, pinned
-from bot.jobs.steps import Asked, steps
-from bot.jobs.work import Work
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import bot
+import nightfuzz.bot
 
 
 def test_one_module_alone_starts_git() -> None:

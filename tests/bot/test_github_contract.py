@@ -11,14 +11,14 @@ import faultproxy
 import pytest
 from clocks import FakeTime
 from githubserver import APP, INSTALLATION, Repository
+from nightfuzz.bot.github.auth import AppAuth, TokenAuth
+from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.github.views import Annotation, CommentView, EventView, IssueView, PullView, RepositoryView, role
 from openapi import Contract
 
-from bot.github.auth import AppAuth, TokenAuth
-from bot.github.budget import Limits
-from bot.github.hub import Hub
-from bot.github.marker import Marker
-from bot.github.redaction import Secret
-from bot.github.views import Annotation, CommentView, EventView, IssueView, PullView, RepositoryView, role
 from fuzz_core.ir.errors import UserError
 
 ID = "0123456789abcdef" * 2

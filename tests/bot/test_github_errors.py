@@ -12,13 +12,12 @@ from clocks import FakeTime
 from githubserver import Repository
 from hypothesis import given
 from hypothesis import strategies as st
-
-from bot.github.auth import TokenAuth
-from bot.github.budget import Budget, Limits, pause
-from bot.github.errors import GaveUpError, RefusedError, refusal
-from bot.github.hub import Hub
-from bot.github.marker import Marker
-from bot.github.redaction import Secret
+from nightfuzz.bot.github.auth import TokenAuth
+from nightfuzz.bot.github.budget import Budget, Limits, pause
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError, refusal
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.redaction import Secret
 
 BUG = Marker("bug", "0123456789abcdef" * 2)
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -9,14 +9,14 @@ from datetime import timedelta
 import pytest
 from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
+from nightfuzz.bot.github.auth import TokenAuth
+from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker, parsed
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.github.views import Annotation
 
-from bot.github.auth import TokenAuth
-from bot.github.budget import Limits
-from bot.github.errors import RefusedError
-from bot.github.hub import Hub
-from bot.github.marker import Marker, parsed
-from bot.github.redaction import Secret
-from bot.github.views import Annotation
 from fuzz_core.ir.errors import UserError
 
 Opened = Callable[..., Hub]

@@ -13,12 +13,12 @@ import pytest
 from checking import actionlint_findings, schema_errors, zizmor_findings
 from hypothesis import given
 from hypothesis import strategies as st
+from nightfuzz.bot.init.answers import checked
+from nightfuzz.bot.init.kinds import WORKFLOWS
+from nightfuzz.bot.init.pinning import DEFAULT, Action, action_of, pinned
+from nightfuzz.bot.init.rendering import rendered
 from ruamel.yaml import YAML
 
-from bot.init.answers import checked
-from bot.init.kinds import WORKFLOWS
-from bot.init.pinning import DEFAULT, Action, action_of, pinned
-from bot.init.rendering import rendered
 from fuzz_core.ir.errors import UserError
 
 KEY = str(pyrage.x25519.Identity.generate().to_public())

@@ -7,14 +7,13 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import ME, START, Memory, cluster, fingerprint
-
-from bot.github.marker import Marker, marked
-from bot.issues.actions import Close, Recur, Relabel
-from bot.issues.doing import carry_out, look
-from bot.issues.filings import Filings
-from bot.issues.labels import IGNORE, OURS, REGRESSION, WRONG
-from bot.issues.planning import Plan, Rules, plan
-from bot.issues.wanted import Umbrella, Wanted
+from nightfuzz.bot.github.marker import Marker, marked
+from nightfuzz.bot.issues.actions import Close, Recur, Relabel
+from nightfuzz.bot.issues.doing import carry_out, look
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.labels import IGNORE, OURS, REGRESSION, WRONG
+from nightfuzz.bot.issues.planning import Plan, Rules, plan
+from nightfuzz.bot.issues.wanted import Umbrella, Wanted
 
 RULES = Rules(authors=frozenset({ME}))
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -9,12 +9,11 @@ from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
 from issueworld import cluster, umbrella
-
-from bot.issues.doing import Done
-from bot.issues.filings import Filings
-from bot.issues.labels import LABELS
-from bot.issues.teaching import entries_of
-from bot.issues.wanted import Wanted
+from nightfuzz.bot.issues.doing import Done
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.labels import LABELS
+from nightfuzz.bot.issues.teaching import entries_of
+from nightfuzz.bot.issues.wanted import Wanted
 
 
 class Bot:

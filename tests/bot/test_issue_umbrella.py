@@ -7,15 +7,14 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import FOOT, ME, Memory, cluster, fingerprint, umbrella
-
-from bot.issues.doing import carry_out, look
-from bot.issues.filings import Filings
-from bot.issues.labels import IGNORE, OURS, UMBRELLA
-from bot.issues.planning import Plan, Rules, plan
-from bot.issues.teaching import entries_of
-from bot.issues.umbrella import END, chosen, extended, items
-from bot.issues.wanted import Umbrella
-from reports.text import BODY
+from nightfuzz.bot.issues.doing import carry_out, look
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.labels import IGNORE, OURS, UMBRELLA
+from nightfuzz.bot.issues.planning import Plan, Rules, plan
+from nightfuzz.bot.issues.teaching import entries_of
+from nightfuzz.bot.issues.umbrella import END, chosen, extended, items
+from nightfuzz.bot.issues.wanted import Umbrella
+from nightfuzz.reports.text import BODY
 
 
 class World:

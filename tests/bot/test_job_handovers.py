@@ -14,19 +14,20 @@ import pyrage
 import pytest
 from actioninputs import inputs
 from leavings import KEY, add_bug, leave
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.issues.filings import Filed, Filings, Request
+from nightfuzz.bot.jobs.asking import Planned, asked, planned, settings_file, specs
+from nightfuzz.bot.jobs.export import export_job
+from nightfuzz.bot.jobs.places import KNOWN, PRIVATE, RESULTS, SOURCES, restore, unpack_sources, work_of
+from nightfuzz.bot.jobs.plan import plan_job
+from nightfuzz.bot.jobs.work import Begun, Ended, Work
+from nightfuzz.bot.state.directory import Directory
+from nightfuzz.bot.state.packing import pack
+from nightfuzz.bot.state.place import FILINGS, STATE, Place
+from nightfuzz.bot.state.private import decrypt
+from nightfuzz.reports.results import read_result
 
-from bot.action.inputs import Inputs
-from bot.github.redaction import Secret
-from bot.issues.filings import Filed, Filings, Request
-from bot.jobs.asking import Planned, asked, planned, settings_file, specs
-from bot.jobs.export import export_job
-from bot.jobs.places import KNOWN, PRIVATE, RESULTS, SOURCES, restore, unpack_sources, work_of
-from bot.jobs.plan import plan_job
-from bot.jobs.work import Begun, Ended, Work
-from bot.state.directory import Directory
-from bot.state.packing import pack
-from bot.state.place import FILINGS, STATE, Place
-from bot.state.private import decrypt
 from fuzz_core.cli.config import load
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -34,7 +35,6 @@ from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.triage.known import read_entries
-from reports.results import read_result
 
 NOW = datetime(2026, 1, 2, 3, tzinfo=UTC)
 SECRET_API, SECRET = "torch.scribbles", "free(): invalid pointer"

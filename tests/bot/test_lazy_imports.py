@@ -16,7 +16,7 @@ READING = {"numpy", "sqlite_utils", "ruamel", "rapidfuzz", "fuzz_core.store", "f
 SETTINGS = {"pydantic", "fuzz_core.cli.config", "fuzz_core.targets"}
 PROGRAM = """
 import sys
-from bot.main import main
+from nightfuzz.bot.main import main
 try:
     main()
 except SystemExit as end:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from githubserver import Repository, token_of
 from leavings import leave
+from nightfuzz.bot.action.inputs import read_inputs
+from nightfuzz.bot.jobs.filing import remembered
+from nightfuzz.bot.jobs.listen import listen_job
+from nightfuzz.bot.jobs.report import Event
 from test_report_job import Stage
 
-from bot.action.inputs import read_inputs
-from bot.jobs.filing import remembered
-from bot.jobs.listen import listen_job
-from bot.jobs.report import Event
 from fuzz_core.ir.errors import UserError
 
 

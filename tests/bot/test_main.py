@@ -5,9 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from nightfuzz.bot.main import app
 from typer.testing import CliRunner
-
-from bot.main import app
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

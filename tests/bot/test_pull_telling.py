@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from githubserver import Repository, token_of
 from hubs import hub_of
-
-from bot.pulls.telling import Told, tell
-from reports.results import Bug, Build, Change, Figures, Result, Said
+from nightfuzz.bot.pulls.telling import Told, tell
+from nightfuzz.reports.results import Bug, Build, Change, Figures, Result, Said
 
 OLD = Build(key="torch-2.13.0", library="torch", version="2.13.0")
 NEW = Build(key="torch-2.14.0", library="torch", version="2.14.0")

@@ -14,16 +14,16 @@ from clocks import FakeTime
 from githubserver import Repository
 from hubs import hub_of
 from leavings import leave
+from nightfuzz.bot.action.inputs import read_inputs
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.jobs.context import Event, event_of
+from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.jobs.report import Reported, report_job
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.state.packing import compressed, parts, unpack
+from nightfuzz.bot.state.place import STATE, Place
 
-from bot.action.inputs import read_inputs
-from bot.git import remote_of
-from bot.github.hub import Hub
-from bot.jobs.context import Event, event_of
-from bot.jobs.places import RESULTS
-from bot.jobs.report import Reported, report_job
-from bot.state.branch import Branch, Chance
-from bot.state.packing import compressed, parts, unpack
-from bot.state.place import STATE, Place
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 

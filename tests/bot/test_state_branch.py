@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from githttp import GitServer, serving
+from nightfuzz.bot.git import Remote, remote_of
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.jobs.filing import revised
+from nightfuzz.bot.state.branch import BRANCH, TRIES, Branch, Chance
+from nightfuzz.bot.state.place import MARKER, README, Files, Snapshot
 
-from bot.git import Remote, remote_of
-from bot.github.redaction import Secret
-from bot.jobs.filing import revised
-from bot.state.branch import BRANCH, TRIES, Branch, Chance
-from bot.state.place import MARKER, README, Files, Snapshot
 from fuzz_core.ir.errors import UserError
 
 TOKEN = "ghs_" + "T0kenThatNobodyMaySee"
@@ -163,10 +163,10 @@ class DescribeBranch:
         program = f"""
 import os, random, sys, time
 from datetime import UTC, datetime
-from bot.github.redaction import Secret
-from bot.state.branch import Branch, Chance
-from bot.git import remote_of
-from bot.state.place import revise
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.state.place import revise
 chance = Chance(lambda: datetime.now(UTC), lambda seconds: time.sleep(seconds / 50), random.random)
 branch = Branch(remote_of({remote.url!r}, Secret(os.environ["TOKEN"])), chance)
 for number in range(3):

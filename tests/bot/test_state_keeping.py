@@ -18,18 +18,18 @@ import zstandard
 from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.state import packing, private
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.state.directory import Directory, read_files, write_files
+from nightfuzz.bot.state.keeping import Brought, fetched, keep
+from nightfuzz.bot.state.packing import compressed, expanded, pack, parts, unpack
+from nightfuzz.bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
+from nightfuzz.bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
+from nightfuzz.bot.state.taking import taken_in
 from statecases import HARMLESS, OLD, WILD, case, clock, copied, earlier, fresh, histories, lived, settled
 
-from bot.git import remote_of
-from bot.github.redaction import Secret
-from bot.state import packing, private
-from bot.state.branch import Branch, Chance
-from bot.state.directory import Directory, read_files, write_files
-from bot.state.keeping import Brought, fetched, keep
-from bot.state.packing import compressed, expanded, pack, parts, unpack
-from bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
-from bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
-from bot.state.taking import taken_in
 from fuzz_core.campaign.exporting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -213,8 +213,8 @@ class DescribeDirectory:
         program = f"""
 import sys
 from pathlib import Path
-from bot.state.directory import Directory
-from bot.state.place import revise
+from nightfuzz.bot.state.directory import Directory
+from nightfuzz.bot.state.place import revise
 for number in range(20):
     revise(Directory(Path({str(tmp_path / "kept")!r})), "n", lambda was: was + sys.argv[1].encode(), "more")
 """
@@ -349,7 +349,7 @@ class DescribeKeep:
                 revise(other, FILINGS, lambda content: b"run 2", "a claim")
             return pack(path)
 
-        monkeypatch.setattr("bot.state.keeping.pack", counted)
+        monkeypatch.setattr("nightfuzz.bot.state.keeping.pack", counted)
         keep(place, Brought([state]), Keys(), tmp_path / "work", now)
         assert merged == ["public.db"]
         snapshot = place.load()

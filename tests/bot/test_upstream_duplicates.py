@@ -7,9 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import START, cluster, reportable
-
-from bot.github.views import IssueView
-from bot.upstream.duplicates import duplicates, queries
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.upstream.duplicates import duplicates, queries
 
 
 def view(number: int, title: str, body: str = "") -> IssueView:

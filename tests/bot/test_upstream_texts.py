@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import cluster, reportable
 from markdown_it import MarkdownIt
+from nightfuzz.bot.issues.labels import APPROVE
+from nightfuzz.bot.upstream.advisories import content, instructions
+from nightfuzz.bot.upstream.policies import Policy, policies, policy_of
+from nightfuzz.bot.upstream.texts import LONGEST, Text, draft, refuse, shown, text_of
 
-from bot.issues.labels import APPROVE
-from bot.upstream.advisories import content, instructions
-from bot.upstream.policies import Policy, policies, policy_of
-from bot.upstream.texts import LONGEST, Text, draft, refuse, shown, text_of
 from fuzz_core.ir.errors import UserError
 
 POLICY = Policy(

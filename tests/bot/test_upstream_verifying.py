@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import statecases
+from nightfuzz.bot.upstream.approving import Verified
+from nightfuzz.bot.upstream.verifying import verifier
 from statecases import HARMLESS, NEW, OLD
 
-from bot.upstream.approving import Verified
-from bot.upstream.verifying import verifier
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.store import NewBug, Store, open_store
 from fuzz_core.store.checks import NewCheck

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
+from nightfuzz.bot.action.inputs import ActionSettings, Inputs, read_inputs, written
+from nightfuzz.bot.action.pins import reader_of
+from nightfuzz.bot.init.answers import checked
+from nightfuzz.bot.init.kinds import WORKFLOWS
+from nightfuzz.bot.init.pinning import DEFAULT, action_of
+from nightfuzz.bot.init.rendering import PERMISSIONS, file_name, rendered
 
-from bot.action.inputs import ActionSettings, Inputs, read_inputs, written
-from bot.action.pins import reader_of
-from bot.init.answers import checked
-from bot.init.kinds import WORKFLOWS
-from bot.init.pinning import DEFAULT, action_of
-from bot.init.rendering import PERMISSIONS, file_name, rendered
 from fuzz_core.cli.config import Settings
 
 ROOT = Path(__file__).parents[2]

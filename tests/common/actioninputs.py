@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import tomlkit
-
-from bot.action.inputs import Inputs, read_inputs
+from nightfuzz.bot.action.inputs import Inputs, read_inputs
 
 
 def variables(**given: object) -> dict[str, str]:

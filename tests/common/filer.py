@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from bot.github.auth import TokenAuth
-from bot.github.budget import Limits
-from bot.github.hub import Hub
-from bot.github.marker import Marker
-from bot.github.redaction import Secret
+from nightfuzz.bot.github.auth import TokenAuth
+from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.redaction import Secret
 
 QUICK = Limits(between_writes=0.0, settled=0.2, lease=30.0, poll=0.02)
 

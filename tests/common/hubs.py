@@ -6,16 +6,15 @@ import random
 
 from clocks import FakeTime
 from githubserver import Repository
-
-from bot.github.auth import TokenAuth
-from bot.github.budget import Limits
-from bot.github.hub import Hub
-from bot.github.redaction import Secret
-from bot.issues.doing import Done, carry_out, look
-from bot.issues.filings import Filings
-from bot.issues.planning import Rules, plan
-from bot.issues.wanted import Umbrella, Wanted
-from bot.upstream.elsewhere import Elsewhere
+from nightfuzz.bot.github.auth import TokenAuth
+from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.issues.doing import Done, carry_out, look
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.planning import Rules, plan
+from nightfuzz.bot.issues.wanted import Umbrella, Wanted
+from nightfuzz.bot.upstream.elsewhere import Elsewhere
 
 
 def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") -> Hub:

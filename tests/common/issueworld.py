@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
-from bot.github.errors import RefusedError
-from bot.github.marker import Marker, marked, parsed
-from bot.github.views import CommentView, IssueView
-from bot.issues.umbrella import marked as with_items
-from bot.issues.wanted import Umbrella, Wanted
+from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.marker import Marker, marked, parsed
+from nightfuzz.bot.github.views import CommentView, IssueView
+from nightfuzz.bot.issues.umbrella import marked as with_items
+from nightfuzz.bot.issues.wanted import Umbrella, Wanted
 
 ME = "nightfuzz-bot"
 START = datetime(2026, 11, 1, 3, tzinfo=UTC)

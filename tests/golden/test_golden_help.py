@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import typer
 from golden_file import check_golden
+from nightfuzz.bot.main import app
 from typer.testing import CliRunner
-
-from bot.main import app
 
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 

@@ -6,8 +6,7 @@ import itertools
 from typing import Any
 
 from hypothesis import strategies as st
-
-from reports.results import Bug, Build, Change, Dropped, Figures, Result, Said, Site, Turn
+from nightfuzz.reports.results import Bug, Build, Change, Dropped, Figures, Result, Said, Site, Turn
 
 OLD = Build(key="torch-2.13.0", library="torch", version="2.13.0", day="2026-05-01", commit="a" * 40)
 NEW = Build(key="torch-2.14.0", library="torch", version="2.14.0", day="2026-11-01", commit="b" * 40)

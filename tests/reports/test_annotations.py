@@ -8,10 +8,19 @@ import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from nightfuzz.reports.annotations import (
+    MESSAGE,
+    REQUEST,
+    TITLE,
+    check_annotations,
+    command,
+    commands,
+    group,
+    logged,
+    notes,
+)
+from nightfuzz.reports.results import Said
 from result_cases import NASTY, SITE, bug, change, eventful, hostile, result, texts
-
-from reports.annotations import MESSAGE, REQUEST, TITLE, check_annotations, command, commands, group, logged, notes
-from reports.results import Said
 
 OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:title|file|line)=[^:,]*)*::.*")
 

@@ -11,11 +11,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from examples import examples
 from hypothesis import given
+from nightfuzz.reports.junit import junit
+from nightfuzz.reports.results import Result
+from nightfuzz.reports.text import clean
 from result_cases import NASTY, bug, change, eventful, hostile, result, texts
-
-from reports.junit import junit
-from reports.results import Result
-from reports.text import clean
 
 pytestmark = pytest.mark.skipif(
     find_spec("lxml") is None, reason="lxml, which checks XML schemas, is not installed: pip install lxml"

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from nightfuzz.reports.results import schema
 from result_cases import NASTY, eventful, hostile
-
-from reports.results import schema
 
 PUBLISHED = Path(str(files("reports") / "schema" / "nightfuzz-results-1.json"))
 

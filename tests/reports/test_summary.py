@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from nightfuzz.reports.results import Figures
+from nightfuzz.reports.summary import STEP, summary
 from result_cases import BLOB, bug, change, eventful, hostile, result
-
-from reports.results import Figures
-from reports.summary import STEP, summary
 
 
 def test_regressions_first_then_changes_then_the_rest() -> None:
