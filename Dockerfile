@@ -39,7 +39,8 @@ LABEL org.opencontainers.image.title="nightfuzz sandbox" \
 COPY --from=builder /opt/nightfuzz/environment /opt/nightfuzz/environment
 # Apart from the environment: workers are given this folder alone, and bring their own numpy.
 COPY fuzz_core /opt/nightfuzz/code/fuzz_core
-COPY reports /opt/nightfuzz/code/reports
+COPY nightfuzz/__init__.py /opt/nightfuzz/code/nightfuzz/
+COPY reports /opt/nightfuzz/code/nightfuzz/reports
 ENV PATH=/opt/nightfuzz/environment/bin:${PATH} \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1

@@ -28,13 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common")
 import faultproxy  # type: ignore[import-not-found]
 import githubserver  # type: ignore[import-not-found]
 from clocks import FakeTime  # type: ignore[import-not-found]
+
+from fuzz_core.ir.errors import NightfuzzError
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
-
-from fuzz_core.ir.errors import NightfuzzError
 
 A_NIGHT = 25
 

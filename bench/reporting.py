@@ -28,11 +28,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common")
 
 # They are parts of the tests.
 import githubserver  # type: ignore[import-not-found]
-from nightfuzz.bot.git import remote_of
-from nightfuzz.bot.jobs.places import RESULTS
-from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.packing import pack
-from nightfuzz.reports.results import Mode
 
 from bench.machine import machine
 from fuzz_core.campaign.exporting import Ran, result_of, split
@@ -41,6 +36,11 @@ from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.state.packing import pack
+from nightfuzz.reports.results import Mode
 
 WORDS = ("alpha", "bravo", "delta", "gamma", "kappa", "omega", "sigma", "theta", "zeta", "lambda")
 TARGET = TargetRecord("torch-2.13.0", "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "s"})

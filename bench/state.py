@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
-from nightfuzz.bot.state.packing import pack, parts, unpack
 
 from fuzz_core.campaign.exporting import joined, split
 from fuzz_core.store.intake import take_in
 from fuzz_core.store.opening import open_store
+from nightfuzz.bot.state.packing import pack, parts, unpack
 
 MIB = 1 << 20
 T = TypeVar("T")

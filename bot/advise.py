@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import os
 
-from nightfuzz.bot.github.auth import api_address, from_environment
-from nightfuzz.bot.upstream.advisories import instructions, report_privately
-from nightfuzz.bot.upstream.elsewhere import Elsewhere
-from nightfuzz.bot.upstream.policies import policies, policy_of
-from nightfuzz.reports.issues import Issue, bug_report
 from rich.console import Console
 
 from fuzz_core.campaign.cases import case, guarded, keep_environment
@@ -17,6 +12,11 @@ from fuzz_core.cli.display import printable
 from fuzz_core.cli.state import state_file
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
+from nightfuzz.bot.github.auth import api_address, from_environment
+from nightfuzz.bot.upstream.advisories import instructions, report_privately
+from nightfuzz.bot.upstream.elsewhere import Elsewhere
+from nightfuzz.bot.upstream.policies import policies, policy_of
+from nightfuzz.reports.issues import Issue, bug_report
 
 
 def advise(settings: Settings, console: Console, number: int, send: bool) -> int:

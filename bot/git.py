@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from nightfuzz.bot.github.redaction import Secret, scrub
-
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.github.redaction import Secret, scrub
 
 SECONDS = 600
 # From this version on, settings may come from the environment.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from nightfuzz.bot.init.command import init_command
-from nightfuzz.bot.jobs.commands import app as action
 
 import fuzz_core
 from fuzz_core.cli import options
 from fuzz_core.cli.command import perform
 from fuzz_core.cli.main import app as own
+from nightfuzz.bot.init.command import init_command
+from nightfuzz.bot.jobs.commands import app as action
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(own)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fuzz_core.oracles.kinds import Level
 from nightfuzz.reports import telling
 from nightfuzz.reports.results import Bug, Change, Dropped, Result, Site
 from nightfuzz.reports.text import bounded, clean
-
-from fuzz_core.oracles.kinds import Level
 
 # GitHub shows ten errors and ten warnings of a step, and takes fifty annotations of a check in one request.
 STEP, REQUEST = 10, 50

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from nightfuzz.reports.text import said
-
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.collect_env import Environment
 from fuzz_core.triage.assess import Severity
+from nightfuzz.reports.text import said
 
 SHOWS, DOES_NOT, NOT_CHECKED = "shows it", "does not", "not checked"
 # Of modes that are no records: devices, and what is done with whole programs.

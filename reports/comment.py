@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.reports import telling
 from nightfuzz.reports.pages import address, counted, listed, page
 from nightfuzz.reports.results import Result
 from nightfuzz.reports.text import bounded, fitting
-
-from fuzz_core.ir.errors import UserError
 
 FailOn = Literal["never", "regression", "new", "any"]
 Conclusion = Literal["success", "failure", "neutral"]

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
-from nightfuzz.reports.case import Case, meaning_of
-from nightfuzz.reports.markdown import environment
-from nightfuzz.reports.text import BODY, SPAN, TITLE, bounded, call_of, clipped, fitting, happened, one_line, title
 
 import fuzz_core
 from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
+from nightfuzz.reports.case import Case, meaning_of
+from nightfuzz.reports.markdown import environment
+from nightfuzz.reports.text import BODY, SPAN, TITLE, bounded, call_of, clipped, fitting, happened, one_line, title
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
 

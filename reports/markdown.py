@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from nightfuzz.reports.text import clean, fence_for, span
 
 from fuzz_core.modelgen.gandalf.drawing import svg
 from fuzz_core.modelgen.gandalf.scripts import SAID
@@ -14,6 +13,7 @@ from fuzz_core.store.checks import FIXED, KNOWN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import withheld
+from nightfuzz.reports.text import clean, fence_for, span
 
 MAX_TEXT = 1500
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|@~&$])")
@@ -48,7 +48,7 @@ def tail(text: str) -> str:
 def environment() -> Environment:
     """Templates with the filters above; a missing name is an error."""
     # Markdown is no HTML: autoescape would write entities into code blocks. `md` and `code` escape instead.
-    made = Environment(loader=PackageLoader("reports"), undefined=StrictUndefined, trim_blocks=True)
+    made = Environment(loader=PackageLoader("nightfuzz.reports"), undefined=StrictUndefined, trim_blocks=True)
     made.filters.update(md=escaped, code=fenced, span=span, headline=headline, tail=tail)
     return made
 

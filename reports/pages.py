@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
+
+import fuzz_core
 from nightfuzz.reports import telling
 from nightfuzz.reports.case import meaning_of
 from nightfuzz.reports.markdown import environment, escaped
 from nightfuzz.reports.results import Bug, Result, Said, Site
 from nightfuzz.reports.text import bounded, clipped, span
-
-import fuzz_core
 
 SITES, MODES = 3, 5
 PLACE, URL, SHORT = 120, 600, 300

@@ -14,14 +14,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import fuzz_core
+from fuzz_core.oracles.kinds import OUTSIDE, Level, Rule
 from nightfuzz.reports import telling
 from nightfuzz.reports.markdown import fenced
 from nightfuzz.reports.results import Bug, Change, Dropped, Result, Site
 from nightfuzz.reports.rules import RULES
 from nightfuzz.reports.text import bounded, clipped, fitting
-
-import fuzz_core
-from fuzz_core.oracles.kinds import OUTSIDE, Level, Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # GitHub takes 25,000 results, 1,000 locations of each and 10 MB of gzip, and stores 5,000 results and 100 locations.

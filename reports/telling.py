@@ -6,14 +6,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nightfuzz.reports.case import SHOWS
-from nightfuzz.reports.results import Bug, Build, Change, Dropped, Result, Said, Site
-from nightfuzz.reports.text import bounded, call_of, happened
-
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
 from fuzz_core.triage.assess import STATUSES
 from fuzz_core.triage.signature import normalised
+from nightfuzz.reports.case import SHOWS
+from nightfuzz.reports.results import Bug, Build, Change, Dropped, Result, Said, Site
+from nightfuzz.reports.text import bounded, call_of, happened
 
 # Where a baseline is there to compare with, these ask what a change of the build brings, and nothing else.
 COMPARING = ("pr", "bump")

@@ -62,3 +62,17 @@ def test_no_module_imports_itself_in_the_end(graph: grimp.ImportGraph) -> None:
     arrows = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
     assert len(arrows) > 100
+
+
+def test_bot_and_reports_are_imported_below_the_package_of_the_project() -> None:
+    """A user's environment may hold packages of its own that are called `bot` or `reports`."""
+    root = Path(__file__).parents[1]
+    files = [
+        file for folder in ("bot", "reports", "fuzz_core", "bench", "tests") for file in (root / folder).rglob("*.py")
+    ]
+    assert len(files) > 300
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            assert not {name.split(".")[0] for name in names} & {"bot", "reports"}, file

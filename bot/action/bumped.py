@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from nightfuzz.bot.action.pins import Pin, Worth, pins, reader_of
-from nightfuzz.bot.git import git_in
-
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import distributions, plugins
+from nightfuzz.bot.action.pins import Pin, Worth, pins, reader_of
+from nightfuzz.bot.git import git_in
 
 LARGEST = 16 << 20
 MOST_FILES = 200

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, Protocol
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.commands.answering import HELP, UNKNOWN, answers
 from nightfuzz.bot.commands.parsing import Command, commands
 from nightfuzz.bot.github.errors import RefusedError
@@ -17,8 +18,6 @@ from nightfuzz.bot.github.views import CommentView, IssueView
 from nightfuzz.bot.issues.filings import Filed, Filings, Request
 from nightfuzz.bot.issues.labels import IGNORE, LABELS
 from nightfuzz.bot.issues.wanted import digest
-
-from fuzz_core.ir.errors import UserError
 
 WRITERS = ("admin", "maintain", "write")
 Kind = Literal["bisect", "minimize", "retry", "ignore", "upstream", "help"]

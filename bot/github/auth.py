@@ -10,9 +10,9 @@ import github
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from nightfuzz.bot.github.redaction import Secret
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.github.redaction import Secret
 
 PUBLIC_API = "https://api.github.com"
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 import github
 import requests
 from github.Requester import Requester
+
+import fuzz_core
 from nightfuzz.bot.github.auth import AppAuth, Auth
 from nightfuzz.bot.github.budget import Budget, pause
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, refusal
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
-
-import fuzz_core
 
 T = TypeVar("T")
 PAGE, MOST_PAGES = 100, 1000

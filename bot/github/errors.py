@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fuzz_core.ir.errors import NightfuzzError, UserError
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
-
-from fuzz_core.ir.errors import NightfuzzError, UserError
 
 LONGEST = 300
 # GitHub's names of permissions, and how a workflow spells them.

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import Auth, api_address
 from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
 from nightfuzz.bot.github.checks import check_run
@@ -33,8 +34,6 @@ from nightfuzz.bot.github.views import (
     Role,
     role,
 )
-
-from fuzz_core.ir.errors import UserError
 
 T = TypeVar("T")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import AppAuth, Auth
 from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.errors import RefusedError
-
-from fuzz_core.ir.errors import UserError
 
 
 def installed(client: Client, auth: Auth) -> Auth:

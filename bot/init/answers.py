@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomlkit
-from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
-from nightfuzz.bot.init.kinds import Workflow
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from rapidfuzz import process as nearest
 
@@ -16,6 +14,8 @@ from fuzz_core.adapters.library import DEFAULT_TARGET
 from fuzz_core.cli.config import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
+from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
+from nightfuzz.bot.init.kinds import Workflow
 
 LABEL = r"[A-Za-z0-9][A-Za-z0-9._ -]*"
 _OPTIONS = {"workflows": "workflow"}

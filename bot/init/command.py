@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
 from nightfuzz.bot.init.kinds import WORKFLOWS
 from nightfuzz.bot.init.pinning import DEFAULT, SERVER, action_of, pinned
 
@@ -41,12 +42,12 @@ def init_command(
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there")] = False,
 ) -> None:
     """Write the workflows that run nightfuzz into a repository, and explain the permissions they need."""
-    from nightfuzz.bot.init import work as steps
-    from nightfuzz.bot.init.detecting import repository_of
-    from nightfuzz.bot.init.keys import default_file
     from rich.console import Console
 
     from fuzz_core.cli.boundary import guarded
+    from nightfuzz.bot.init import work as steps
+    from nightfuzz.bot.init.detecting import repository_of
+    from nightfuzz.bot.init.keys import default_file
 
     given: dict[str, Any] = {
         "workflows": workflow or None, "target": target, "baseline": baseline, "runs_on": runs_on or None,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from nightfuzz.bot.git import remote_commit
-
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.git import remote_commit
 
 DEFAULT = "nightfuzz/nightfuzz@v1"
 SERVER = "https://github.com"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from nightfuzz.bot.init.answers import Answers
 from nightfuzz.bot.init.kinds import Workflow
 from nightfuzz.bot.init.pinning import Action
@@ -68,7 +69,7 @@ def file_name(workflow: Workflow) -> str:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("bot", "templates/callers"),
+        loader=PackageLoader("nightfuzz.bot", "templates/callers"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from rich.console import Console
+
+from fuzz_core.cli.display import table
 from nightfuzz.bot.init.answers import Answers
 from nightfuzz.bot.init.keys import Pair
 from nightfuzz.bot.init.pinning import Action
 from nightfuzz.bot.init.rendering import PERMISSIONS, file_name
-from rich.console import Console
-
-from fuzz_core.cli.display import table
 
 HOSTED = "ubuntu-latest"
 

@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
+from rich.console import Console
+
+from fuzz_core.adapters.library import DEFAULT_TARGET
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.answers import checked
 from nightfuzz.bot.init.detecting import Found, look_at
 from nightfuzz.bot.init.keys import key_pair
@@ -14,10 +18,6 @@ from nightfuzz.bot.init.kinds import WORKFLOWS
 from nightfuzz.bot.init.pinning import Action
 from nightfuzz.bot.init.rendering import file_name, rendered
 from nightfuzz.bot.init.telling import HOSTED, tell, tell_key
-from rich.console import Console
-
-from fuzz_core.adapters.library import DEFAULT_TARGET
-from fuzz_core.ir.errors import UserError
 
 FOLDER = Path(".github/workflows")
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar
 
-from nightfuzz.reports.results import Fingerprint, Line, Name, Part, Text
 from pydantic import AfterValidator, AwareDatetime, Field
+
+from nightfuzz.reports.results import Fingerprint, Line, Name, Part, Text
 
 CLAIMED = timedelta(hours=1)
 REMEMBERED = timedelta(days=90)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from fuzz_core.triage.known import Known
 from nightfuzz.bot.github.views import IssueView
 from nightfuzz.bot.issues.filings import Filed, Filings, Taught
 from nightfuzz.bot.issues.labels import TEACHING
-
-from fuzz_core.triage.known import Known
 
 _CLOSED: dict[str | None, Taught] = {"not_planned": "declined", "duplicate": "duplicate"}
 _REASONS = {

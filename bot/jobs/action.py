@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import typer
+
+from fuzz_core.cli.boundary import BUGS, guarded
+from fuzz_core.cli.display import printable
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
@@ -31,10 +35,6 @@ from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import Result
 from nightfuzz.reports.summary import summary
-
-from fuzz_core.cli.boundary import BUGS, guarded
-from fuzz_core.cli.display import printable
-from fuzz_core.ir.errors import UserError
 
 
 class Step(NamedTuple):

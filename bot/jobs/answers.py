@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from nightfuzz.bot.commands.handling import answer
-from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.filings import Filings, Request, settled
-from nightfuzz.bot.jobs.wanting import numbered
-
 from fuzz_core.campaign.history import Came, came_with
 from fuzz_core.store.checks import Probe
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
+from nightfuzz.bot.commands.handling import answer
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.filings import Filings, Request, settled
+from nightfuzz.bot.jobs.wanting import numbered
 
 
 def answered(hub: Hub, store: Store, filings: Filings, now: datetime) -> Filings:

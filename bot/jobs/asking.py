@@ -8,6 +8,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import tomlkit
+from pydantic import ValidationError
+
+from fuzz_core.cli.config import DEFAULT_FILE
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
+from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.filings import Request
 from nightfuzz.bot.jobs.places import KNOWN, PLAN
@@ -15,12 +21,6 @@ from nightfuzz.bot.jobs.steps import Asked
 from nightfuzz.bot.jobs.wanting import numbered
 from nightfuzz.bot.jobs.work import Work
 from nightfuzz.reports.results import Mode, Name, Part
-from pydantic import ValidationError
-
-from fuzz_core.cli.config import DEFAULT_FILE
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
-from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 
 PLAN_BYTES = 4 << 20
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import SecretStr
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.auth import PUBLIC_API, AppAuth, Auth, TokenAuth, api_address
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.pulls.telling import Links
 from nightfuzz.bot.state.private import Keys
-from pydantic import SecretStr
-
-from fuzz_core.ir.errors import UserError
 
 EVENT_BYTES = 32 << 20
 CANDIDATES = 20

@@ -7,6 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from fuzz_core.campaign.changes import Dropped
+from fuzz_core.campaign.exporting import Ran, result_of, split
+from fuzz_core.collect.places import Places
+from fuzz_core.execution.docker import read_protection
+from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.jobs.places import JUNIT, PRIVATE, REPORT, RESULTS, SARIF
 from nightfuzz.bot.jobs.work import Begun, Ended, Work
@@ -16,12 +21,6 @@ from nightfuzz.reports.junit import junit
 from nightfuzz.reports.results import Figures, Result
 from nightfuzz.reports.sarif import sarif
 from nightfuzz.reports.summary import summary
-
-from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.exporting import Ran, result_of, split
-from fuzz_core.collect.places import Places
-from fuzz_core.execution.docker import read_protection
-from fuzz_core.store.opening import open_store
 
 WORKFLOW = ".github/workflows/nightfuzz.yml"
 UNTRACED = 20

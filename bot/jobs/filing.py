@@ -7,6 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.commands.handling import Listener
 from nightfuzz.bot.github.hub import Hub
@@ -21,10 +25,6 @@ from nightfuzz.bot.jobs.upstream import Abroad, drafter, reviewed
 from nightfuzz.bot.jobs.wanting import umbrellas, wanted
 from nightfuzz.bot.state.place import FILINGS, Place, revise
 from nightfuzz.reports.text import bounded
-from pydantic import ValidationError
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 
 SHOWN = 20
 LINE = 200

@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from nightfuzz.bot.jobs.steps import Asked, Step, steps
-from nightfuzz.bot.jobs.work import Begun, Ended, Work
 from packaging.version import InvalidVersion, Version
 
 from fuzz_core.campaign.exporting import standings_now
@@ -21,6 +19,8 @@ from fuzz_core.cli.boundary import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from nightfuzz.bot.jobs.steps import Asked, Step, steps
+from nightfuzz.bot.jobs.work import Begun, Ended, Work
 
 HIDDEN = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_")
 TURN_SECONDS = 0.2

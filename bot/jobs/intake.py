@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.jobs.places import PRIVATE
 from nightfuzz.bot.state.keeping import Brought
 from nightfuzz.bot.state.packing import unpack
 from nightfuzz.bot.state.place import STATE
-
-from fuzz_core.ir.errors import UserError
 
 PACKED_BYTES = 1 << 30
 SEALED_BYTES = 256 << 20

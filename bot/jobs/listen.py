@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.commands.handling import Heard, Listener
 from nightfuzz.bot.github.hub import Hub
@@ -18,9 +20,6 @@ from nightfuzz.bot.jobs.upstream import Abroad, drafter
 from nightfuzz.bot.jobs.wanting import wanted
 from nightfuzz.bot.state.keeping import fetched
 from nightfuzz.bot.state.place import Place
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 
 
 def listen_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> tuple[str, ...]:

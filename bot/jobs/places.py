@@ -6,14 +6,13 @@ import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.intake import look_over
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.jobs.work import Work
 from nightfuzz.bot.state.keeping import fetched
 from nightfuzz.bot.state.packing import parts, unpack
 from nightfuzz.bot.state.place import STATE, Place
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.intake import look_over
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
 RESULTS, SARIF, JUNIT, REPORT, PRIVATE = "results.json", "nightfuzz.sarif", "junit.xml", "report.md", "private.age"

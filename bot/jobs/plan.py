@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tomlkit
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.bumped import Bump, bumped
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.git import git_in
@@ -17,8 +19,6 @@ from nightfuzz.bot.jobs.asking import Planned
 from nightfuzz.bot.jobs.filing import read
 from nightfuzz.bot.jobs.places import KNOWN, PLAN, SOURCES
 from nightfuzz.bot.state.place import FILINGS, STATE, Place
-
-from fuzz_core.ir.errors import UserError
 
 
 class Matrix(NamedTuple):

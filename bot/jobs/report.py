@@ -10,6 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.checks import KNOWN
+from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 from nightfuzz.bot.github.hub import Hub
@@ -23,10 +26,6 @@ from nightfuzz.bot.state.keeping import keep
 from nightfuzz.bot.state.place import Place
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import Result, merged, read_result
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.checks import KNOWN
-from fuzz_core.store.opening import open_store
 
 DEEP = 3
 PULLS = ("pr", "bump")

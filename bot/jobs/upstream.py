@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.store import Store
 from nightfuzz.bot.github.auth import Auth
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.filings import Filings
@@ -15,9 +17,6 @@ from nightfuzz.bot.upstream.drafting import Drafter
 from nightfuzz.bot.upstream.elsewhere import Elsewhere
 from nightfuzz.bot.upstream.policies import Mode, policies
 from nightfuzz.bot.upstream.verifying import verifier
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.store import Store
 
 
 class Abroad(NamedTuple):

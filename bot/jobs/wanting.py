@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from nightfuzz.bot.issues.umbrella import marked
-from nightfuzz.bot.issues.wanted import Standing, Umbrella, Wanted, newest
-from nightfuzz.reports.issues import bug_report, umbrella_report
-
 from fuzz_core.campaign.cases import Judged, batch, case, guarded, is_valid
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import FIXED, KNOWN
 from fuzz_core.store.records import BugRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import FLAKY, SHOWN
+from nightfuzz.bot.issues.umbrella import marked
+from nightfuzz.bot.issues.wanted import Standing, Umbrella, Wanted, newest
+from nightfuzz.reports.issues import bug_report, umbrella_report
 
 
 class Shown(NamedTuple):

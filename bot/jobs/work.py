@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nightfuzz.reports.results import Mode, Name, Names, Part
 from pydantic import Field, ValidationError
 
 from fuzz_core.cli.state import STATE_FILE
 from fuzz_core.ir.errors import UserError
+from nightfuzz.reports.results import Mode, Name, Names, Part
 
 TOLD_BYTES = 256 << 20
 

@@ -12,10 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.git import GitResult, Remote, Repository
 from nightfuzz.bot.state.place import FOREIGN, Build, Snapshot, checked, is_ours, marked
-
-from fuzz_core.ir.errors import UserError
 
 BRANCH = "nightfuzz-state"
 BROKEN = "nightfuzz-state-broken"

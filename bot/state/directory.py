@@ -11,9 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from nightfuzz.bot.state.place import FOREIGN, MAX_FILE, Build, Files, Snapshot, checked, is_ours, marked
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.state.place import FOREIGN, MAX_FILE, Build, Files, Snapshot, checked, is_ours, marked
 
 LOCK_SECONDS = 600.0
 CURRENT = "current"

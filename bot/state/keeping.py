@@ -8,18 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from nightfuzz.bot.state import private
-from nightfuzz.bot.state.packing import pack, parts, unpack
-from nightfuzz.bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
-from nightfuzz.bot.state.private import Keys, Opened
-from nightfuzz.bot.state.taking import taken_in
-
 from fuzz_core.campaign.exporting import Split, joined, split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.parting import thin
+from nightfuzz.bot.state import private
+from nightfuzz.bot.state.packing import pack, parts, unpack
+from nightfuzz.bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
+from nightfuzz.bot.state.private import Keys, Opened
+from nightfuzz.bot.state.taking import taken_in
 
 OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from nightfuzz.bot.state.place import STATE, TOO_LARGE, Files
 from zstandard import ZstdCompressionParameters, ZstdCompressor, ZstdDecompressor, ZstdError, frame_content_size
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.state.place import STATE, TOO_LARGE, Files
 
 # Targets of one library repeat each other: a window as large as this finds that. It is the largest that `zstd -d`
 # takes without being asked, and what a reader needs of memory.

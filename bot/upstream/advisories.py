@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.errors import RefusedError, UnsureError
 from nightfuzz.bot.upstream.elsewhere import Elsewhere
 from nightfuzz.bot.upstream.policies import Policy
 from nightfuzz.reports.text import TITLE, bounded, clean, clipped
-
-from fuzz_core.ir.errors import UserError
 
 # GitHub's limits on a report's summary and description.
 SUMMARY, DESCRIPTION = 1024, 65_535

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.editing import Editor
 from nightfuzz.bot.github.errors import GaveUpError, UnsureError
 from nightfuzz.bot.github.marker import Marker
@@ -18,8 +19,6 @@ from nightfuzz.bot.upstream.policies import Mode, Policy, policy_of
 from nightfuzz.bot.upstream.texts import Text, refuse, shown
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import span
-
-from fuzz_core.ir.errors import UserError
 
 WRITERS = ("admin", "maintain", "write")
 SHOWN_CANDIDATES = 10

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.editing import Editor
 from nightfuzz.bot.github.marker import Marker, marked
 from nightfuzz.bot.github.views import IssueView, RepositoryView
@@ -15,8 +16,6 @@ from nightfuzz.bot.issues.wanted import Wanted, digest
 from nightfuzz.bot.upstream.policies import Mode, Policy, policy_of
 from nightfuzz.bot.upstream.texts import draft, refuse, text_of
 from nightfuzz.reports.text import bounded
-
-from fuzz_core.ir.errors import UserError
 
 
 class Desk(Editor, Protocol):

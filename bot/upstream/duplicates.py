@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nightfuzz.bot.github.views import IssueView
-from nightfuzz.bot.issues.wanted import Wanted
 from rapidfuzz import fuzz
 
 from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.triage.signature import normalised
+from nightfuzz.bot.github.views import IssueView
+from nightfuzz.bot.issues.wanted import Wanted
 
 Search = Callable[[str], Sequence[IssueView]]
 # GitHub takes 256 characters, and five of AND, OR and NOT.

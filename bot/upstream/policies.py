@@ -8,10 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
-from nightfuzz.reports.results import Line, Name, Names, Part
 from pydantic import Field, ValidationError
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.reports.results import Line, Name, Names, Part
 
 SHIPPED = "policies.toml"
 Mode = Literal["off", "draft", "approved"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.issues.labels import APPROVE
 from nightfuzz.bot.issues.wanted import Wanted, digest
 from nightfuzz.bot.upstream.policies import Policy
 from nightfuzz.reports.issues import missing_parts
 from nightfuzz.reports.markdown import escaped, fenced
 from nightfuzz.reports.text import TITLE, bounded, clean, span
-
-from fuzz_core.ir.errors import UserError
 
 # What a draft adds to the text that it shows.
 LONGEST = 60_000

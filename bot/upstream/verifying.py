@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nightfuzz.bot.upstream.approving import Verified
-
 from fuzz_core.campaign.history import ordered
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.triage.recheck import SHOWN, UNRUNNABLE
+from nightfuzz.bot.upstream.approving import Verified
 
 
 def verifier(store: Store) -> Callable[[str], Verified]:

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
-
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.history import Standing, came_with, libraries, standings
 from fuzz_core.ir.constraints import Documentation
@@ -20,6 +18,7 @@ from fuzz_core.targets.collect_env import Environment, collect_env, environment_
 from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
+from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 ENVIRONMENT = "environment"
 PROSE = ("docstring", "error message")

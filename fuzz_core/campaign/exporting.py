@@ -8,9 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from nightfuzz.reports import results
-from nightfuzz.reports.text import clean, title
-
 from fuzz_core.campaign.cases import Judged, case, guarded
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.comparison import worst_first
@@ -28,6 +25,8 @@ from fuzz_core.triage.assess import suspected_death, suspicion, withheld
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
 from fuzz_core.triage.simplify import cost
+from nightfuzz.reports import results
+from nightfuzz.reports.text import clean, title
 
 _TURNS: dict[str, results.Way] = {FIXED_TURN: "fixed", REGRESSED: "regression"}
 TEXT, NAME = 20_000, 500

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nightfuzz.reports.case import Baseline, Case
-from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 from rich.console import Console
 
 from fuzz_core.adapters.dialect import dialect_of
@@ -22,6 +20,8 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.collect_env import Environment, collect_env, environment_from_json, without_places
 from fuzz_core.triage.process import SCRIPT_NAME, run_python, run_script
+from nightfuzz.reports.case import Baseline, Case
+from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 
 SCRIPT_SECONDS = 60.0
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")

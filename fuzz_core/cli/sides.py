@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
-from nightfuzz.reports.markdown import write_report
 from rich.console import Console
 
 from fuzz_core.campaign.cases import keep_environment
@@ -32,6 +31,7 @@ from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.compiled import make_ready
 from fuzz_core.targets.record import list_targets
+from nightfuzz.reports.markdown import write_report
 
 LIBRARIES: tuple[Library, ...] = get_args(Library)
 

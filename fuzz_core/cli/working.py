@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from nightfuzz.reports.markdown import write_report
 from rich.console import Console
 
 from fuzz_core.campaign.carryover import Retraced, TraceReport
@@ -23,6 +22,7 @@ from fuzz_core.cli.sides import beside, compare_beside, compare_command
 from fuzz_core.cli.targets import target_of
 from fuzz_core.cli.timebox import Worked, fuzz_and_triage
 from fuzz_core.cli.work import TRACE_SHARE, check, session_of, trace_phase
+from nightfuzz.reports.markdown import write_report
 
 COMPARE_SHARE = 0.6
 # Of a run's time-box, where libraries are named whose models are compared.

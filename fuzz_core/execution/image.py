@@ -22,7 +22,7 @@ import fuzz_core
 from fuzz_core.ir.errors import UserError
 
 ROOT = Path(fuzz_core.__file__).parents[1]
-PACKAGES = ("fuzz_core", "reports")
+PACKAGES = ("fuzz_core", "nightfuzz/reports")
 REPOSITORY = "nightfuzz-sandbox"
 STAGE = "sandbox"
 ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")

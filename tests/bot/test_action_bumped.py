@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nightfuzz.bot.action.bumped import MOST_FILES, Bump, bumped, known_distributions
-from nightfuzz.bot.action.pins import pins, reader_of
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.bumped import MOST_FILES, Bump, bumped, known_distributions
+from nightfuzz.bot.action.pins import pins, reader_of
 
 UV = """version = 1
 revision = 3

@@ -10,10 +10,10 @@ import pytest
 from actioninputs import variables
 from hypothesis import given
 from hypothesis import strategies as st
-from nightfuzz.bot.action.inputs import FailOn, Inputs, Mode, read_inputs
 from ruamel.yaml import YAML
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.inputs import FailOn, Inputs, Mode, read_inputs
 
 ROOT = Path(__file__).parents[2]
 ACTION = YAML(typ="safe", pure=True).load((ROOT / "action.yml").read_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from githubserver import Repository
 from hubs import hub_of
+
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import pull_of
 

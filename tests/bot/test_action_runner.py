@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nightfuzz.bot.action.runner import SUMMARY_BYTES, Runner
 from runner import parsed
+
+from nightfuzz.bot.action.runner import SUMMARY_BYTES, Runner
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]))
 

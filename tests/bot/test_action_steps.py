@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from nightfuzz.bot.action.inputs import Inputs
 from runner import Run, Runner
+
+from nightfuzz.bot.action.inputs import Inputs
 
 ROOT = Path(__file__).parents[2]
 NIGHTFUZZ = str(Path(sys.executable).with_name("nightfuzz"))

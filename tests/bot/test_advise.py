@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from leavings import KEY, add_bug
-from nightfuzz.bot.main import app
 from typer.testing import CliRunner
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
+from nightfuzz.bot.main import app
 
 
 @pytest.fixture

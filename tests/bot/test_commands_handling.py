@@ -9,12 +9,12 @@ from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
 from issueworld import START, cluster, fingerprint, umbrella
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.commands.answering import answers
 from nightfuzz.bot.commands.handling import Heard, Listener, answer
 from nightfuzz.bot.issues.filings import Filed, Filings, Request, settled
 from nightfuzz.bot.issues.labels import IGNORE
-
-from fuzz_core.ir.errors import UserError
 
 
 class Place:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from nightfuzz.bot.jobs.export import _figures
 from nightfuzz.bot.jobs.work import Work
 

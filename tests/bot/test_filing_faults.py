@@ -18,14 +18,14 @@ import githubserver
 import pytest
 from clocks import FakeTime
 from githubserver import Repository
+
+from bench.filings import measured
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.errors import GaveUpError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
-
-from bench.filings import measured
 
 ROOT = Path(__file__).resolve().parents[2]
 ID = "0123456789abcdef" * 2

@@ -13,13 +13,13 @@ from typing import Any
 
 import fakenights
 import pytest
-from nightfuzz.bot.jobs.fuzzing import fuzz_job, pinned
-from nightfuzz.bot.jobs.steps import Asked, steps
-from nightfuzz.bot.jobs.work import Work
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from nightfuzz.bot.jobs.fuzzing import fuzz_job, pinned
+from nightfuzz.bot.jobs.steps import Asked, steps
+from nightfuzz.bot.jobs.work import Work
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

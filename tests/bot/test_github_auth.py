@@ -19,14 +19,14 @@ from clocks import FakeTime
 from githubserver import APP, INSTALLATION, Repository
 from hypothesis import given
 from hypothesis import strategies as st
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import PUBLIC_API, AppAuth, TokenAuth, api_address, from_environment
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import HIDDEN, Secret, scrub, scrub_logs
-
-from fuzz_core.ir.errors import UserError
 
 TOKENS = f"/app/installations/{INSTALLATION}/access_tokens"
 

@@ -11,15 +11,15 @@ import faultproxy
 import pytest
 from clocks import FakeTime
 from githubserver import APP, INSTALLATION, Repository
+from openapi import Contract
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import AppAuth, TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.github.views import Annotation, CommentView, EventView, IssueView, PullView, RepositoryView, role
-from openapi import Contract
-
-from fuzz_core.ir.errors import UserError
 
 ID = "0123456789abcdef" * 2
 HOME = "/repos/{owner}/{repo}"

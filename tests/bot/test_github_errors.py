@@ -12,6 +12,7 @@ from clocks import FakeTime
 from githubserver import Repository
 from hypothesis import given
 from hypothesis import strategies as st
+
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Budget, Limits, pause
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, refusal

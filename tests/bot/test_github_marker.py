@@ -7,6 +7,7 @@ import string
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from nightfuzz.bot.github.marker import BODY, MOST_ALSO, Marker, marked, parsed
 
 ID, OTHER = "0123456789abcdef" * 2, "fedcba9876543210" * 2

@@ -9,6 +9,8 @@ from datetime import timedelta
 import pytest
 from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.errors import RefusedError
@@ -16,8 +18,6 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.github.views import Annotation
-
-from fuzz_core.ir.errors import UserError
 
 Opened = Callable[..., Hub]
 ID = "0123456789abcdef" * 2

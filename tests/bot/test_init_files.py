@@ -13,13 +13,13 @@ import pytest
 from checking import actionlint_findings, schema_errors, zizmor_findings
 from hypothesis import given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.answers import checked
 from nightfuzz.bot.init.kinds import WORKFLOWS
 from nightfuzz.bot.init.pinning import DEFAULT, Action, action_of, pinned
 from nightfuzz.bot.init.rendering import rendered
-from ruamel.yaml import YAML
-
-from fuzz_core.ir.errors import UserError
 
 KEY = str(pyrage.x25519.Identity.generate().to_public())
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import ME, REPOSITORY, START, cluster, fingerprint
 from markdown_it import MarkdownIt
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.triage.known import Registry, Sighting
 from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import Claim, Filed, Filings, Request, merged, settled
 from nightfuzz.bot.issues.teaching import entries_of
 from nightfuzz.bot.issues.texts import back, fixed, recurrence
 from nightfuzz.bot.jobs.filing import read
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.triage.known import Registry, Sighting
 
 
 def filed(number: int = 1, **more: Any) -> Filed:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import ME, START, Memory, cluster, fingerprint
+
 from nightfuzz.bot.github.marker import Marker, marked
 from nightfuzz.bot.issues.actions import Close, Recur, Relabel
 from nightfuzz.bot.issues.doing import carry_out, look

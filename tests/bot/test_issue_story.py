@@ -9,6 +9,7 @@ from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
 from issueworld import cluster, umbrella
+
 from nightfuzz.bot.issues.doing import Done
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.labels import LABELS

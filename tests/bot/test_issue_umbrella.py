@@ -7,6 +7,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import FOOT, ME, Memory, cluster, fingerprint, umbrella
+
 from nightfuzz.bot.issues.doing import carry_out, look
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.labels import IGNORE, OURS, UMBRELLA

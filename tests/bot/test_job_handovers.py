@@ -14,6 +14,14 @@ import pyrage
 import pytest
 from actioninputs import inputs
 from leavings import KEY, add_bug, leave
+
+from fuzz_core.cli.config import load
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.ir.values import Invocation, TestCase
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import NewBug, TargetRecord
+from fuzz_core.triage.known import read_entries
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.filings import Filed, Filings, Request
@@ -27,14 +35,6 @@ from nightfuzz.bot.state.packing import pack
 from nightfuzz.bot.state.place import FILINGS, STATE, Place
 from nightfuzz.bot.state.private import decrypt
 from nightfuzz.reports.results import read_result
-
-from fuzz_core.cli.config import load
-from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.ir.values import Invocation, TestCase
-from fuzz_core.store.opening import open_store
-from fuzz_core.store.records import NewBug, TargetRecord
-from fuzz_core.triage.known import read_entries
 
 NOW = datetime(2026, 1, 2, 3, tzinfo=UTC)
 SECRET_API, SECRET = "torch.scribbles", "free(): invalid pointer"

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from githubserver import Repository, token_of
 from leavings import leave
+from test_report_job import Stage
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.jobs.filing import remembered
 from nightfuzz.bot.jobs.listen import listen_job
 from nightfuzz.bot.jobs.report import Event
-from test_report_job import Stage
-
-from fuzz_core.ir.errors import UserError
 
 
 @pytest.fixture

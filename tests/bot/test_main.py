@@ -5,8 +5,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from nightfuzz.bot.main import app
 from typer.testing import CliRunner
+
+from nightfuzz.bot.main import app
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

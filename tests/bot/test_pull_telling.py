@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from githubserver import Repository, token_of
 from hubs import hub_of
+
 from nightfuzz.bot.pulls.telling import Told, tell
 from nightfuzz.reports.results import Bug, Build, Change, Figures, Result, Said
 

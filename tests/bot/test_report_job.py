@@ -14,6 +14,9 @@ from clocks import FakeTime
 from githubserver import Repository
 from hubs import hub_of
 from leavings import leave
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
@@ -23,9 +26,6 @@ from nightfuzz.bot.jobs.report import Reported, report_job
 from nightfuzz.bot.state.branch import Branch, Chance
 from nightfuzz.bot.state.packing import compressed, parts, unpack
 from nightfuzz.bot.state.place import STATE, Place
-
-from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 
 HOSTILE = (
     "`` ``` \n```\n@everyone <b onclick=x>${{ github.token }}\n::set-output name=x::y {{ 7*7 }} \x1b[31m"

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from githttp import GitServer, serving
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.git import Remote, remote_of
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.jobs.filing import revised
 from nightfuzz.bot.state.branch import BRANCH, TRIES, Branch, Chance
 from nightfuzz.bot.state.place import MARKER, README, Files, Snapshot
-
-from fuzz_core.ir.errors import UserError
 
 TOKEN = "ghs_" + "T0kenThatNobodyMaySee"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

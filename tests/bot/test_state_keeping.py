@@ -18,6 +18,12 @@ import zstandard
 from examples import examples
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from statecases import HARMLESS, OLD, WILD, case, clock, copied, earlier, fresh, histories, lived, settled
+
+from fuzz_core.campaign.exporting import split
+from fuzz_core.ir.errors import UserError
+from fuzz_core.ir.outcome import Outcome, Verdict
+from fuzz_core.store import NewBug, open_store
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.state import packing, private
@@ -28,12 +34,6 @@ from nightfuzz.bot.state.packing import compressed, expanded, pack, parts, unpac
 from nightfuzz.bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
 from nightfuzz.bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
 from nightfuzz.bot.state.taking import taken_in
-from statecases import HARMLESS, OLD, WILD, case, clock, copied, earlier, fresh, histories, lived, settled
-
-from fuzz_core.campaign.exporting import split
-from fuzz_core.ir.errors import UserError
-from fuzz_core.ir.outcome import Outcome, Verdict
-from fuzz_core.store import NewBug, open_store
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -10,14 +10,14 @@ from clocks import FakeTime
 from githubserver import BOT, Server, token_of
 from hubs import elsewhere_of, hub_of, night
 from issueworld import reportable
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.issues.filings import Draft, Filings
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT
 from nightfuzz.bot.issues.wanted import Wanted
 from nightfuzz.bot.upstream.approving import Approver, Reviewed, Verified
 from nightfuzz.bot.upstream.drafting import Drafter
 from nightfuzz.bot.upstream.policies import Mode, Policy
-
-from fuzz_core.ir.errors import UserError
 
 
 class Story:

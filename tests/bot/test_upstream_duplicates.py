@@ -7,6 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import START, cluster, reportable
+
 from nightfuzz.bot.github.views import IssueView
 from nightfuzz.bot.upstream.duplicates import duplicates, queries
 

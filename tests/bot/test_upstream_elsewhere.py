@@ -10,15 +10,15 @@ import faultproxy
 import pytest
 from clocks import FakeTime
 from githubserver import BOT, Repository, token_of
+from openapi import Contract
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.upstream.advisories import report_privately, takes_reports
 from nightfuzz.bot.upstream.elsewhere import Elsewhere
-from openapi import Contract
-
-from fuzz_core.ir.errors import UserError
 
 REPORT = Marker("report", "0123456789abcdef" * 2)
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from issueworld import cluster, reportable
 from markdown_it import MarkdownIt
+
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.issues.labels import APPROVE
 from nightfuzz.bot.upstream.advisories import content, instructions
 from nightfuzz.bot.upstream.policies import Policy, policies, policy_of
 from nightfuzz.bot.upstream.texts import LONGEST, Text, draft, refuse, shown, text_of
-
-from fuzz_core.ir.errors import UserError
 
 POLICY = Policy(
     library="fakelib", repository="o/fakelib", allowed=True, why="ask first", refused_apis=("fakelib.raw.*",)

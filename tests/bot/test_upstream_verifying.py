@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import statecases
-from nightfuzz.bot.upstream.approving import Verified
-from nightfuzz.bot.upstream.verifying import verifier
 from statecases import HARMLESS, NEW, OLD
 
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.store import NewBug, Store, open_store
 from fuzz_core.store.checks import NewCheck
+from nightfuzz.bot.upstream.approving import Verified
+from nightfuzz.bot.upstream.verifying import verifier
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from nightfuzz.reports.results import Result
 
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.exporting import Ran, result_of, standings_now
@@ -14,6 +13,7 @@ from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.checks import Change, NewCheck
 from fuzz_core.store.records import NewBug
 from fuzz_core.store.store import Store
+from nightfuzz.reports.results import Result
 
 OVERFLOW = Outcome("exception", "OverflowError", "too \x1b[31mlarge\x00 @everyone")
 CORRUPTED = Outcome("signal", "SIGABRT", "free(): invalid pointer")

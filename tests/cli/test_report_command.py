@@ -11,11 +11,11 @@ from typing import Any
 
 import nightfuzz_fakelib
 import pytest
-from nightfuzz.reports.issues import missing_parts
 
 from fuzz_core.ir.codec import decode_test, encode_test
 from fuzz_core.store.opening import open_store
 from fuzz_core.targets.collect_env import environment_from_json
+from nightfuzz.reports.issues import missing_parts
 
 Cli = Callable[..., Any]
 TRUE_BUG = "fakelib.scale("

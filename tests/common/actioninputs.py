@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import tomlkit
+
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 
 

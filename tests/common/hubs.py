@@ -6,6 +6,7 @@ import random
 
 from clocks import FakeTime
 from githubserver import Repository
+
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
 from nightfuzz.bot.github.hub import Hub

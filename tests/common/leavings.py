@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightfuzz.bot.jobs.places import RESULTS
-from nightfuzz.bot.state.packing import pack
-from nightfuzz.reports.results import Mode
-
 from fuzz_core.campaign.exporting import Ran, result_of
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
+from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.state.packing import pack
+from nightfuzz.reports.results import Mode
 
 KEY = "torch-2.13.0"
 

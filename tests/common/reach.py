@@ -47,7 +47,9 @@ class Reach:
 
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
-        self.packages = tuple(sorted(file.parent.name for file in root.glob("*/__init__.py")))
+        # The package `nightfuzz` holds links to folders.
+        self.linked = {link.name for link in (root / "nightfuzz").glob("*") if link.is_symlink()}
+        self.packages = tuple(sorted({file.parent.name for file in root.glob("*/__init__.py")} - self.linked))
         self.graph = grimp.build_graph(*self.packages, cache_dir=None)
         self._add_named_modules()
         self.tests = sorted((root / "tests").rglob("*.py"))
@@ -57,7 +59,7 @@ class Reach:
         """Test files that reach a changed file, or every test if a changed file belongs to no module."""
         modules: set[str] = set()
         files: set[Path] = set()
-        for name in changed:
+        for name in map(self._imported, changed):
             path = self.root / name
             owner = Path(name).parts[0]
             if name.endswith(PROSE):
@@ -73,6 +75,10 @@ class Reach:
         for module in list(modules & self.graph.modules):
             modules |= self.graph.find_downstream_modules(module)
         return [str(test.relative_to(self.root)) for test in self._test_files() if self._reaches(test, modules, files)]
+
+    def _imported(self, name: str) -> str:
+        """The path by which a file is imported."""
+        return f"nightfuzz/{name}" if Path(name).parts[0] in self.linked else name
 
     def _is_library(self, path: Path) -> bool:
         """Whether a file belongs to a planted library, which tests start in processes of its own."""
@@ -114,9 +120,9 @@ class Reach:
         return name in modules or name.rpartition(".")[0] in modules
 
     def _add_named_modules(self) -> None:
-        for package in self.packages:
-            for file in (self.root / package).rglob("*.py"):
-                importer = module_of(str(file.relative_to(self.root)))
+        for folder in (*self.packages, *self.linked):
+            for file in (self.root / folder).rglob("*.py"):
+                importer = module_of(self._imported(str(file.relative_to(self.root))))
                 if importer not in self.graph.modules:
                     continue
                 for name in texts_in(file):

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 from golden_file import check_golden
+from record import digest, lines, recorded, steady, streams
+
+from fuzz_core.campaign.exporting import Ran, result_of
+from fuzz_core.campaign.session import Session
 from nightfuzz.reports.annotations import commands
 from nightfuzz.reports.comment import comment
 from nightfuzz.reports.junit import junit
@@ -15,10 +19,6 @@ from nightfuzz.reports.markdown import write_report
 from nightfuzz.reports.results import Result
 from nightfuzz.reports.sarif import sarif
 from nightfuzz.reports.summary import summary
-from record import digest, lines, recorded, steady, streams
-
-from fuzz_core.campaign.exporting import Ran, result_of
-from fuzz_core.campaign.session import Session
 
 CAMPAIGNS = ("fakelib_campaign", "qualitylib_campaign")
 

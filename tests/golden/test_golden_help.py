@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import typer
 from golden_file import check_golden
-from nightfuzz.bot.main import app
 from typer.testing import CliRunner
+
+from nightfuzz.bot.main import app
 
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 

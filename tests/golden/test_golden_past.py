@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from golden_file import FOLDER, check_golden
-from nightfuzz.reports.comment import comment
-from nightfuzz.reports.results import read_result
-from nightfuzz.reports.summary import summary
 from record import bugs, findings, steady
 
 from fuzz_core.campaign.exporting import Ran, result_of, standings_now
 from fuzz_core.store.opening import open_store
 from fuzz_core.triage.assess import severity, withheld
+from nightfuzz.reports.comment import comment
+from nightfuzz.reports.results import read_result
+from nightfuzz.reports.summary import summary
 
 
 def test_a_state_from_before_has_all_that_it_had(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from nightfuzz.reports.results import Kind
 
 import fuzz_core
 from fuzz_core.campaign.listener import _verdict
@@ -16,6 +15,7 @@ from fuzz_core.ir.errors import CodecError
 from fuzz_core.ir.outcome import Verdict
 from fuzz_core.oracles.contract import ORACLES
 from fuzz_core.oracles.kinds import CHANGES, GRADES, KINDS, OUTSIDE, kind_of
+from nightfuzz.reports.results import Kind
 
 ROOT = Path(fuzz_core.__file__).parents[1]
 ROOMS = ("fuzz_core", "bot", "reports")

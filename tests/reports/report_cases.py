@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from nightfuzz.reports.case import DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
-
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.collect_env import Environment
 from fuzz_core.triage.assess import Severity, Validity
+from nightfuzz.reports.case import DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
 
 TEST = TestCase(Invocation("torch.f", (prim(1),)), 1)
 MESSAGE = 'n >= 3 INTERNAL ASSERT FAILED at "/w/Kernel.h":8, please report a bug to PyTorch. '

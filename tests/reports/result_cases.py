@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from hypothesis import strategies as st
+
 from nightfuzz.reports.results import Bug, Build, Change, Dropped, Figures, Result, Said, Site, Turn
 
 OLD = Build(key="torch-2.13.0", library="torch", version="2.13.0", day="2026-05-01", commit="a" * 40)

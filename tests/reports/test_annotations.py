@@ -8,6 +8,8 @@ import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from result_cases import NASTY, SITE, bug, change, eventful, hostile, result, texts
+
 from nightfuzz.reports.annotations import (
     MESSAGE,
     REQUEST,
@@ -20,7 +22,6 @@ from nightfuzz.reports.annotations import (
     notes,
 )
 from nightfuzz.reports.results import Said
-from result_cases import NASTY, SITE, bug, change, eventful, hostile, result, texts
 
 OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:title|file|line)=[^:,]*)*::.*")
 

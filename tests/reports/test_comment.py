@@ -9,12 +9,12 @@ from typing import get_args
 import pytest
 from examples import examples
 from hypothesis import given
-from nightfuzz.reports.comment import FAIL_ON, OUTPUT, FailOn, check, comment, conclusion, headline, worth_telling
-from nightfuzz.reports.results import Dropped, Figures, Result, Said, Turn
-from nightfuzz.reports.text import BODY
 from result_cases import BLOB, MARKER, NASTY, NEW, OK, RUN, SITE, bug, change, eventful, hostile, result, texts
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.reports.comment import FAIL_ON, OUTPUT, FailOn, check, comment, conclusion, headline, worth_telling
+from nightfuzz.reports.results import Dropped, Figures, Result, Said, Turn
+from nightfuzz.reports.text import BODY
 
 
 def told(of: Result) -> str:

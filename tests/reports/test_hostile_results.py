@@ -12,10 +12,11 @@ from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from result_cases import BLOB, MARKER, NASTY, RUN, hostile, mixed, texts
+
 from nightfuzz.reports.comment import check, comment
 from nightfuzz.reports.results import Result
 from nightfuzz.reports.summary import summary
-from result_cases import BLOB, MARKER, NASTY, RUN, hostile, mixed, texts
 
 PAGES: dict[str, Callable[[Result], str]] = {
     "comment": lambda result: comment(result, MARKER, BLOB, RUN),

@@ -10,9 +10,6 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from nightfuzz.reports.case import Case
-from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
-from nightfuzz.reports.text import BODY, TITLE
 from report_cases import (
     OTHER,
     PRIVATE,
@@ -33,6 +30,9 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.collect_env import Environment
+from nightfuzz.reports.case import Case
+from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
+from nightfuzz.reports.text import BODY, TITLE
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 LONG = "import torch\n\ntorch.f(" + "1, " * 200 + "1)\n"

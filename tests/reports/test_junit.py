@@ -11,10 +11,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from examples import examples
 from hypothesis import given
+from result_cases import NASTY, bug, change, eventful, hostile, result, texts
+
 from nightfuzz.reports.junit import junit
 from nightfuzz.reports.results import Result
 from nightfuzz.reports.text import clean
-from result_cases import NASTY, bug, change, eventful, hostile, result, texts
 
 pytestmark = pytest.mark.skipif(
     find_spec("lxml") is None, reason="lxml, which checks XML schemas, is not installed: pip install lxml"

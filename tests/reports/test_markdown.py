@@ -10,7 +10,6 @@ import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from nightfuzz.reports.markdown import ZERO_WIDTH, escaped, fenced, headline, tail, write_report
 
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase, prim
@@ -18,6 +17,7 @@ from fuzz_core.modelgen.gandalf.scripts import RESULT
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
+from nightfuzz.reports.markdown import ZERO_WIDTH, escaped, fenced, headline, tail, write_report
 
 TARGET = TargetRecord("lib-1", "lib==1.0", "lib", "1.0", "/env/bin/python", {"summary": "lib 1.0, CPU build"})
 HOSTILE = [

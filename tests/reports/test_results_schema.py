@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from nightfuzz.reports.results import schema
 from result_cases import NASTY, eventful, hostile
 
-PUBLISHED = Path(str(files("reports") / "schema" / "nightfuzz-results-1.json"))
+from nightfuzz.reports.results import schema
+
+PUBLISHED = Path(str(files("nightfuzz.reports") / "schema" / "nightfuzz-results-1.json"))
 
 
 def check(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -16,13 +16,13 @@ import pytest
 from examples import examples
 from hypothesis import given
 from jsonschema import Draft7Validator
-from nightfuzz.reports.results import Dropped, Result, Site
-from nightfuzz.reports.rules import RULES
-from nightfuzz.reports.sarif import LOCATIONS, PACKED, RESULTS, Provenance, sarif
 from result_cases import NASTY, NEW, SITE, bug, change, eventful, hostile, result, texts
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.oracles.contract import ORACLES, oracle_of
+from nightfuzz.reports.results import Dropped, Result, Site
+from nightfuzz.reports.rules import RULES
+from nightfuzz.reports.sarif import LOCATIONS, PACKED, RESULTS, Provenance, sarif
 
 SCHEMA = Path(__file__).parent.parent / "fixtures" / "schemas" / "sarif-2.1.0.json"
 WORKFLOW = ".github/workflows/nightfuzz.yml"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from result_cases import BLOB, bug, change, eventful, hostile, result
+
 from nightfuzz.reports.results import Figures
 from nightfuzz.reports.summary import STEP, summary
-from result_cases import BLOB, bug, change, eventful, hostile, result
 
 
 def test_regressions_first_then_changes_then_the_rest() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from nightfuzz.reports.text import happened
-
 from fuzz_core.ir.outcome import Outcome, Verdict, complaint_in, with_complaint
 from fuzz_core.triage.signature import signature
+from nightfuzz.reports.text import happened
 
 EARLIER = "/a/first_op.cc:3:1: error: 'x' was not declared in this scope\n"
 OUTPUT = (

@@ -1,0 +1,1 @@
+"""The packages that nightfuzz installs beside fuzz_core."""
