@@ -37,7 +37,7 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
 from nightfuzz.bot.git import remote_of
-from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.state.branch import Branch, Chance
 from nightfuzz.bot.state.packing import pack
 from nightfuzz.reports.results import Mode

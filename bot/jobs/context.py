@@ -92,22 +92,18 @@ def pull_of(hub: Hub, repository: str, commit: str) -> int:
 def auth_of(inputs: Inputs) -> Auth:
     """Who writes to the user's own repository. Raises UserError where nobody may."""
     if inputs.settings.app_id is not None and inputs.app_private_key is not None:
-        return AppAuth(str(inputs.settings.app_id), _secret(inputs.app_private_key))
+        return AppAuth(str(inputs.settings.app_id), secret(inputs.app_private_key))
     if inputs.github_token is None:
         raise UserError("there is no token", "add `github-token: ${{ github.token }}` to the step's inputs")
-    return TokenAuth(_secret(inputs.github_token))
-
-
-def auth_elsewhere(inputs: Inputs) -> Auth | None:
-    """Who files in the libraries' own repositories; None where nobody may."""
-    return None if inputs.upstream_token is None else TokenAuth(_secret(inputs.upstream_token))
+    return TokenAuth(secret(inputs.github_token))
 
 
 def keys_of(inputs: Inputs) -> Keys:
     """Who private bugs are encrypted for, and who reads them."""
     recipients = (inputs.settings.private_recipient,) if inputs.settings.private_recipient else ()
-    return Keys(recipients, None if inputs.private_identity is None else _secret(inputs.private_identity))
+    return Keys(recipients, None if inputs.private_identity is None else secret(inputs.private_identity))
 
 
-def _secret(given: SecretStr) -> Secret:
+def secret(given: SecretStr) -> Secret:
+    """An input's text as the rest of the bot takes secrets."""
     return Secret(given.get_secret_value())

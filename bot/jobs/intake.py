@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.jobs.places import PRIVATE
+from nightfuzz.bot.jobs.workspace import PRIVATE
 from nightfuzz.bot.state.keeping import Brought
 from nightfuzz.bot.state.packing import unpack
 from nightfuzz.bot.state.place import STATE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +14,9 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.git import git_in
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.teaching import entries_of
-from nightfuzz.bot.jobs.asking import Planned
-from nightfuzz.bot.jobs.filing import read
-from nightfuzz.bot.jobs.places import KNOWN, PLAN, SOURCES
+from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.jobs.request import PlanNote
+from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
 from nightfuzz.bot.state.place import FILINGS, STATE, Place
 
 
@@ -45,7 +44,7 @@ def plan_job(inputs: Inputs, place: Place, workspace: Path) -> Matrix:
     _pack_sources(workspace, folder / SOURCES)
     if builds is None:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
-    planned = Planned(target=builds[0], baseline=builds[1], requests=filings.waiting)
+    planned = PlanNote(target=builds[0], baseline=builds[1], requests=filings.waiting)
     (folder / PLAN).write_text(planned.model_dump_json(), encoding="utf-8")
     return Matrix(json.dumps({"shard": list(range(inputs.settings.shards))}), inputs.settings.shards, tuple(notes))
 
@@ -74,8 +73,3 @@ def _pack_sources(workspace: Path, archive: Path) -> None:
     """The tracked files of the commit: no `.git`, so no credentials, and nothing that lies about."""
     if git_in(workspace, "archive", "--format=tar", "-o", str(archive), "HEAD").code:
         raise UserError(f"the sources in {workspace} cannot be packed", "check out the repository first")
-
-
-def outputs(matrix: Matrix) -> Mapping[str, object]:
-    """Outputs of the step by name."""
-    return {"matrix": matrix.text, "shards": matrix.shards}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -18,9 +18,9 @@ from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.labels import LABELS
 from nightfuzz.bot.jobs.context import Event, keys_of, pull_of
-from nightfuzz.bot.jobs.filing import file_issues
 from nightfuzz.bot.jobs.intake import brought
-from nightfuzz.bot.jobs.places import RESULTS
+from nightfuzz.bot.jobs.issues import file_issues
+from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.pulls.telling import tell
 from nightfuzz.bot.state.keeping import keep
 from nightfuzz.bot.state.place import Place
@@ -33,7 +33,7 @@ PULLS = ("pr", "bump")
 ELSEWHERE = ("workflow_run",)
 
 
-class Reported(NamedTuple):
+class ReportOutcome(NamedTuple):
     """What came of it. notes: lines for the summary, problems among them. failed: whether the job is to fail."""
 
     result: Result
@@ -41,17 +41,16 @@ class Reported(NamedTuple):
     failed: bool
 
 
-def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> Reported:
+def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> ReportOutcome:
     """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
-    shards = list(folders(inputs.results))
-    result = merged([read_result(folder / RESULTS) for folder in shards])
+    result = merged([read_result(folder / RESULTS) for folder in folders(inputs.results)])
     _check_mode(event, result)
     if result.mode in PULLS:
         notes = _pull(inputs, event, hub, result)
     else:
-        notes = _night(inputs, event, hub, place, clock, shards, result)
+        notes = _issues(inputs, event, hub, place, clock, result)
     failed = conclusion(result, inputs.fail_on) == "failure"
-    return Reported(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
+    return ReportOutcome(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
 
 
 def heard_again(state: Path, result: Result) -> None:
@@ -86,24 +85,18 @@ def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, 
     return (f"pull request {number}: comment {told.comment}", *told.problems)
 
 
-def _night(
-    inputs: Inputs,
-    event: Event,
-    hub: Hub,
-    place: Place,
-    clock: Callable[[], datetime],
-    shards: Sequence[Path],
-    result: Result,
+def _issues(
+    inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime], result: Result
 ) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
         with _labels_made(hub, bool(result.bugs and inputs.settings.max_new_issues)):
-            files, refused = brought(shards, folder)
+            files, refused = brought(list(folders(inputs.results)), folder)
             night = keep(place, files, keys_of(inputs), folder / "state", clock)
             heard_again(night.public, result)
-        filed = file_issues(inputs, event, hub, place, night.public, clock)
+        notes = file_issues(inputs, event, hub, place, night.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
-    return (*refused, *night.problems, *dropped, *filed.notes)
+    return (*refused, *night.problems, *dropped, *notes)
 
 
 @contextmanager

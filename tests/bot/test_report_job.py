@@ -21,8 +21,8 @@ from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import Event, event_of
-from nightfuzz.bot.jobs.places import RESULTS
-from nightfuzz.bot.jobs.report import Reported, report_job
+from nightfuzz.bot.jobs.report import ReportOutcome, report_job
+from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.state.branch import Branch, Chance
 from nightfuzz.bot.state.packing import compressed, parts, unpack
 from nightfuzz.bot.state.place import STATE, Place
@@ -44,7 +44,7 @@ class Stage:
         remote = remote_of((home / "r.git").as_uri())
         self.place: Place = Branch(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
 
-    def report(self, event: Event | None = None, **inputs: str) -> Reported:
+    def report(self, event: Event | None = None, **inputs: str) -> ReportOutcome:
         given = {name.lower(): value for name, value in inputs.items()}
         read = read_inputs(variables(mode="report", results=self.results, github_token=self.repo.token, **given))
         return report_job(read, event or Event(self.repo.name, run="1"), self.hub, self.place, self.time.clock)

@@ -15,7 +15,7 @@ from githttp import GitServer, serving
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.git import Remote, remote_of
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.jobs.filing import revised
+from nightfuzz.bot.jobs.issues import revised
 from nightfuzz.bot.state.branch import BRANCH, TRIES, Branch, Chance
 from nightfuzz.bot.state.place import MARKER, README, Files, Snapshot
 

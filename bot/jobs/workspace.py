@@ -1,29 +1,34 @@
-"""Where a job works: folders on the runner, and the files that jobs hand to each other."""
+"""Folders of a job on the runner, the files in them, and what jobs hand to each other."""
 
 from __future__ import annotations
 
+import json
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from pydantic import Field, ValidationError
+
+from fuzz_core.cli.state import STATE_FILE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.jobs.work import Work
 from nightfuzz.bot.state.keeping import fetched
 from nightfuzz.bot.state.packing import parts, unpack
 from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
 RESULTS, SARIF, JUNIT, REPORT, PRIVATE = "results.json", "nightfuzz.sarif", "junit.xml", "report.md", "private.age"
 SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
 
 
-def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Work:
+def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
     """The folders of a fuzz job. A state that stays on the runner is worked on where it is."""
     root = Path(environment.get("RUNNER_TEMP") or ".").resolve() / f"nightfuzz-work-{inputs.shard}"
     state = inputs.state_path.resolve() if inputs.state == "directory" and inputs.state_path else root / "state"
-    return Work(root, state, sources_of(inputs, environment, root))
+    return Workspace(root, state, sources_of(inputs, environment, root))
 
 
 def sources_of(inputs: Inputs, environment: Mapping[str, str], root: Path) -> Path:
@@ -34,7 +39,7 @@ def sources_of(inputs: Inputs, environment: Mapping[str, str], root: Path) -> Pa
     return Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
 
 
-def unpack_sources(inputs: Inputs, work: Work) -> None:
+def unpack_sources(inputs: Inputs, work: Workspace) -> None:
     """Takes the repository's files out of the plan's artifact. Raises UserError for an archive that is none of ours."""
     if inputs.state != "artifact" or inputs.state_path is None or work.sources != work.root / "sources":
         return
@@ -52,7 +57,7 @@ def unpack_sources(inputs: Inputs, work: Work) -> None:
         raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error
 
 
-def restore(inputs: Inputs, work: Work, place: Callable[[], Place]) -> tuple[str, ...]:
+def restore(inputs: Inputs, work: Workspace, place: Callable[[], Place]) -> tuple[str, ...]:
     """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it.
 
     Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
@@ -72,3 +77,69 @@ def restore(inputs: Inputs, work: Work, place: Callable[[], Place]) -> tuple[str
         work.state_file.unlink(missing_ok=True)
         return (error.problem,)
     return ()
+
+
+TOLD_BYTES = 256 << 20
+
+
+class StartNote(Part):
+    """What a fuzz job noted before it began. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC."""
+
+    mode: Mode
+    target: Name
+    baseline: Name | None = None
+    at: Name
+    was: Mapping[Name, Name] = Field(default_factory=dict)
+    protection: Names = ()
+
+
+class EndNote(Part):
+    """How its commands ended: exit codes by name, in the order in which they ran, and what went wrong in words."""
+
+    codes: Mapping[Name, int] = Field(default_factory=dict)
+    problems: Names = ()
+    stopped: bool = False
+
+
+class Workspace(NamedTuple):
+    """root: for notes. state: directory of the state file. sources: of the user's repository."""
+
+    root: Path
+    state: Path
+    sources: Path
+
+    @property
+    def state_file(self) -> Path:
+        """The state file, which need not be there."""
+        return self.state / STATE_FILE
+
+    def answer_file(self, name: str) -> Path:
+        """Where the JSON of a command goes."""
+        return self.root / f"told-{name}.json"
+
+    def answer(self, name: str) -> Any:
+        """What a command has said; an empty dict where it has said nothing that can be read."""
+        path = self.answer_file(name)
+        try:
+            return json.loads(path.read_bytes()) if path.stat().st_size <= TOLD_BYTES else {}
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+    def note(self, note: StartNote | EndNote) -> None:
+        """Keeps a note for the steps that follow."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        (self.root / f"{type(note).__name__.lower()}.json").write_text(note.model_dump_json(), encoding="utf-8")
+
+    def start(self) -> StartNote:
+        """The note from before it began. Raises UserError where the job did not come that far."""
+        try:
+            return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
+        except (OSError, ValidationError) as error:
+            raise UserError("the job ended before it could begin to fuzz", "the log of its step says why") from error
+
+    def end(self) -> EndNote:
+        """The note from after it; where it was killed before, that is what the note says."""
+        try:
+            return EndNote.model_validate_json((self.root / "endnote.json").read_bytes())
+        except (OSError, ValidationError):
+            return EndNote(stopped=True)
