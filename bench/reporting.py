@@ -38,8 +38,8 @@ from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.jobs.workspace import RESULTS
+from nightfuzz.bot.state.archive import pack
 from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.packing import pack
 from nightfuzz.reports.results import Mode
 
 WORDS = ("alpha", "bravo", "delta", "gamma", "kappa", "omega", "sigma", "theta", "zeta", "lambda")

@@ -15,7 +15,7 @@ import typer
 from fuzz_core.campaign.exporting import joined, split
 from fuzz_core.store.intake import take_in
 from fuzz_core.store.opening import open_store
-from nightfuzz.bot.state.packing import pack, parts, unpack
+from nightfuzz.bot.state.archive import pack, parts, unpack
 
 MIB = 1 << 20
 T = TypeVar("T")

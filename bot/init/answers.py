@@ -15,7 +15,7 @@ from fuzz_core.cli.config import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
 from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
-from nightfuzz.bot.init.kinds import Workflow
+from nightfuzz.bot.init.action import Workflow
 
 LABEL = r"[A-Za-z0-9][A-Za-z0-9._ -]*"
 _OPTIONS = {"workflows": "workflow"}

@@ -13,9 +13,10 @@ from fuzz_core.collect.places import Places
 from fuzz_core.execution.docker import read_protection
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.jobs.workspace import JUNIT, PRIVATE, REPORT, RESULTS, SARIF, EndNote, StartNote, Workspace
-from nightfuzz.bot.state.packing import pack
+from nightfuzz.bot.jobs.workspace import JUNIT, REPORT, RESULTS, SARIF, EndNote, StartNote, Workspace
+from nightfuzz.bot.state.archive import pack
 from nightfuzz.bot.state.private import encrypt
+from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.junit import junit
 from nightfuzz.reports.results import Figures, Result
 from nightfuzz.reports.sarif import sarif
@@ -108,7 +109,7 @@ def _state(inputs: Inputs, work: Workspace, folder: Path) -> list[str]:
     if not parted.there:
         return []
     if inputs.settings.private_recipient is not None:
-        (folder / PRIVATE).write_bytes(encrypt(private, [inputs.settings.private_recipient]))
+        (folder / SEALED).write_bytes(encrypt(private, [inputs.settings.private_recipient]))
         return []
     if inputs.state == "directory":
         return [f"{what} stay in the state directory of the runner"]

@@ -115,7 +115,7 @@ def _verify(job: Job, command: CommandLine, options: Sequence[str]) -> None:
         homes = {store.bug(number).target for number in waiting}
         gone = [target for key in sorted(homes) if not Path((target := store.target(key)).python).exists()]
     for target in gone:
-        job.call(CommandLine("pull-again", ("pull", pinned(target), *options, "--json")))
+        job.call(CommandLine("pull-again", ("pull", exact_spec(target), *options, "--json")))
     if gone and not job.stopped():
         numbers = tuple(map(str, waiting))
         job.call(CommandLine("recheck-again", ("recheck", *numbers, *command.arguments[1:])))
@@ -126,7 +126,7 @@ def _unverified(told: Any) -> Iterator[int]:
         yield from (each["bug"] for each in report["checked"] if each["turn"] == "unverified")
 
 
-def pinned(target: TargetRecord) -> str:
+def exact_spec(target: TargetRecord) -> str:
     """A spec that gives this very build again."""
     try:
         version = Version(target.version).public

@@ -26,8 +26,8 @@ from nightfuzz.bot.issues.planning import Plan, Rules, plan
 from nightfuzz.bot.issues.selection import numbered, umbrellas, wanted
 from nightfuzz.bot.issues.wanted import Wanted, by_fingerprint
 from nightfuzz.bot.jobs.context import Event, auth_of, secret
-from nightfuzz.bot.state.keeping import fetched
 from nightfuzz.bot.state.place import FILINGS, Place, revise
+from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.bot.upstream.approving import Approver, Reviewed, Tracker
 from nightfuzz.bot.upstream.drafting import Drafter
 from nightfuzz.bot.upstream.elsewhere import Elsewhere
@@ -77,7 +77,7 @@ def listen_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
         return (f"issue {event.issue} is none of the bot's: nothing to do",)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-listen-") as name:
         path = Path(name) / "state.db"
-        fetched(place, path)
+        fetch_state(place, path)
         clusters: list[Wanted] = []
         if path.exists():
             with open_store(path) as store:

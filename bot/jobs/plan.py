@@ -9,7 +9,7 @@ from typing import NamedTuple
 import tomlkit
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.action.bumped import Bump, bumped
+from nightfuzz.bot.action.dependencies import Bump, find_bumps
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.git import git_in
 from nightfuzz.bot.issues.filings import Filings
@@ -59,7 +59,7 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
     """Specs that the pull request's files name; of several bumps the surest. None where there is none to compare."""
     if inputs.mode != "bump" or inputs.target:
         return inputs.target, inputs.baseline
-    found = bumped(workspace, "HEAD^1", "HEAD")
+    found = find_bumps(workspace, "HEAD^1", "HEAD")
     notes += found.problems
     if not found.bumps:
         return None

@@ -18,12 +18,12 @@ from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.labels import LABELS
 from nightfuzz.bot.jobs.context import Event, keys_of, pull_of
-from nightfuzz.bot.jobs.intake import brought
 from nightfuzz.bot.jobs.issues import file_issues
 from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.pulls.telling import tell
-from nightfuzz.bot.state.keeping import keep
 from nightfuzz.bot.state.place import Place
+from nightfuzz.bot.state.shards import read_shards
+from nightfuzz.bot.state.update import update_state
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import Result, merged, read_result
 
@@ -80,7 +80,7 @@ def folders(root: Path) -> Iterator[Path]:
 def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, ...]:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
-        raise UserError("this run belongs to no pull request", "give the input pull-request, or use the mode nightly")
+        raise UserError("this run belongs to no pull request", "give the setting pull-request, or use the mode nightly")
     told = tell(hub, number, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
     return (f"pull request {number}: comment {told.comment}", *told.problems)
 
@@ -91,12 +91,12 @@ def _issues(
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
         with _labels_made(hub, bool(result.bugs and inputs.settings.max_new_issues)):
-            files, refused = brought(list(folders(inputs.results)), folder)
-            night = keep(place, files, keys_of(inputs), folder / "state", clock)
-            heard_again(night.public, result)
-        notes = file_issues(inputs, event, hub, place, night.public, clock)
-    dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
-    return (*refused, *night.problems, *dropped, *notes)
+            shards, refused = read_shards(list(folders(inputs.results)), folder)
+            update = update_state(place, shards, keys_of(inputs), folder / "state", clock)
+            heard_again(update.public, result)
+        notes = file_issues(inputs, event, hub, place, update.public, clock)
+    dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
+    return (*refused, *update.problems, *dropped, *notes)
 
 
 @contextmanager

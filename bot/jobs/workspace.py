@@ -14,13 +14,13 @@ from fuzz_core.cli.state import STATE_FILE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.state.keeping import fetched
-from nightfuzz.bot.state.packing import parts, unpack
+from nightfuzz.bot.state.archive import parts, unpack
 from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
-RESULTS, SARIF, JUNIT, REPORT, PRIVATE = "results.json", "nightfuzz.sarif", "junit.xml", "report.md", "private.age"
+RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
 SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
 
 
@@ -66,7 +66,7 @@ def restore(inputs: Inputs, work: Workspace, place: Callable[[], Place]) -> tupl
         return ()
     work.state.mkdir(parents=True, exist_ok=True)
     if inputs.state == "branch":
-        return fetched(place(), work.state_file)[1]
+        return fetch_state(place(), work.state_file)[1]
     folder = inputs.state_path or Path()
     try:
         kept = parts({path.name: path.read_bytes() for path in folder.glob(f"{STATE}*")})

@@ -17,7 +17,7 @@ import pytest
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from nightfuzz.bot.jobs.fuzz import fuzz_job, pinned
+from nightfuzz.bot.jobs.fuzz import exact_spec, fuzz_job
 from nightfuzz.bot.jobs.request import JobRequest, commands
 from nightfuzz.bot.jobs.workspace import Workspace
 
@@ -158,7 +158,7 @@ def test_each_mode_has_its_commands(asked: JobRequest, names: list[str]) -> None
     ],
 )
 def test_a_build_can_be_asked_for_again(spec: str, version: str, again: str) -> None:
-    assert pinned(TargetRecord("k", spec, "torch", version, "/python")) == again
+    assert exact_spec(TargetRecord("k", spec, "torch", version, "/python")) == again
 
 
 def test_an_answer_that_cannot_be_read_is_none(work: Workspace) -> None:

@@ -30,7 +30,6 @@ from nightfuzz.bot.jobs.plan import plan_job
 from nightfuzz.bot.jobs.request import PlanNote, read_plan, request_of, settings_file, specs
 from nightfuzz.bot.jobs.workspace import (
     KNOWN,
-    PRIVATE,
     RESULTS,
     SOURCES,
     EndNote,
@@ -40,10 +39,11 @@ from nightfuzz.bot.jobs.workspace import (
     unpack_sources,
     work_of,
 )
+from nightfuzz.bot.state.archive import pack
 from nightfuzz.bot.state.directory import Directory
-from nightfuzz.bot.state.packing import pack
 from nightfuzz.bot.state.place import FILINGS, STATE, Place
 from nightfuzz.bot.state.private import decrypt
+from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.results import read_result
 
 NOW = datetime(2026, 1, 2, 3, tzinfo=UTC)
@@ -182,14 +182,14 @@ class DescribeTheExport:
         for words in (SECRET_API, SECRET):
             assert words.encode() not in left
         assert read_result(tmp_path / "out" / RESULTS) == result
-        assert not (tmp_path / "out" / PRIVATE).exists()
+        assert not (tmp_path / "out" / SEALED).exists()
 
     def test_with_a_key_it_leaves_for_the_keys_owner_alone(self, tmp_path: Path) -> None:
         identity = pyrage.x25519.Identity.generate()
         given, work = self.ran(tmp_path, private_recipient=str(identity.to_public()))
         work.note(EndNote(codes={"run": 0}))
         assert export_job(given, work, NOW).problems == ()
-        sealed = (tmp_path / "out" / PRIVATE).read_bytes()
+        sealed = (tmp_path / "out" / SEALED).read_bytes()
         assert SECRET.encode() not in sealed
         decrypt(sealed, Secret(str(identity)), tmp_path / "private.db")
         with open_store(tmp_path / "private.db", read_only=True) as store:

@@ -23,8 +23,8 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import Event, event_of
 from nightfuzz.bot.jobs.report import ReportOutcome, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
+from nightfuzz.bot.state.archive import compressed, parts, unpack
 from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.packing import compressed, parts, unpack
 from nightfuzz.bot.state.place import STATE, Place
 
 HOSTILE = (

@@ -11,12 +11,11 @@ from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
 
 from fuzz_core.cli.config import Settings
+from nightfuzz.bot.action.dependencies import reader_of
 from nightfuzz.bot.action.inputs import ActionSettings, Inputs, read_inputs, written
-from nightfuzz.bot.action.pins import reader_of
+from nightfuzz.bot.init.action import DEFAULT, WORKFLOWS, action_of
 from nightfuzz.bot.init.answers import checked
-from nightfuzz.bot.init.kinds import WORKFLOWS
-from nightfuzz.bot.init.pinning import DEFAULT, action_of
-from nightfuzz.bot.init.rendering import PERMISSIONS, file_name, rendered
+from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
 
 ROOT = Path(__file__).parents[2]
 ACTION = loaded(ROOT / "action.yml")
