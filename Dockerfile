@@ -24,12 +24,10 @@ ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 ARG PIP_TRUSTED_HOST
 ARG PIP_CERT
-COPY pyproject.toml /build/
-RUN python3 -c "import tomllib; print(*tomllib.load(open('/build/pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
-        > /build/requirements.txt \
-    && python3 -m venv /opt/nightfuzz/environment \
-    && /opt/nightfuzz/environment/bin/pip install --no-cache-dir --disable-pip-version-check \
-        --requirement /build/requirements.txt \
+COPY requirements/app.txt /build/
+RUN python3 -m venv /opt/nightfuzz/environment \
+    && /opt/nightfuzz/environment/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes \
+        --requirement /build/app.txt \
     && /opt/nightfuzz/environment/bin/python -c "import site; print(site.getsitepackages()[0])" > /build/site \
     && echo /opt/nightfuzz/code > "$(cat /build/site)/nightfuzz.pth"
 
@@ -39,6 +37,8 @@ LABEL org.opencontainers.image.title="nightfuzz sandbox" \
 COPY --from=builder /opt/nightfuzz/environment /opt/nightfuzz/environment
 # Apart from the environment: workers are given this folder alone, and bring their own numpy.
 COPY fuzz_core /opt/nightfuzz/code/fuzz_core
+COPY Dockerfile /opt/nightfuzz/code/fuzz_core/execution/context/
+COPY requirements/app.txt /opt/nightfuzz/code/fuzz_core/execution/context/requirements/
 COPY nightfuzz/__init__.py /opt/nightfuzz/code/nightfuzz/
 COPY reports /opt/nightfuzz/code/nightfuzz/reports
 ENV PATH=/opt/nightfuzz/environment/bin:${PATH} \

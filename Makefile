@@ -10,11 +10,11 @@ QUICK := smoke or not (process or server or real or docker or chaos or quality o
 # The last commit that passed every test.
 BASE ?= $(shell cat .ci/tested)
 
-.PHONY: fuzz bench ablation soak mutants test test-all test-reached check clean
+.PHONY: fuzz bench ablation soak mutants test test-all test-reached check requirements clean
 
-$(BIN)/nightfuzz: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(BIN)/nightfuzz: pyproject.toml requirements/dev.txt
+	bash requirements/install.sh '$(PYTHON)' $(VENV) dev
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 
 # Environment, target, tracing of documentation and developer tests, a short fuzz, triage, a report.
@@ -30,7 +30,7 @@ bench: $(BIN)/nightfuzz
 
 # What each part of the engine is worth, on a state with traced invocations; options go into ABLATION.
 ablation: $(BIN)/nightfuzz
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	bash requirements/install.sh '$(PYTHON)' $(VENV) bench
 	$(BIN)/python -m bench.ablation $(ABLATION)
 
 # A long run watched from outside, as `make soak SOAK='--target torch==2.13.0 --state .nightfuzz'`.
@@ -39,7 +39,7 @@ soak: $(BIN)/nightfuzz
 
 # The share of sampled faults in our own code that `make test` notices. About an hour; options go into MUTANTS.
 mutants: $(BIN)/nightfuzz
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	bash requirements/install.sh '$(PYTHON)' $(VENV) bench
 	$(BIN)/python -m bench.mutants --marks '$(QUICK)' $(MUTANTS)
 
 check: $(BIN)/nightfuzz
@@ -61,6 +61,15 @@ test-all: check
 test-reached: $(BIN)/nightfuzz
 	$(BIN)/python tests/common/reach.py '$(BASE)' > .ci/reached
 	xargs --no-run-if-empty $(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=thorough < .ci/reached
+
+# Writes the locks anew: exact versions with hashes, for every Python from 3.11 on. UPGRADE=--upgrade takes newer versions.
+LOCK = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--custom-compile-command 'make requirements' $(UPGRADE)
+requirements: $(BIN)/nightfuzz
+	$(LOCK) --extra dev --extra bench pyproject.toml --output-file requirements/bench.txt
+	$(LOCK) --extra dev --constraint requirements/bench.txt pyproject.toml --output-file requirements/dev.txt
+	$(LOCK) --constraint requirements/bench.txt pyproject.toml --output-file requirements/app.txt
+	$(LOCK) --constraint requirements/bench.txt --group report --output-file requirements/report.txt
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -75,7 +75,7 @@ def every(
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    app(prog_name="nightfuzz")
 
 
 if __name__ == "__main__":

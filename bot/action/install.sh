@@ -3,7 +3,7 @@
 set -euo pipefail
 
 home="$RUNNER_TEMP/nightfuzz-installed"
-from="$GITHUB_ACTION_PATH by $PYTHON"
+from="$GITHUB_ACTION_PATH by $PYTHON with $LOCK"
 if [[ ! -f "$home/from" || "$(cat "$home/from")" != "$from" ]]; then
   echo "::group::Installing nightfuzz"
   rm -rf "$home"
@@ -11,8 +11,13 @@ if [[ ! -f "$home/from" || "$(cat "$home/from")" != "$from" ]]; then
   mkdir -p "$home/source"
   tar -C "$GITHUB_ACTION_PATH" --exclude=./.git --exclude=./.venv --exclude=./.nightfuzz --exclude='./.*_cache' -c . \
     | tar -C "$home/source" -x
-  "$PYTHON" -I -m venv "$home/venv"
-  "$home/venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --editable "$home/source"
+  bash "$home/source/requirements/install.sh" "$PYTHON" "$home/venv" "$LOCK"
+  echo "$home/source" > "$("$home/venv/bin/python" -I -c 'import site; print(site.getsitepackages()[0])')/nightfuzz.pth"
+  cat > "$home/venv/bin/nightfuzz" << END
+#!/usr/bin/env bash
+exec "$home/venv/bin/python" -P -m nightfuzz.bot.main "\$@"
+END
+  chmod +x "$home/venv/bin/nightfuzz"
   echo "$from" > "$home/from"
   echo "::endgroup::"
 fi

@@ -11,7 +11,9 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,15 @@ import fuzz_core
 from fuzz_core.ir.errors import UserError
 
 ROOT = Path(fuzz_core.__file__).parents[1]
-PACKAGES = ("fuzz_core", "nightfuzz/reports")
+# The Dockerfile and the lock, as links in a checkout and as files in a wheel and in the image.
+RECIPE = "fuzz_core/execution/context"
+# Files that the image is built from, and where the Dockerfile looks for them.
+CONTEXT = {
+    RECIPE: ".",
+    "fuzz_core": "fuzz_core",
+    "nightfuzz/__init__.py": "nightfuzz/__init__.py",
+    "nightfuzz/reports": "reports",
+}
 REPOSITORY = "nightfuzz-sandbox"
 STAGE = "sandbox"
 ADDRESSES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
@@ -36,14 +46,32 @@ NEEDED = "import ctypes, json, socket, zlib"
 def identity() -> str:
     """Which code this is: the version, and a hash of the source files that an image holds: `0.1.0-3f2a41d09c77`."""
     digest = hashlib.sha256()
-    paths = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.is_file())
-    for path in paths:
-        # Caches differ from machine to machine.
-        if path.parent.name == "__pycache__":
-            continue
+    for name, path in sorted(context().items()):
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+        digest.update(f"{name} {len(content)}\n".encode() + content)
     return f"{fuzz_core.__version__}-{digest.hexdigest()[:12]}"
+
+
+def context() -> dict[str, Path]:
+    """The files that the image is built from, by their names in the build context: equal in a checkout and a wheel."""
+    found: dict[Path, Path] = {}
+    for source, destination in CONTEXT.items():
+        start = ROOT / source
+        for path in [start] if start.is_file() else start.rglob("*"):
+            # Caches differ from machine to machine.
+            if path.is_file() and path.parent.name != "__pycache__":
+                found.setdefault(path, Path(destination) / path.relative_to(start))
+    return {name.as_posix(): path for path, name in found.items()}
+
+
+def _packed() -> BytesIO:
+    """The build context as an archive."""
+    archive = BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", dereference=True) as tar:
+        for name, path in context().items():
+            tar.add(path, name)
+    archive.seek(0)
+    return archive
 
 
 def own_name(base: str | None = None) -> str:
@@ -53,7 +81,7 @@ def own_name(base: str | None = None) -> str:
 
 
 def find_image(client: Any, name: str | None, base: str | None, say: Callable[[str], object]) -> str:
-    """The image that was named, or the one of this code, which is built where it is missing and there is a checkout.
+    """The image that was named, or the one of this code, which is built where it is missing.
 
     base: what it is built on, else what the Dockerfile says. Raises UserError where there is none. An image that was
     named is never pulled: who names it has it there.
@@ -65,21 +93,23 @@ def find_image(client: Any, name: str | None, base: str | None, say: Callable[[s
     except docker.errors.ImageNotFound:
         if name is not None:
             raise UserError(f"the engine has no image {name}", f"docker pull {name}, or leave the name out") from None
-    if not (ROOT / "Dockerfile").exists():
-        raise UserError(
-            f"the engine has no image {wanted}, and this installation of nightfuzz no Dockerfile to build it from",
-            f"in a checkout of the same version: docker build --target {STAGE} --tag {wanted} .",
-        )
     say(f"building the image {wanted}: some minutes the first time")
     given = {**addresses(os.environ), **({} if base is None else {"BASE": base})}
     try:
-        client.images.build(path=str(ROOT), target=STAGE, tag=wanted, buildargs=given, rm=True)
+        build_image(client, wanted, given)
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise UserError(
             f"the image {wanted} cannot be built: {_why(error)}",
-            f"see docs/sandbox.md, and try in {ROOT}: docker build --target {STAGE} --tag {wanted} .",
+            f"see docs/sandbox.md, and try in a checkout: docker build --target {STAGE} --tag {wanted} .",
         ) from error
     return wanted
+
+
+def build_image(client: Any, tag: str, arguments: Mapping[str, str], **options: object) -> None:
+    """Builds the image of this code. Raises docker.errors.BuildError or APIError."""
+    client.images.build(
+        fileobj=_packed(), custom_context=True, target=STAGE, tag=tag, buildargs=dict(arguments), rm=True, **options
+    )
 
 
 def addresses(environ: Mapping[str, str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ import pytest
 from filelock import FileLock
 
 from fuzz_core.execution.docker import Engine, NoEngine, reach
-from fuzz_core.execution.image import ADDRESSES, ROOT, STAGE, find_image, own_name
+from fuzz_core.execution.image import ADDRESSES, build_image, find_image, own_name
 from fuzz_core.ir.errors import UserError
 
 BASE = "nightfuzz-test-base:bookworm"
@@ -85,16 +85,18 @@ def _image_in(engine: Engine) -> str:
         return find_image(engine.client, None, None, lambda text: None)
     except UserError as error:
         _make_base(engine, error)
-    addresses = {name: os.environ[name] for name in ADDRESSES if name in os.environ}
-    arguments = {"BASE": BASE, "PIP_CERT": str(CERTIFICATES), **addresses}
     try:
-        engine.client.images.build(
-            path=str(ROOT), target=STAGE, tag=own_name(), buildargs=arguments, network_mode="host", rm=True
-        )
+        build_image(engine.client, own_name(), build_arguments(), network_mode="host")
     except docker.errors.BuildError as error:
         said = [str(part.get("stream", "")) for part in error.build_log]
         pytest.skip(f"the sandbox's image cannot be built without a package index: {''.join(said)[-500:]}")
     return own_name()
+
+
+def build_arguments() -> dict[str, str]:
+    """What the image is built with here: a base of Debian packages, and this machine's package index."""
+    addresses = {name: os.environ[name] for name in ADDRESSES if name in os.environ}
+    return {"BASE": BASE, "PIP_CERT": str(CERTIFICATES), **addresses}
 
 
 def _make_base(engine: Engine, why: UserError) -> None:

@@ -55,6 +55,12 @@ def test_floats_stay_in_their_range_up_to_rounding(dtype: str, range_: list[floa
     assert (flat <= high).all()
 
 
+def test_a_range_whose_width_overflows_is_drawn_from_on_both_sides() -> None:
+    flat = drawn("float64", -1.7e308, 1.7e308, 3)
+    assert flat.min() < -1e307
+    assert flat.max() > 1e307
+
+
 @pytest.mark.parametrize("dtype", COMPLEX)
 @given(st.tuples(st.floats(-1e30, 1e30), st.floats(-1e30, 1e30)).map(sorted), keys)
 def test_both_parts_of_complex_numbers_stay_in_the_range(dtype: str, range_: list[float], key: int) -> None:

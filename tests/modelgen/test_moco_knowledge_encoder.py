@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import zipfile
 from pathlib import Path
 
@@ -152,3 +153,10 @@ def test_what_means_alike_is_near() -> None:
 )
 def test_word_correctness_counts_words_that_are_found(reference: str, hypothesis: str, rate: float) -> None:
     assert correctness(tuple(reference), tuple(hypothesis)) == rate
+
+
+def test_an_error_names_the_extra_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(UserError, match="needs the package tokenizers") as raised:
+        encoder_in(tmp_path)
+    assert "nightfuzz[knowledge]" in str(raised.value.remedy)

