@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import pyrage  # type: ignore[import-untyped]
 from pydantic import (
@@ -264,6 +264,8 @@ class Inputs(BaseModel):
 
 _SECRETS = [name for name, field in Inputs.model_fields.items() if field.annotation == (SecretStr | None)]
 
+_HIDDEN = {*UNTOLD, "private_recipient", "settings", *_SECRETS}
+
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
     """The inputs from `INPUT_…` variables; what is empty or not there has its default.
@@ -280,25 +282,29 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
     try:
         inputs = Inputs(**given)
     except ValidationError as error:
-        raise _explained(error, given) from error
+        raise misfit(error, lambda name: f"input {written(name)}", _HIDDEN) from error
     _check_together(inputs)
     return inputs
 
 
-def _explained(error: ValidationError, given: Mapping[str, str]) -> UserError:
-    """What is wrong with the first value that does not fit. A secret's text is not repeated."""
+def misfit(error: ValidationError, where: Callable[[str], str], hidden: Collection[str] = ()) -> UserError:
+    """Say what is wrong with the first value that does not fit, and what would.
+
+    where: from the name of a field to how people know it. hidden: fields whose values are not repeated.
+    """
     first = error.errors(include_url=False)[0]
-    name, *keys = map(str, first["loc"])
-    where = ": ".join(map(written, (name, *keys[:1])))
-    hidden = {*UNTOLD, "private_recipient", "settings", *_SECRETS} & {keys[0] if keys else name}
-    value = str(first["input"]) if keys else given.get(name, "")
-    problem = f"input {where}" + ("" if hidden else f": {_short(value)} does not fit")
+    name, *rest = map(str, first["loc"])
+    label, key = where(name), name
+    if name == "settings" and rest:
+        key = rest[0]
+        label += f": {written(key)}"
+    shown = "" if key in hidden else f": {_short(str(first['input']))} does not fit"
     remedy = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "literal_error" and not keys:
-        choices = get_args(Inputs.model_fields[name].annotation)
-        close = nearest.extractOne(value.lower(), choices, score_cutoff=50)
+    if first["type"] == "literal_error":
+        choices = first["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", ")
+        close = nearest.extractOne(str(first["input"]).lower(), choices, score_cutoff=50)
         remedy = f"{f'did you mean {close[0]}? ' if close else ''}It has to be one of {', '.join(choices)}"
-    return UserError(problem, remedy)
+    return UserError(f"{label}{shown}", remedy)
 
 
 def _short(value: str) -> str:
