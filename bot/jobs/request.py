@@ -153,16 +153,13 @@ def commands(request: JobRequest) -> list[CommandLine]:
     known = request.recheck and request.shard == 0 and request.mode == "nightly"
     spent = request.seconds * RECHECK_SHARE if known else 0.0
     first = [_recheck(request, spent)] if known else []
-    return [*first, *_bisections(request), _run(request, request.seconds - spent)]
+    # Without the common options: a bisection installs builds, so it has the network.
+    bisections = [CommandLine(f"bisect-{number}", ("bisect", str(number), "--json")) for number in request.bisect]
+    return [*first, *bisections, _run(request, request.seconds - spent)]
 
 
 def _recheck(request: JobRequest, seconds: float) -> CommandLine:
     return CommandLine("recheck", ("recheck", "--target", request.target, *_time(seconds), *request.common, "--json"))
-
-
-def _bisections(request: JobRequest) -> list[CommandLine]:
-    """Without the common options: a bisection installs builds, so it has the network."""
-    return [CommandLine(f"bisect-{number}", ("bisect", str(number), "--json")) for number in request.bisect]
 
 
 def _bump(request: JobRequest) -> CommandLine:

@@ -18,7 +18,7 @@ from nightfuzz.bot.state import private
 from nightfuzz.bot.state.archive import pack, parts, unpack
 from nightfuzz.bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
 from nightfuzz.bot.state.private import Keys, Opened
-from nightfuzz.bot.state.shards import Shards, take_in_all
+from nightfuzz.bot.state.shards import ShardIntake, Shards, take_in_all
 
 OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
 
@@ -55,14 +55,14 @@ def update_state(place: Place, shards: Shards, keys: Keys, folder: Path, clock: 
     where the place cannot be read or written, and where a later nightfuzz has written it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    intake = _Intake(shards, folder)
+    update = _Update(place, shards, keys, folder, clock)
     done: list[tuple[Files, StateUpdate, Files]] = []
 
     def build(before: Snapshot | None) -> Files:
         had = {} if before is None else before.files
         own = {name: data for name, data in had.items() if name.startswith(OWN)}
         if not done or done[0][0] != own:
-            done[:] = [(own, *_Update(place, keys, folder, clock, intake).run(before, own))]
+            done[:] = [(own, *update.run(before, own))]
         # Others may write nothing but that they are about to file: then all is done but for that.
         return {**{name: data for name, data in had.items() if name not in own}, **done[0][2]}
 
@@ -87,62 +87,48 @@ def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
     return ""
 
 
-class _Intake:
-    """Shards as state files of our own making, to be merged into the state of the place."""
+class _Update:
+    """Tries at writing the place; what is known of the shards is kept from one try to the next."""
 
-    def __init__(self, shards: Shards, folder: Path) -> None:
-        self.given, self.folder = shards, folder
-        self.states: list[Path] = []
-        self.dropped: Counter[str] = Counter()
+    def __init__(self, place: Place, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]) -> None:
+        self.place, self.given, self.keys, self.folder, self.clock = place, shards, keys, folder, clock
         self.problems: list[str] = []
         self._base: list[bytes] | None = None
-
-    def take(self, base: Path, packed: list[bytes]) -> None:
-        """Once for each state of the place that they are merged into.
-
-        base: that state, which nobody has open; what shards have from there is sound. packed: the same, packed.
-        """
-        if self._base == packed:
-            return
-        self._base, self.states, self.dropped, self.problems = packed, [], Counter(), []
-        clean = [self.folder / f"shard-{number}.db" for number in range(len(self.given.states))]
-        for number, result in enumerate(take_in_all(self.given.states, clean, base)):
-            self.dropped.update(result.dropped)
-            if result.problem:
-                self.problems.append(f"shard {number + 1} is left out: {result.problem}")
-            else:
-                self.states.append(clean[number])
-
-
-class _Update:
-    """One try at writing the place."""
-
-    def __init__(self, place: Place, keys: Keys, folder: Path, clock: Callable[[], datetime], intake: _Intake) -> None:
-        self.place, self.keys, self.folder, self.clock, self.intake = place, keys, folder, clock, intake
-        self.problems: list[str] = []
+        self._intakes: list[ShardIntake] = []
 
     def run(self, before: Snapshot | None, own: Files) -> tuple[StateUpdate, Files]:
-        """own: the files of the place that are replaced. Returns what takes their place."""
+        """One try. own: the files of the place that are replaced. Returns what takes their place."""
+        self.problems = []
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
-        sealed = {**private.blobs(own), **private.sealed(self.intake.given.sealed, self.clock())}
+        sealed = {**private.blobs(own), **private.sealed(self.given.sealed, self.clock())}
         # A state of an earlier nightfuzz, or none, becomes one of the newest schema.
         for path in (whole, *had):
             open_store(path, clock=self.clock).close()
-        self.intake.take(whole, parts(own))
-        self.problems += self.intake.problems
+        clean = self._take_in(whole, parts(own))
         with open_store(whole, clock=self.clock) as store:
             opened = self._opened(sealed)
             joined(store, [*had, *opened.states])
-            merged = joined(store, self.intake.states)
+            merged = joined(store, clean)
             thin(store)
         parted = split(whole, public, hidden, self.clock)
         whole.unlink()
-        kept = self._private(opened, parted, hidden if parted.there else None)
-        update = StateUpdate(
-            public, hidden if parted.there else None, merged, dict(self.intake.dropped), tuple(self.problems)
-        )
-        return update, {**kept, **pack(public)}
+        shown = hidden if parted.there else None
+        kept = self._private(opened, parted, shown)
+        dropped = dict(sum((Counter(each.dropped) for each in self._intakes), Counter[str]()))
+        return StateUpdate(public, shown, merged, dropped, tuple(self.problems)), {**kept, **pack(public)}
+
+    def _take_in(self, base: Path, packed: list[bytes]) -> list[Path]:
+        """State files of our own making with the sound rows of the shards: made once for each state of the place.
+
+        base: that state, which nobody has open; what shards have from there is sound. packed: the same, packed.
+        """
+        clean = [self.folder / f"shard-{number}.db" for number in range(len(self.given.states))]
+        if self._base != packed:
+            self._base, self._intakes = packed, take_in_all(self.given.states, clean, base)
+        problems = [f"shard {n} is left out: {each.problem}" for n, each in enumerate(self._intakes, 1) if each.problem]
+        self.problems += problems
+        return [path for path, each in zip(clean, self._intakes, strict=True) if not each.problem]
 
     def _begin(self, before: Snapshot | None, whole: Path) -> list[Path]:
         """The state as it was; and where the place holds private findings as they are, those."""
