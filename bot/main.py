@@ -10,7 +10,6 @@ import fuzz_core
 from fuzz_core.cli.app import app as own
 from fuzz_core.cli.flags import CommandLine, argument, register, switch
 from nightfuzz.bot.init.command import init_command
-from nightfuzz.bot.jobs.commands import app as action
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(own)
@@ -31,7 +30,29 @@ register(
         speaks_json=False,
     ),
 )
+action = typer.Typer(no_args_is_help=True, help="The steps of the GitHub Action: they read INPUT_… variables.")
 app.add_typer(action, name="action")
+
+
+def _add_step(name: str, text: str) -> None:
+    """Add `nightfuzz action NAME`; what the step works with is loaded when it runs."""
+
+    def command() -> None:
+        from nightfuzz.bot.jobs import steps
+
+        steps.perform(getattr(steps, f"{name}_step"))
+
+    action.command(name, help=text)(command)
+
+
+for _name, _text in {
+    "fuzz": "Fuzz: pull the targets, run known bugs again, trace, fuzz, examine. Needs no token and passes none on.",
+    "export": "Put together what a fuzz job has found, also where it was cancelled.",
+    "plan": "Fetch the state and pack it with the sources for the fuzz job.",
+    "report": "Tell what fuzz jobs have found: issues for a night, a comment and a check for a pull request.",
+    "listen": "Heed a command in the comment that the job was started by.",
+}.items():
+    _add_step(_name, _text)
 
 
 def _tell_version(asked: bool) -> None:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, get_args
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
 import pyrage  # type: ignore[import-untyped]
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from rapidfuzz import process as nearest
 
-from fuzz_core.cli.settings import Seconds
+from fuzz_core.cli.settings import SECRET, Seconds, Settings
 from fuzz_core.ir.errors import UserError
 
 Mode = Literal["nightly", "pr", "bump", "recheck", "report", "listen"]
@@ -22,12 +31,10 @@ FailOn = Literal["never", "regression", "new", "any"]
 StatePlace = Literal["branch", "directory", "artifact"]
 Upstream = Literal["off", "draft", "approved"]
 Sandbox = Literal["auto", "docker", "none"]
-Devices = Literal["auto", "cpu", "cuda"]
 
 PREFIX = "INPUT_"
 LONGEST = 20_000
 MOST = 1_000
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What `git check-ref-format` takes, without what would mean something to a shell or an option parser.
 _BRANCH = r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|@\{))[A-Za-z0-9_][A-Za-z0-9_./@+-]*(?<![./])"
 
@@ -76,17 +83,8 @@ def _recipient(text: str) -> str:
     return text
 
 
-def _address(text: str) -> str:
-    parts = urlsplit(_one_line(text))
-    secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not secure or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise ValueError("it has to be an address such as https://HOST/api/v3, without a name, password or query")
-    return text.rstrip("/")
-
-
 Line = Annotated[str, Field(max_length=500), AfterValidator(_one_line)]
 Inside = Annotated[Path, BeforeValidator(inside)]
-Lines = Annotated[tuple[Line, ...], BeforeValidator(_listed), Field(max_length=MOST)]
 Folders = Annotated[tuple[Inside, ...], BeforeValidator(_listed), Field(max_length=MOST)]
 Recipient = Annotated[str, AfterValidator(_recipient)]
 Anywhere = Annotated[Path, BeforeValidator(_one_line)]
@@ -95,54 +93,178 @@ Python = Annotated[str, _matching(r"3\.(1[1-9]|[2-9]\d)", "3.11 or later, writte
 Commit = Annotated[str, _matching("[0-9a-f]{40}|[0-9a-f]{64}", "the whole hash of a commit")]
 
 
+class ActionSettings(Settings):
+    """Keys of the input `settings`: those of `nightfuzz.toml`, and these, which the Action alone has."""
+
+    config: Inside | None = Field(
+        None, description="Settings file, relative to the repository. Empty for `nightfuzz.toml`, where there is one."
+    )
+    shards: int = Field(1, ge=1, le=256, description="How many jobs share the apis.")
+    state_branch: Branch = Field(
+        "nightfuzz-state",
+        description="Branch with the state. It has one commit, without a parent, and only nightfuzz writes it.",
+    )
+    max_new_issues: int = Field(
+        5, ge=0, le=100, description="How many issues are opened in a day, the worst bugs first; the rest wait."
+    )
+    private_recipient: Recipient | None = Field(
+        None,
+        description="Public key (`age1…`, from `nightfuzz init --private-key`) that bugs which must not be public are "
+        "encrypted with. Empty to leave them out and only count them.",
+    )
+    app_id: int | None = Field(
+        None, ge=1, le=2**53, description="Number of a GitHub App to report as, with the input `app-private-key`."
+    )
+    pull_request: int | None = Field(
+        None, ge=1, le=2**31, description="Number of the pull request to comment on. Empty for that of the event."
+    )
+    commit: Commit | None = Field(None, description="Commit to report on. Empty for that of the event.")
+    api_url: Line | None = Field(
+        None, description="Address of GitHub's API. Empty for that of the runner's server, GitHub Enterprise too."
+    )
+
+    @field_validator("docs", "models")
+    @classmethod
+    def _seeds(cls, folders: list[Path]) -> list[Path]:
+        return [Path(inside(str(folder))) for folder in folders]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keys of `nightfuzz.toml` that were given."""
+        return self.model_dump(mode="json", include=self.model_fields_set & set(Settings.model_fields))
+
+
+def written(name: str) -> str:
+    """An input or a key as people write it: `nightfuzz.toml` has `_` where the Action has `-`."""
+    return name if name in Settings.model_fields else name.replace("_", "-")
+
+
+def _settings(text: object) -> object:
+    """Read the keys from TOML. An error repeats no value: it may be a secret in a wrong place."""
+    if not isinstance(text, str):
+        return text
+    try:
+        data = {key.replace("-", "_"): value for key, value in tomllib.loads(text).items()}
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"it is not valid TOML: {error}") from error
+    known = {written(name): name for name in ActionSettings.model_fields if name not in Inputs.model_fields}
+    for name in data:
+        if name in Inputs.model_fields:
+            raise ValueError(f"{name.replace('_', '-')} is an input of its own: write it beside `settings`")
+        if name not in known.values():
+            close = nearest.extractOne(name, list(known))
+            raise ValueError(f"unknown key {_short(name)}: did you mean {close[0]!r}?")
+    return data
+
+
 class Inputs(BaseModel):
     """The inputs of action.yml by their names there, `-` written as `_`. time: in seconds.
 
-    Paths of seeds and of the settings file are relative to the repository. workers: None where the settings file is to
-    say. Secrets show themselves to nobody who prints this.
+    action.yml, the reusable workflows and docs/github-action.md repeat name, default and description; a test compares
+    them. Secrets show themselves to nobody who prints this.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    mode: Mode = "nightly"
-    plan_only: Annotated[bool, BeforeValidator(_truth)] = False
-    target: Line | None = None
-    baseline: Line | None = None
-    time: Seconds = 45 * 60.0
-    apis: Lines = ()
-    tests: Folders = ()
-    models: Folders = ()
-    docs: Folders = ()
-    workers: Annotated[int, Field(ge=1, le=256)] | None = None
-    devices: Devices = "auto"
-    fail_on: FailOn = "never"
-    state: StatePlace = "branch"
-    state_branch: Branch = "nightfuzz-state"
-    state_path: Anywhere | None = None
-    upstream: Upstream = "off"
-    sandbox: Sandbox = "auto"
-    python_version: Python | None = None
-    config: Inside | None = None
-    shard: Annotated[int, Field(ge=0, lt=256)] = 0
-    shards: Annotated[int, Field(ge=1, le=256)] = 1
-    results: Anywhere = Path("nightfuzz-results")
-    artifact: Line | None = None
-    max_new_issues: Annotated[int, Field(ge=0, le=100)] = 5
-    private_recipient: Recipient | None = None
-    pull_request: Annotated[int, Field(ge=1, le=2**31)] | None = None
-    commit: Commit | None = None
-    github_token: SecretStr | None = None
-    app_id: Annotated[int, Field(ge=1, le=2**53)] | None = None
-    app_private_key: SecretStr | None = None
-    upstream_token: SecretStr | None = None
-    private_identity: SecretStr | None = None
-    api_url: Annotated[str, Field(max_length=500), AfterValidator(_address)] = "https://api.github.com"
+    mode: Mode = Field(
+        "nightly",
+        description="What to do: `nightly` (fuzz the target), `pr` (fuzz the apis of the seeds that a pull request "
+        "changes), `bump` (compare two builds on the calls of your own tests), `recheck` (run known bugs again), "
+        "`report` (tell what a fuzz job has found) or `listen` (heed a command in a comment). Only the last two need a "
+        "token.",
+    )
+    plan_only: Annotated[bool, BeforeValidator(_truth)] = Field(
+        False,
+        description="`true` to fuzz nothing and only prepare: fetches the state and packs it with the sources into the "
+        "folder `results`, and sets the outputs `matrix` and `shards`.",
+    )
+    target: Line | None = Field(
+        None,
+        description="The build to fuzz: `torch-nightly`, `tf-nightly-cpu`, `jittor` (its newest release), "
+        "`torch==2.13.0`, a wheel file, `index:URL#PACKAGE`. In the mode `bump` it is read from the pull request's "
+        "requirement and lock files where it is empty.",
+    )
+    baseline: Line | None = Field(
+        None,
+        description="An older build to compare with, written as the target: bugs that it does not show are "
+        "regressions. Empty for none; in the mode `bump` as there.",
+    )
+    time: Seconds = Field(
+        45 * 60.0, description="Time-box of the fuzzing, start-up and triage included: `45m`, `90s`, `1h30m`."
+    )
+    tests: Folders = Field(
+        (), description="Directories of your own pytest or unittest files, relative to the repository; they are seeds."
+    )
+    settings: Annotated[ActionSettings, BeforeValidator(_settings)] = Field(
+        default_factory=lambda: ActionSettings.model_validate({}),
+        description="TOML text for everything rare: keys of `nightfuzz.toml`, which win over that file, and keys of "
+        "the Action alone, such as `shards = 4` or `max-new-issues = 2`. No secrets: they have inputs of their own.",
+    )
+    fail_on: FailOn = Field(
+        "never",
+        description="When the mode `report` fails: `never`, on a `regression`, on a `new` bug (regressions included), "
+        "or on `any` open bug.",
+    )
+    upstream: Upstream = Field(
+        "off",
+        description="Whether bugs go to the library's own repository: `off`, `draft` (an issue here with the exact "
+        "text) or `approved` (filed there once a person with write access has put the label on the draft).",
+    )
+    sandbox: Sandbox = Field(
+        "auto",
+        description="What the code under test runs in: `docker` (no network, no capabilities, read-only), `none` "
+        "(process limits and a scrubbed environment) or `auto` (Docker where an engine is there, else that). The "
+        "summary says which it was.",
+    )
+    python_version: Python | None = Field(
+        None,
+        description="Python of nightfuzz and of the builds under test, such as `3.12`. Empty for the runner's, from "
+        "3.11 on.",
+    )
+    state: StatePlace = Field(
+        "branch",
+        description="Where the state is kept from night to night: on a `branch` of the repository, in a `directory` of "
+        "the runner, or in an `artifact` that a plan job has made.",
+    )
+    state_path: Anywhere | None = Field(
+        None, description="The directory, for `directory`; the folder where the artifact was unpacked, for `artifact`."
+    )
+    shard: int = Field(0, ge=0, lt=256, description="Number of this shard, from 0.")
+    results: Anywhere = Field(
+        Path("nightfuzz-results"),
+        description="Folder that results are written to; in the mode `report`, that they are read from.",
+    )
+    artifact: Line | None = Field(
+        None,
+        description="Name of the artifact that results are uploaded as, also when the job is cancelled. Empty for no "
+        "upload. It has to be another one for each shard.",
+    )
+    github_token: SecretStr | None = Field(
+        None,
+        description="Token for the mode `report`, and for fetching the state of a private repository with `plan-only`.",
+    )
+    app_private_key: SecretStr | None = Field(
+        None, description="Private key (PEM) of the GitHub App that the key `app-id` names, instead of `github-token`."
+    )
+    upstream_token: SecretStr | None = Field(
+        None,
+        description="Token that may open issues in the libraries' own repositories, for `upstream` = `approved`.",
+    )
+    private_identity: SecretStr | None = Field(
+        None,
+        description="Secret key (`AGE-SECRET-KEY-1…`) to `private-recipient`. With it private bugs are told apart from "
+        "night to night; without it they are kept unread.",
+    )
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown: to be masked before anything else is done."""
-        given = (self.github_token, self.app_private_key, self.upstream_token, self.private_identity)
-        return tuple(secret.get_secret_value() for secret in given if secret)
+        return tuple(secret.get_secret_value() for name in _SECRETS if (secret := getattr(self, name)))
+
+
+_SECRETS = [name for name, field in Inputs.model_fields.items() if field.annotation == (SecretStr | None)]
+
+_HIDDEN = {*SECRET, "private_recipient", "settings", *_SECRETS}
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
@@ -154,33 +276,35 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
     for name in Inputs.model_fields:
         text = environment.get(PREFIX + name.upper(), "").strip()
         if len(text) > LONGEST:
-            raise UserError(f"input {_written(name)} has {len(text):,} characters", f"at most {LONGEST:,} fit")
+            raise UserError(f"input {written(name)} has {len(text):,} characters", f"at most {LONGEST:,} fit")
         if text:
             given[name] = text
     try:
         inputs = Inputs(**given)
     except ValidationError as error:
-        raise _explained(error, given) from error
+        raise misfit(error, lambda name: f"input {written(name)}", _HIDDEN) from error
     _check_together(inputs)
     return inputs
 
 
-def _written(name: str) -> str:
-    return name.replace("_", "-")
+def misfit(error: ValidationError, where: Callable[[str], str], hidden: Collection[str] = ()) -> UserError:
+    """Say what is wrong with the first value that does not fit, and what would.
 
-
-def _explained(error: ValidationError, given: Mapping[str, str]) -> UserError:
-    """What is wrong with the first value that does not fit. A secret's text is not repeated."""
-    first = error.errors(include_input=False, include_url=False)[0]
-    name = str(first["loc"][0])
-    value = given.get(name, "")
-    shown = "" if Inputs.model_fields[name].annotation == (SecretStr | None) else f": {_short(value)} does not fit"
-    choices = get_args(Inputs.model_fields[name].annotation)
+    where: from the name of a field to how people know it. hidden: fields whose values are not repeated.
+    """
+    first = error.errors(include_url=False)[0]
+    name, *rest = map(str, first["loc"])
+    label, key = where(name), name
+    if name == "settings" and rest:
+        key = rest[0]
+        label += f": {written(key)}"
+    shown = "" if key in hidden else f": {_short(str(first['input']))} does not fit"
+    remedy = first["msg"].removeprefix("Value error, ")
     if first["type"] == "literal_error":
-        close = nearest.extractOne(value.lower(), choices, score_cutoff=50)
-        guess = f"did you mean {close[0]}? " if close else ""
-        return UserError(f"input {_written(name)}{shown}", f"{guess}It has to be one of {', '.join(choices)}")
-    return UserError(f"input {_written(name)}{shown}", first["msg"].removeprefix("Value error, "))
+        choices = first["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", ")
+        close = nearest.extractOne(str(first["input"]).lower(), choices, score_cutoff=50)
+        remedy = f"{f'did you mean {close[0]}? ' if close else ''}It has to be one of {', '.join(choices)}"
+    return UserError(f"{label}{shown}", remedy)
 
 
 def _short(value: str) -> str:
@@ -189,11 +313,11 @@ def _short(value: str) -> str:
 
 def _check_together(inputs: Inputs) -> None:
     """What does not fit together, though each value by itself does."""
-    if inputs.shard >= inputs.shards:
-        raise UserError(f"input shard: {inputs.shard} is no shard of {inputs.shards}", "shards count from 0")
+    if inputs.shard >= inputs.settings.shards:
+        raise UserError(f"input shard: {inputs.shard} is no shard of {inputs.settings.shards}", "shards count from 0")
     if inputs.state != "branch" and inputs.state_path is None and not inputs.plan_only:
         raise UserError(f"input state-path is empty, and the state is kept in a {inputs.state}", "say where it is")
-    if (inputs.app_id is None) != (inputs.app_private_key is None):
+    if inputs.mode in TALKING and (inputs.settings.app_id is None) != (inputs.app_private_key is None):
         raise UserError("an App needs both app-id and app-private-key", "give both, or neither and a github-token")
     if inputs.mode in TALKING and inputs.github_token is None and inputs.app_private_key is None:
         raise UserError(f"mode {inputs.mode} has no token", "add `github-token: ${{ github.token }}` to its inputs")

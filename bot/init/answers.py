@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
+import tomlkit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from rapidfuzz import process as nearest
 
 from fuzz_core.adapters.library import DEFAULT_TARGET
 from fuzz_core.cli.settings import seconds
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.spec import parse_spec
-from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside
-from nightfuzz.bot.init.kinds import Workflow
+from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside, misfit
+from nightfuzz.bot.init.action import Workflow
 
 LABEL = r"[A-Za-z0-9][A-Za-z0-9._ -]*"
 _OPTIONS = {"workflows": "workflow"}
@@ -83,6 +83,17 @@ class Answers(BaseModel):
         return f"{int(minute)} {int(hour)} * * *"
 
     @property
+    def settings(self) -> list[str]:
+        """Lines of TOML for the input `settings`."""
+        given = {
+            "models": list(self.models),
+            "docs": list(self.docs),
+            "shards": self.shards if self.shards > 1 else None,
+            "private-recipient": self.private_recipient,
+        }
+        return tomlkit.dumps({name: value for name, value in given.items() if value}).splitlines()
+
+    @property
     def seed_paths(self) -> tuple[str, ...]:
         """What a pull request has to touch to change seeds, as patterns of GitHub's."""
         folders = dict.fromkeys((*self.tests, *self.models, *self.docs))
@@ -96,15 +107,7 @@ def checked(**given: Any) -> Answers:
     try:
         answers = Answers(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0])
-        option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
-        remedy = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "literal_error":
-            choices = first["ctx"]["expected"].replace(" or ", ", ").replace("'", "").split(", ")
-            close = nearest.extractOne(str(first["input"]), choices, score_cutoff=50)
-            remedy = f"{f'did you mean {close[0]}? ' if close else ''}It has to be one of {', '.join(choices)}"
-        raise UserError(f"{option}: {str(first['input'])[:80]!r} does not fit", remedy) from error
+        raise misfit(error, lambda name: f"--{_OPTIONS.get(name, name.replace('_', '-'))}") from error
     _check_together(answers)
     return answers
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nightfuzz.bot.init.kinds import WORKFLOWS
-from nightfuzz.bot.init.pinning import DEFAULT, SERVER, action_of, pinned
+from nightfuzz.bot.init.action import DEFAULT, SERVER, WORKFLOWS, action_of, pin_action
 
 
 def init_command(
@@ -46,8 +45,8 @@ def init_command(
 
     from fuzz_core.cli.errors import guarded
     from nightfuzz.bot.init import work as steps
-    from nightfuzz.bot.init.detecting import repository_of
     from nightfuzz.bot.init.keys import default_file
+    from nightfuzz.bot.init.project import repository_of
 
     given: dict[str, Any] = {
         "workflows": workflow or None, "target": target, "baseline": baseline, "runs_on": runs_on or None,
@@ -60,7 +59,7 @@ def init_command(
         root = repository_of(into)
         wanted = key_file or (default_file(root.name) if private_key else None)
         found = action_of(action, server)
-        choices = steps.Choices(root, pinned(found) if pin else found, wanted, force)
+        choices = steps.Choices(root, pin_action(found) if pin else found, wanted, force)
         return steps.init(choices, given, steps.silent if yes else steps.prompt, Console())
 
     raise typer.Exit(guarded(work))

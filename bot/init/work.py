@@ -1,8 +1,8 @@
-"""What `nightfuzz init` does: asks a few questions, or none, and writes the workflows that call nightfuzz."""
+"""What `nightfuzz init` does: asks a few questions, or none, writes the workflows, and says what is left to do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,14 +10,13 @@ import typer
 from rich.console import Console
 
 from fuzz_core.adapters.library import DEFAULT_TARGET
+from fuzz_core.cli.output import TextTable, draw
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.init.answers import checked
-from nightfuzz.bot.init.detecting import Found, look_at
-from nightfuzz.bot.init.keys import key_pair
-from nightfuzz.bot.init.kinds import WORKFLOWS
-from nightfuzz.bot.init.pinning import Action
-from nightfuzz.bot.init.rendering import file_name, rendered
-from nightfuzz.bot.init.telling import HOSTED, tell, tell_key
+from nightfuzz.bot.init.action import WORKFLOWS, Action
+from nightfuzz.bot.init.answers import Answers, checked
+from nightfuzz.bot.init.keys import Pair, key_pair
+from nightfuzz.bot.init.project import ProjectFacts, look_at
+from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
 
 FOLDER = Path(".github/workflows")
 
@@ -54,20 +53,20 @@ def init(choices: Choices, given: dict[str, Any], ask: Ask, console: Console) ->
     return 0
 
 
-def _answered(given: dict[str, Any], found: Found, ask: Ask) -> dict[str, Any]:
-    """What flags have not said is asked for, with what the repository shows as the answer that stands."""
+def _answered(given: dict[str, Any], found: ProjectFacts, ask: Ask) -> dict[str, Any]:
+    """What the flags leave out is asked for, with what the repository shows as the answer that stands."""
     questions = {
         "workflows": (f"Which workflows ({', '.join(WORKFLOWS)})", "nightly"),
         "target": ("Which build to fuzz", found.target or DEFAULT_TARGET),
         "runs_on": ("Labels of the runner that fuzzes", HOSTED),
         "tests": ("Directories of your own tests, - for none", ", ".join(found.tests) or "-"),
     }
-    said = {name: value for name, value in given.items() if value is not None}
+    answers = {name: value for name, value in given.items() if value is not None}
     for name, (question, default) in questions.items():
-        if name not in said:
+        if name not in answers:
             answer = ask(question, default)
-            said[name] = answer if name == "target" else _several(answer)
-    return said
+            answers[name] = answer if name == "target" else _several(answer)
+    return answers
 
 
 def _several(text: str) -> list[str]:
@@ -99,3 +98,57 @@ def _write(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}", "check the folder's permissions") from error
+
+
+HOSTED = "ubuntu-latest"
+
+
+def tell(console: Console, folder: Path, answers: Answers, action: Action, pair: Pair | None) -> None:
+    """Prints it. folder: of the files, as the user knows it."""
+    for workflow in dict.fromkeys(answers.workflows):
+        _say(console, f"wrote {folder / file_name(workflow)}; its token may do this, and nothing else:")
+        draw(console, TextTable(["permission", "level", "for"], PERMISSIONS[workflow]))
+    _say(console, "The job that fuzzes has no permission, no secret and no token.")
+    _say(console, "Next:")
+    for number, line in enumerate(_steps(answers, action, pair), 1):
+        _say(console, f"{number}. {line}")
+
+
+def tell_key(console: Console, folder: Path, answers: Answers, pair: Pair) -> None:
+    """For files that are there already: what to write into them, and what to keep."""
+    _say(console, f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age).")
+    for workflow in dict.fromkeys(answers.workflows):
+        _say(console, f"Write into {folder / file_name(workflow)}, below `with:`")
+        _say(console, "      settings: |")
+        _say(console, f'        private-recipient = "{pair.public}"')
+
+
+def _steps(answers: Answers, action: Action, pair: Pair | None) -> Iterator[str]:
+    yield "Look at the files, commit them, and push them to the default branch."
+    if not action.commit:
+        yield f"Pin the Action to a commit: that of {action.reference} was not looked up, or was not to be found."
+    if answers.runs_on != (HOSTED,):
+        labels = ", ".join(answers.runs_on)
+        yield f"Set up an ephemeral runner with the labels {labels}: {action.page}#your-own-runner"
+    yield from _private(answers, pair)
+    if answers.fork_environment:
+        yield (
+            f"Make the environment {answers.fork_environment} with required reviewers before you push: GitHub makes a "
+            "missing one without any, and then it protects nothing."
+        )
+    yield "Start a first run: Actions, the workflow, Run workflow. Labels of issues are made with the first issue."
+
+
+def _private(answers: Answers, pair: Pair | None) -> Iterator[str]:
+    if pair is not None:
+        made = "A new pair of keys" if pair.made else "The pair of keys that was there already"
+        yield (
+            f"Keep {pair.file} safe. {made}: its public half, {pair.public}, is in the files; bugs that must not be "
+            "public are encrypted with it and read with the secret half alone: age -d -i KEYFILE private.age"
+        )
+    elif answers.private_recipient is None:
+        yield "Bugs that must not be public are only counted. With --private-key they are kept, encrypted for you."
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

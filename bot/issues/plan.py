@@ -15,7 +15,7 @@ from nightfuzz.bot.github.views import IssueView
 from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella, joined, newer, newest
 from nightfuzz.bot.issues.filings import Filings, IssueRecord, Lesson
 from nightfuzz.bot.issues.labels import OURS, REGRESSION, UMBRELLA
-from nightfuzz.bot.issues.selection import OwnIssue, own_issues
+from nightfuzz.bot.issues.ownership import OwnIssue, own_issues
 from nightfuzz.bot.issues.texts import back, chosen, extended, fixed, items, recurrence
 
 DAY = timedelta(days=1)

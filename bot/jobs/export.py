@@ -13,10 +13,10 @@ from fuzz_core.collect.places import Places
 from fuzz_core.execution.docker import read_protection
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.jobs.places import JUNIT, PRIVATE, REPORT, RESULTS, SARIF
-from nightfuzz.bot.jobs.work import Begun, Ended, Work
-from nightfuzz.bot.state.packing import pack
+from nightfuzz.bot.jobs.workspace import JUNIT, REPORT, RESULTS, SARIF, EndNote, StartNote, Workspace
+from nightfuzz.bot.state.archive import pack
 from nightfuzz.bot.state.private import encrypt
+from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.junit import junit
 from nightfuzz.reports.results import Figures, Result
 from nightfuzz.reports.sarif import sarif
@@ -26,13 +26,13 @@ WORKFLOW = ".github/workflows/nightfuzz.yml"
 UNTRACED = 20
 
 
-def export_job(inputs: Inputs, work: Work, now: datetime) -> Result:
+def export_job(inputs: Inputs, work: Workspace, now: datetime) -> Result:
     """Writes the folder `results` and returns its document. Raises UserError where the job never began to fuzz."""
-    begun, ended = work.begun(), work.ended()
+    start, end = work.start(), work.end()
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with open_store(work.state_file) as store:
-        result = result_of(store, _ran(inputs, work, begun, ended, now))
+        result = result_of(store, _ran(inputs, work, start, end, now))
     problems = _state(inputs, work, folder)
     result = result.model_copy(update={"problems": (*result.problems, *problems)})
     write_texts(folder, result)
@@ -50,56 +50,56 @@ def write_texts(folder: Path, result: Result) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def _ran(inputs: Inputs, work: Work, begun: Begun, ended: Ended, now: datetime) -> Ran:
-    seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.models, *inputs.docs)]
-    bumped = work.answer("bump")
-    told = bumped if isinstance(bumped, dict) else {}
+def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: datetime) -> Ran:
+    seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.settings.models, *inputs.settings.docs)]
+    bump = work.answer("bump")
+    bump = bump if isinstance(bump, dict) else {}
     return Ran(
-        mode=begun.mode,
-        target=begun.target,
-        baseline=begun.baseline,
-        apis=_apis(begun, work),
-        was=dict(begun.was),
-        dropped=[Dropped(**each) for each in told.get("dropped_apis", ())],
-        figures=_figures(work, told, (now - datetime.fromisoformat(begun.at)).total_seconds()),
+        mode=start.mode,
+        target=start.target,
+        baseline=start.baseline,
+        apis=_apis(start, work),
+        was=dict(start.was),
+        dropped=[Dropped(**each) for each in bump.get("dropped_apis", ())],
+        figures=_figures(work, bump, (now - datetime.fromisoformat(start.at)).total_seconds()),
         protection=read_protection(work.state),
-        problems=[line.replace(f"{work.sources}/", "") for line in (*ended.problems, *_untraced(told))],
-        stopped=ended.stopped,
+        problems=[line.replace(f"{work.sources}/", "") for line in (*end.problems, *_untraced(bump))],
+        stopped=end.stopped,
         shard=inputs.shard,
-        shards=inputs.shards,
+        shards=inputs.settings.shards,
         place=Places(seeds, work.sources).of,
     )
 
 
-def _apis(begun: Begun, work: Work) -> set[str] | None:
+def _apis(start: StartNote, work: Workspace) -> set[str] | None:
     """What a pull request is about: apis of seeds that it changes; of a bump, none but what it compares."""
-    if begun.mode == "bump":
+    if start.mode == "bump":
         return set()
-    return None if begun.mode != "pr" else set(work.answer("run").get("apis", ()))
+    return None if start.mode != "pr" else set(work.answer("run").get("apis", ()))
 
 
-def _figures(work: Work, bumped: dict[str, Any], seconds: float) -> Figures:
+def _figures(work: Workspace, bump: dict[str, Any], seconds: float) -> Figures:
     answer = work.answer("run")
     ran = answer if isinstance(answer, dict) else {}
     fuzz, models, compared = ran.get("fuzz", {}), ran.get("models", {}), ran.get("baseline", {}).get("tests", 0)
     return Figures(
         seconds=max(seconds, 0.0),
-        tests=fuzz.get("tests", 0) + models.get("tests", 0) + compared + bumped.get("tests", 0),
+        tests=fuzz.get("tests", 0) + models.get("tests", 0) + compared + bump.get("tests", 0),
         apis=fuzz.get("apis", 0),
-        seeds=ran.get("seeds", 0) or bumped.get("traced", {}).get("tests", 0),
+        seeds=ran.get("seeds", 0) or bump.get("traced", {}).get("tests", 0),
         findings=fuzz.get("kept", 0) + models.get("kept", 0),
         pending=ran.get("triage", {}).get("left", 0),
     )
 
 
-def _untraced(bumped: dict[str, Any]) -> Iterator[str]:
-    untraced: Sequence[dict[str, Any]] = bumped.get("untraced", ())
+def _untraced(bump: dict[str, Any]) -> Iterator[str]:
+    untraced: Sequence[dict[str, Any]] = bump.get("untraced", ())
     yield from (f"{each['file']}: not traced: {each['reason']}"[:400] for each in untraced[:UNTRACED])
     if len(untraced) > UNTRACED:
         yield f"{len(untraced) - UNTRACED} more files of tests were not traced"
 
 
-def _state(inputs: Inputs, work: Work, folder: Path) -> list[str]:
+def _state(inputs: Inputs, work: Workspace, folder: Path) -> list[str]:
     """The public part, packed; the private one encrypted where there is a key for it. Says what becomes of that."""
     public, private = work.root / "public.db", work.root / "private.db"
     parted = split(work.state_file, public, private)
@@ -108,9 +108,9 @@ def _state(inputs: Inputs, work: Work, folder: Path) -> list[str]:
     what = f"{len(parted.fingerprints)} private bugs and {parted.pending} findings that wait for their examination"
     if not parted.there:
         return []
-    if inputs.private_recipient is not None:
-        (folder / PRIVATE).write_bytes(encrypt(private, [inputs.private_recipient]))
+    if inputs.settings.private_recipient is not None:
+        (folder / SEALED).write_bytes(encrypt(private, [inputs.settings.private_recipient]))
         return []
     if inputs.state == "directory":
         return [f"{what} stay in the state directory of the runner"]
-    return [f"{what} are not kept: the input private-recipient names no key to encrypt them with"]
+    return [f"{what} are not kept: the setting private-recipient names no key to encrypt them with"]

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import tomlkit
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.action.bumped import Bump, bumped
+from nightfuzz.bot.action.dependencies import Bump, find_bumps
 from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.git import git_in
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.labels import entries_of
-from nightfuzz.bot.jobs.asking import Planned
-from nightfuzz.bot.jobs.filing import read
-from nightfuzz.bot.jobs.places import KNOWN, PLAN, SOURCES
+from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.jobs.request import PlanNote
+from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
 from nightfuzz.bot.state.place import FILINGS, STATE, Place
-
-SECONDS = 300
 
 
 class Matrix(NamedTuple):
@@ -47,9 +44,9 @@ def plan_job(inputs: Inputs, place: Place, workspace: Path) -> Matrix:
     _pack_sources(workspace, folder / SOURCES)
     if builds is None:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
-    planned = Planned(target=builds[0], baseline=builds[1], requests=filings.waiting)
+    planned = PlanNote(target=builds[0], baseline=builds[1], requests=filings.waiting)
     (folder / PLAN).write_text(planned.model_dump_json(), encoding="utf-8")
-    return Matrix(json.dumps({"shard": list(range(inputs.shards))}), inputs.shards, tuple(notes))
+    return Matrix(json.dumps({"shard": list(range(inputs.settings.shards))}), inputs.settings.shards, tuple(notes))
 
 
 def _write_known(folder: Path, filings: Filings) -> None:
@@ -62,7 +59,7 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
     """Specs that the pull request's files name; of several bumps the surest. None where there is none to compare."""
     if inputs.mode != "bump" or inputs.target:
         return inputs.target, inputs.baseline
-    found = bumped(workspace, "HEAD^1", "HEAD")
+    found = find_bumps(workspace, "HEAD^1", "HEAD")
     notes += found.problems
     if not found.bumps:
         return None
@@ -74,13 +71,5 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
 
 def _pack_sources(workspace: Path, archive: Path) -> None:
     """The tracked files of the commit: no `.git`, so no credentials, and nothing that lies about."""
-    command = ["git", "-c", f"safe.directory={workspace}", "archive", "--format=tar", "-o", str(archive), "HEAD"]
-    try:
-        subprocess.run(command, cwd=workspace, check=True, capture_output=True, timeout=SECONDS)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise UserError(f"the sources in {workspace} cannot be packed", "check out the repository first") from error
-
-
-def outputs(matrix: Matrix) -> Mapping[str, object]:
-    """Outputs of the step by name."""
-    return {"matrix": matrix.text, "shards": matrix.shards}
+    if git_in(workspace, "archive", "--format=tar", "-o", str(archive), "HEAD").code:
+        raise UserError(f"the sources in {workspace} cannot be packed", "check out the repository first")

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.action.origin import pull_of
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.labels import LABELS
-from nightfuzz.bot.jobs.filing import file_issues
-from nightfuzz.bot.jobs.intake import brought
-from nightfuzz.bot.jobs.places import RESULTS
-from nightfuzz.bot.jobs.tokens import keys_of
-from nightfuzz.bot.pulls import PullLinks, update_pull
-from nightfuzz.bot.state.keeping import keep
+from nightfuzz.bot.jobs.context import Event, keys_of, pull_of
+from nightfuzz.bot.jobs.issues import file_issues
+from nightfuzz.bot.jobs.workspace import RESULTS
+from nightfuzz.bot.pulls import update_pull
 from nightfuzz.bot.state.place import Place
+from nightfuzz.bot.state.shards import read_shards
+from nightfuzz.bot.state.update import update_state
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import Result, merged, read_result
 
@@ -33,10 +31,9 @@ DEEP = 3
 PULLS = ("pr", "bump")
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
-EVENT_BYTES = 32 << 20
 
 
-class Reported(NamedTuple):
+class ReportOutcome(NamedTuple):
     """What came of it. notes: lines for the summary, problems among them. failed: whether the job is to fail."""
 
     result: Result
@@ -44,68 +41,16 @@ class Reported(NamedTuple):
     failed: bool
 
 
-class Event(NamedTuple):
-    """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head.
-
-    issue, comment: numbers of what somebody has said, 0 for none.
-    """
-
-    repository: str
-    pull: int = 0
-    sha: str = ""
-    server: str = "https://github.com"
-    run: str = ""
-    name: str = ""
-    issue: int = 0
-    comment: int = 0
-
-    @property
-    def links(self) -> PullLinks:
-        """Addresses for people."""
-        home = f"{self.server}/{self.repository}"
-        return PullLinks(
-            f"{home}/blob/{self.sha}" if self.sha else "", f"{home}/actions/runs/{self.run}" if self.run else ""
-        )
-
-
-def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
-    """The event, where an input does not say otherwise. Raises UserError outside of a workflow."""
-    repository = environment.get("GITHUB_REPOSITORY", "")
-    if not repository:
-        raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
-    payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
-    pull = payload.get("pull_request") or {}
-    return Event(
-        repository,
-        inputs.pull_request or int(pull.get("number", 0)),
-        inputs.commit or str(pull.get("head", {}).get("sha", "")) or environment.get("GITHUB_SHA", ""),
-        environment.get("GITHUB_SERVER_URL", "https://github.com"),
-        environment.get("GITHUB_RUN_ID", ""),
-        environment.get("GITHUB_EVENT_NAME", ""),
-        int(payload.get("issue", {}).get("number", 0)),
-        int(payload.get("comment", {}).get("id", 0)),
-    )
-
-
-def _payload(path: str) -> dict[str, Any]:
-    file = Path(path) if path else None
-    if file is None or not file.is_file() or file.stat().st_size > EVENT_BYTES:
-        return {}
-    found = json.loads(file.read_bytes())
-    return found if isinstance(found, dict) else {}
-
-
-def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> Reported:
+def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> ReportOutcome:
     """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
-    shards = list(folders(inputs.results))
-    result = merged([read_result(folder / RESULTS) for folder in shards])
+    result = merged([read_result(folder / RESULTS) for folder in folders(inputs.results)])
     _check_mode(event, result)
     if result.mode in PULLS:
         notes = _pull(inputs, event, hub, result)
     else:
-        notes = _night(inputs, event, hub, place, clock, shards, result)
+        notes = _issues(inputs, event, hub, place, clock, result)
     failed = conclusion(result, inputs.fail_on) == "failure"
-    return Reported(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
+    return ReportOutcome(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
 
 
 def heard_again(state: Path, result: Result) -> None:
@@ -135,29 +80,23 @@ def folders(root: Path) -> Iterator[Path]:
 def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, ...]:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
-        raise UserError("this run belongs to no pull request", "give the input pull-request, or use the mode nightly")
+        raise UserError("this run belongs to no pull request", "give the setting pull-request, or use the mode nightly")
     told = update_pull(hub, number, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
     return (f"pull request {number}: comment {told.comment}", *told.problems)
 
 
-def _night(
-    inputs: Inputs,
-    event: Event,
-    hub: Hub,
-    place: Place,
-    clock: Callable[[], datetime],
-    shards: Sequence[Path],
-    result: Result,
+def _issues(
+    inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime], result: Result
 ) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
-        with _labels_made(hub, bool(result.bugs and inputs.max_new_issues)):
-            files, refused = brought(shards, folder)
-            night = keep(place, files, keys_of(inputs), folder / "state", clock)
-            heard_again(night.public, result)
-        filed = file_issues(inputs, event.run, hub, place, night.public, clock)
-    dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(night.dropped.items())]
-    return (*refused, *night.problems, *dropped, *filed.notes)
+        with _labels_made(hub, bool(result.bugs and inputs.settings.max_new_issues)):
+            shards, refused = read_shards(list(folders(inputs.results)), folder)
+            update = update_state(place, shards, keys_of(inputs), folder / "state", clock)
+            heard_again(update.public, result)
+        notes = file_issues(inputs, event, hub, place, update.public, clock)
+    dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
+    return (*refused, *update.problems, *dropped, *notes)
 
 
 @contextmanager

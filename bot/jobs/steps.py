@@ -1,92 +1,149 @@
-"""Which of nightfuzz's own commands a fuzz job runs, one after the other, in its time-box."""
+"""The steps of the Action: inputs come from the environment, results go to the runner's files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from nightfuzz.reports.results import Mode
+import typer
 
-# Of a night's time-box, so much at most goes to bugs that are known already.
-RECHECK_SHARE = 0.2
-
-
-class Step(NamedTuple):
-    """A command line behind `nightfuzz`. name: what its answer is kept under."""
-
-    name: str
-    arguments: tuple[str, ...]
-
-
-class Asked(NamedTuple):
-    """What a job is to do. seconds: for all of it. target, baseline: keys of targets that are made already.
-
-    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
-    which has its own.
-    """
-
-    mode: Mode
-    seconds: float
-    target: str
-    baseline: str | None = None
-    apis: Sequence[str] = ()
-    tests: Sequence[Path] = ()
-    models: Sequence[Path] = ()
-    docs: Sequence[Path] = ()
-    shard: int = 0
-    shards: int = 1
-    recheck: bool = False
-    bisect: Sequence[int] = ()
-    common: Sequence[str] = ()
-    pull: Sequence[str] = ()
+from fuzz_core.cli.errors import BUGS, guarded
+from fuzz_core.cli.output import printable
+from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.inputs import Inputs, read_inputs
+from nightfuzz.bot.action.runner import Runner
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.jobs.context import Event, auth_of, event_of, secret
+from nightfuzz.bot.jobs.export import export_job, write_texts
+from nightfuzz.bot.jobs.fuzz import fuzz_job
+from nightfuzz.bot.jobs.issues import listen_job
+from nightfuzz.bot.jobs.plan import plan_job
+from nightfuzz.bot.jobs.report import report_job
+from nightfuzz.bot.jobs.request import read_plan, request_of, specs
+from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, unpack_sources, work_of
+from nightfuzz.bot.state.branch import Branch, Chance
+from nightfuzz.bot.state.directory import Directory
+from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.reports.annotations import commands as marks
+from nightfuzz.reports.markdown import escaped
+from nightfuzz.reports.results import Result
+from nightfuzz.reports.summary import summary
 
 
-def steps(asked: Asked) -> list[Step]:
-    """The commands. Of several shards, the first one alone looks at known bugs."""
-    if asked.mode == "bump":
-        return [_bump(asked)]
-    if asked.mode == "recheck":
-        return [_recheck(asked, asked.seconds)]
-    known = asked.recheck and asked.shard == 0 and asked.mode == "nightly"
-    spent = asked.seconds * RECHECK_SHARE if known else 0.0
-    first = [_recheck(asked, spent)] if known else []
-    return [*first, *_bisections(asked), _run(asked, asked.seconds - spent)]
+class StepContext(NamedTuple):
+    """What every step has."""
+
+    inputs: Inputs
+    runner: Runner
+    environment: Mapping[str, str]
 
 
-def _recheck(asked: Asked, seconds: float) -> Step:
-    return Step("recheck", ("recheck", "--target", asked.target, *_time(seconds), *asked.common, "--json"))
+def perform(work: Callable[[StepContext], int]) -> None:
+    """Runs a step behind the error boundary. Secrets are masked before anything else is printed."""
+
+    def begun() -> int:
+        runner = Runner(os.environ)
+        inputs = read_inputs(os.environ)
+        for text in inputs.secrets:
+            runner.mask(text)
+        return work(StepContext(inputs, runner, os.environ))
+
+    raise typer.Exit(guarded(begun))
 
 
-def _bisections(asked: Asked) -> list[Step]:
-    """Without the common options: a bisection installs builds, so it has the network."""
-    return [Step(f"bisect-{number}", ("bisect", str(number), "--json")) for number in asked.bisect]
+def fuzz_step(step: StepContext) -> int:
+    work = work_of(step.inputs, step.environment)
+    unpack_sources(step.inputs, work)
+    for problem in restore(step.inputs, work, lambda: _place(step)):
+        print(f"the state is not used, and a fresh one begins: {printable(problem)}", flush=True)
+
+    @contextmanager
+    def quiet(title: str) -> Iterator[None]:
+        with step.runner.group(title), step.runner.untrusted():
+            yield
+
+    note = read_plan(step.inputs)
+    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, _now)
 
 
-def _bump(asked: Asked) -> Step:
-    builds = ("--from", asked.baseline or "", "--to", asked.target)
-    return Step(
-        "bump", ("bump", *builds, *_seeds(asked.tests, "--tests"), *_time(asked.seconds), *asked.common, "--json")
-    )
+def export_step(step: StepContext) -> int:
+    result = export_job(step.inputs, work_of(step.inputs, step.environment), _now())
+    _publish(step, result, step.inputs.results.resolve(), ())
+    for line in marks(result):
+        print(line, flush=True)
+    return 0
 
 
-def _run(asked: Asked, seconds: float) -> Step:
-    baseline = ("--baseline", asked.baseline) if asked.baseline else ()
-    seeds = (
-        *_seeds(asked.tests, "--tests"),
-        *_seeds(asked.models, "--models"),
-        *_seeds(asked.docs, "--docs"),
-    )
-    apis = [part for api in asked.apis for part in ("--api", api)]
-    shard = ("--shard", f"{asked.shard + 1}/{asked.shards}") if asked.shards > 1 else ()
-    changed = ("--changed",) if asked.mode == "pr" else ()
-    chosen = (*seeds, *apis, *shard, *changed)
-    return Step("run", ("run", "--target", asked.target, *baseline, *chosen, *_time(seconds), *asked.common, "--json"))
+def plan_step(step: StepContext) -> int:
+    workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    matrix = plan_job(step.inputs, _place(step), workspace)
+    step.runner.output("matrix", matrix.text)
+    step.runner.output("shards", matrix.shards)
+    _list(step, matrix.notes)
+    return 0
 
 
-def _seeds(folders: Sequence[Path], flag: str) -> tuple[str, ...]:
-    return tuple(part for folder in folders for part in (flag, str(folder)))
+def report_step(step: StepContext) -> int:
+    event, hub = _tracker(step)
+    done = report_job(step.inputs, event, hub, _place(step), _now)
+    folder = step.inputs.results.resolve() / "told"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_texts(folder, done.result)
+    _publish(step, done.result, folder, done.notes, event.links.blob)
+    return BUGS if done.failed else 0
 
 
-def _time(seconds: float) -> tuple[str, str]:
-    return "--time", f"{seconds:.0f}s"
+def listen_step(step: StepContext) -> int:
+    event, hub = _tracker(step)
+    _list(step, listen_job(step.inputs, event, hub, _place(step), _now))
+    return 0
+
+
+def _tracker(step: StepContext) -> tuple[Event, Hub]:
+    event = event_of(step.inputs, step.environment)
+    return event, Hub.open(auth_of(step.inputs), event.repository, event.api)
+
+
+def _list(step: StepContext, notes: tuple[str, ...]) -> None:
+    step.runner.summary("\n".join(f"- {escaped(note)}" for note in notes))
+
+
+def _publish(step: StepContext, result: Result, folder: Path, notes: tuple[str, ...], blob: str = "") -> None:
+    """Outputs of the step, and the job's summary."""
+    outputs = {
+        "bugs-total": sum(bug.status == "open" for bug in result.bugs) + result.private,
+        "bugs-new": len(result.fresh),
+        "regressions": result.regressions,
+        "fixed": result.fixed,
+        "report-path": folder / REPORT,
+        "sarif-path": folder / SARIF,
+        "state-path": folder / STATE if (folder / STATE).exists() else "",
+    }
+    for name, value in outputs.items():
+        step.runner.output(name, value)
+    step.runner.summary(summary(result, blob, notes))
+
+
+def _place(step: StepContext) -> Place:
+    """Where the state is kept. The branch of this repository, unless the inputs name a directory."""
+    inputs = step.inputs
+    if inputs.state != "branch":
+        if inputs.state_path is None:
+            raise UserError("input state-path is empty", "say where the state is")
+        return Directory(inputs.state_path / "reported")
+    server = step.environment.get("GITHUB_SERVER_URL", "https://github.com")
+    repository = step.environment.get("GITHUB_REPOSITORY", "")
+    token = None if inputs.github_token is None else secret(inputs.github_token)
+    remote = remote_of(f"{server}/{repository}.git", token)
+    return Branch(remote, Chance(_now, time.sleep, random.Random().random), inputs.settings.state_branch)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

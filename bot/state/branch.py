@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.state.git import Done, Git, Remote
-from nightfuzz.bot.state.place import FOREIGN, Build, Files, Snapshot, checked, is_ours, marked
+from nightfuzz.bot.git import GitResult, Remote, Repository
+from nightfuzz.bot.state.place import FOREIGN, Build, Snapshot, checked, is_ours, marked
 
 BRANCH = "nightfuzz-state"
 BROKEN = "nightfuzz-state-broken"
@@ -38,7 +38,7 @@ class Chance(NamedTuple):
 
 
 class Branch:
-    """A branch of a repository as a place for the state. No work tree is touched: objects are made one by one.
+    """A branch of a repository as a place for the state. No work tree is touched: commits are made by fast-import.
 
     What was fetched or pushed once is kept in a scratch repository for as long as this object lives, so it does not
     travel again. confidential: the repository is a private one for this purpose, so what may be private lies there as
@@ -54,10 +54,10 @@ class Branch:
         self._last: Snapshot | None = None
 
     @cached_property
-    def _git(self) -> Git:
+    def _git(self) -> Repository:
         folder = tempfile.mkdtemp(prefix="nightfuzz-state-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return Git(Path(folder) / "repository.git", self.remote)
+        return Repository(Path(folder) / "repository.git", self.remote)
 
     def load(self) -> Snapshot | None:
         """What the branch holds; None where there is no such branch.
@@ -79,7 +79,7 @@ class Branch:
             self._refuse_denied(done)
             # It was replaced between the two calls, or the connection broke.
             self._wait(tried)
-        raise UserError(f"cannot fetch the branch {self.name}: {done.said}", "run the job again once GitHub is back")
+        raise UserError(f"cannot fetch the branch {self.name}: {done.message}", "run the job again once GitHub is back")
 
     def store(self, build: Build, message: str) -> Snapshot:
         """Puts files on the branch in place of what is there: where somebody else was faster, `build` gets theirs.
@@ -92,7 +92,7 @@ class Branch:
             files = marked(build(before))
             if before is not None and before.files == files:
                 return before
-            commit = self._commit(files, message)
+            commit = self._git.commit(files, message, self.chance.clock())
             if self._push(commit, self.ref, before.version if before else ""):
                 self._last = Snapshot(files, commit)
                 return self._last
@@ -105,7 +105,7 @@ class Branch:
     def set_aside(self, snapshot: Snapshot) -> str:
         """Keeps the files of a snapshot on a branch of their own, named by what is in it; returns its name."""
         name = f"{BROKEN}-{snapshot.version[:12]}"
-        commit = self._commit(snapshot.files, "A state that could not be read")
+        commit = self._git.commit(snapshot.files, "A state that could not be read", self.chance.clock())
         ref = f"refs/heads/{name}"
         if self._seen(ref) is None:
             self._push(commit, ref, "")
@@ -125,12 +125,12 @@ class Branch:
             self._refuse_denied(done)
             self._wait(tried)
         raise UserError(
-            f"cannot reach the repository of the state: {done.said}", "is the address right, and the network?"
+            f"cannot reach the repository of the state: {done.message}", "is the address right, and the network?"
         )
 
-    def _refuse_denied(self, done: Done) -> None:
-        if _DENIED.search(done.said):
-            raise UserError(f"no access to the branch {self.name}: {done.said}", _WRITE)
+    def _refuse_denied(self, done: GitResult) -> None:
+        if _DENIED.search(done.message):
+            raise UserError(f"no access to the branch {self.name}: {done.message}", _WRITE)
 
     def _read(self, commit: str) -> Snapshot:
         entries = list(_entries(self._git.call("ls-tree", "-r", "-z", "-l", "--full-tree", commit)))
@@ -143,25 +143,6 @@ class Branch:
         if not is_ours(files):
             raise UserError(f"{where} is there already, and nightfuzz has not written it", FOREIGN)
         return Snapshot(files, commit)
-
-    def _commit(self, files: Files, message: str) -> str:
-        now = self.chance.clock()
-        blobs = {
-            name: _said(self._git.call("hash-object", "-w", "--stdin", given=data)) for name, data in files.items()
-        }
-        tree = self._tree(blobs)
-        return _said(self._git.call("commit-tree", tree, given=message.encode(), at=now))
-
-    def _tree(self, blobs: dict[str, str]) -> str:
-        folders: dict[str, dict[str, str]] = {}
-        for name, blob in blobs.items():
-            folder, _, rest = name.rpartition("/")
-            folders.setdefault(folder, {})[rest] = blob
-        top = [f"100644 blob {blob}\t{name}\0" for name, blob in folders.pop("", {}).items()]
-        for folder, inside in folders.items():
-            listed = "".join(f"100644 blob {blob}\t{name}\0" for name, blob in inside.items())
-            top.append(f"040000 tree {_said(self._git.call('mktree', '-z', given=listed.encode()))}\t{folder}\0")
-        return _said(self._git.call("mktree", "-z", given="".join(top).encode()))
 
     def _push(self, commit: str, ref: str, expected: str) -> bool:
         """Whether the name now stands for the commit; False where it stood for something else than was expected.
@@ -176,11 +157,7 @@ class Branch:
                 return there == commit
             self._refuse_denied(done)
             self._wait(tried)
-        raise UserError(f"cannot write the branch {self.name}: {done.said}", _WRITE)
-
-
-def _said(output: bytes) -> str:
-    return output.decode().strip()
+        raise UserError(f"cannot write the branch {self.name}: {done.message}", _WRITE)
 
 
 def _entries(listed: bytes) -> Iterator[tuple[str, str, str, str, str]]:

@@ -15,7 +15,7 @@ import pyrage  # type: ignore[import-untyped]
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.state.packing import compressed, expanded
+from nightfuzz.bot.state.archive import compressed, expanded
 from nightfuzz.bot.state.place import MAX_FILE, PRIVATE, Files
 
 MAX_BLOBS = 200

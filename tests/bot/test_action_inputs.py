@@ -7,6 +7,7 @@ from typing import get_args
 
 import pyrage
 import pytest
+from actioninputs import variables
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -18,35 +19,42 @@ ROOT = Path(__file__).parents[2]
 ACTION = YAML(typ="safe", pure=True).load((ROOT / "action.yml").read_text())
 
 
-def env(**values: str) -> dict[str, str]:
-    return {f"INPUT_{name.upper()}": value for name, value in values.items()}
-
-
 class DescribeReadInputs:
     def test_has_defaults_for_what_is_empty_or_not_there(self) -> None:
-        assert read_inputs({}) == read_inputs(env(mode="", target="  ", tests="\n", app_id="")) == Inputs()
+        assert (
+            read_inputs({}) == read_inputs(variables(mode="", target="  ", tests="\n", app_private_key="")) == Inputs()
+        )
 
-    def test_agrees_with_action_yml_on_names_and_defaults(self) -> None:
-        declared = {name.replace("-", "_"): spec["default"] for name, spec in ACTION["inputs"].items()}
-        assert set(declared) == set(Inputs.model_fields)
-        written = {name: default for name, default in declared.items() if "${{" not in default}
-        assert read_inputs(env(**written)) == Inputs()
+    def test_agrees_with_action_yml_on_names_defaults_and_descriptions(self) -> None:
+        declared = {name.replace("-", "_"): spec for name, spec in ACTION["inputs"].items()}
+        assert list(declared) == list(Inputs.model_fields)
+        assert len(declared) <= 20
+        assert read_inputs(variables(**{name: spec["default"] for name, spec in declared.items()})) == Inputs()
+        for name, field in Inputs.model_fields.items():
+            assert declared[name]["description"] == field.description
 
     def test_reads_values_of_every_kind(self) -> None:
         inputs = read_inputs(
-            env(
-                mode="bump", time="1h30m", apis="torch.nn.*, torch.linalg.*\ntorch.add", tests="tests\nsrc/tests ",
-                workers="4", fail_on="new", shard="2", shards="3", state="artifact", state_path="/tmp/plan",
-                state_branch="bots/nightfuzz-2", plan_only="True", api_url="https://ghe.example.com/api/v3/",
-                commit="a" * 40, max_new_issues="0",
+            variables(
+                mode="bump", time="1h30m", tests="tests\nsrc/tests ", fail_on="new", shard="2", state="artifact",
+                state_path="/tmp/plan", plan_only="True",
+                settings="""
+                api = ["torch.nn.*", "torch.add"]
+                models = ["m"]
+                seed-time = "2m"
+                shards = 3
+                state-branch = "bots/nightfuzz-2"
+                max_new_issues = 0
+                """,
             )
         )  # fmt: skip
         assert inputs.time == 5400
-        assert inputs.apis == ("torch.nn.*", "torch.linalg.*", "torch.add")
         assert inputs.tests == (Path("tests"), Path("src/tests"))
-        assert (inputs.workers, inputs.shard, inputs.shards, inputs.max_new_issues) == (4, 2, 3, 0)
+        assert inputs.shard == 2
         assert inputs.plan_only
-        assert inputs.api_url == "https://ghe.example.com/api/v3"
+        settings = inputs.settings
+        assert (settings.shards, settings.state_branch, settings.max_new_issues) == (3, "bots/nightfuzz-2", 0)
+        assert settings.options == {"api": ["torch.nn.*", "torch.add"], "models": ["m"], "seed_time": 120.0}
 
     @pytest.mark.parametrize(
         ("name", "value", "problem", "remedy"),
@@ -57,51 +65,62 @@ class DescribeReadInputs:
             ("sandbox", "podman", "input sandbox: 'podman'", "auto, docker, none"),
             ("time", "soon", "input time: 'soon'", "write 45m, 1h30m, 90s or 90"),
             ("time", "0", "input time: '0'", "greater than 0"),
-            ("workers", "many", "input workers: 'many'", "valid integer"),
-            ("workers", "257", "input workers: '257'", "less than or equal to 256"),
-            ("tests", "ok\n../../etc", "input tests", "inside the repository"),
-            ("models", "/etc", "input models: '/etc'", "inside the repository"),
-            ("config", "../nightfuzz.toml", "input config", "inside the repository"),
+            ("workers", "many", "input settings: workers: 'many'", "valid integer"),
+            ("workers", "257", "input settings: workers: '257'", "less than or equal to 256"),
+            ("tests", "ok\n../../etc", "input tests: '../../etc'", "inside the repository"),
+            ("models", ["/etc"], "input settings: models", "inside the repository"),
+            ("config", "../nightfuzz.toml", "input settings: config", "inside the repository"),
             ("target", "torch\x1b[31m", "input target", "one line of printable text"),
-            ("state_branch", "--upload-pack=x", "input state-branch", "name of a branch"),
-            ("state_branch", "a..b", "input state-branch", "name of a branch"),
+            ("state_branch", "--upload-pack=x", "input settings: state-branch", "name of a branch"),
+            ("state_branch", "a..b", "input settings: state-branch", "name of a branch"),
             ("python_version", "2.7", "input python-version: '2.7'", "3.11 or later"),
             ("python_version", "3.12; rm -rf /", "input python-version", "3.11 or later"),
-            ("private_recipient", "age1notakey", "input private-recipient", "nightfuzz init --private-key"),
-            ("api_url", "http://example.com", "input api-url", "https://HOST"),
-            ("api_url", "https://me:secret@example.com", "input api-url", "without a name, password"),
-            ("commit", "HEAD", "input commit: 'HEAD'", "whole hash"),
+            ("private_recipient", "age1notakey", "input settings: private-recipient", "nightfuzz init --private-key"),
+            ("engine", "mocc", "input settings: engine: 'mocc'", "did you mean moco?"),
+            ("settings", "shards = ", "input settings", "not valid TOML"),
+            ("settings", "state-brunch = 1", "input settings", "did you mean 'state-branch'?"),
+            ("settings", "seedtime = 1", "input settings", "did you mean 'seed_time'?"),
+            ("settings", "target = 'torch'", "input settings", "target is an input of its own"),
+            ("settings", "reward = [1]", "input settings: reward", "at least 3 items"),
+            ("commit", "HEAD", "input settings: commit: 'HEAD'", "whole hash"),
             ("plan_only", "yes", "input plan-only: 'yes'", "true or false"),
-            ("pull_request", "0", "input pull-request: '0'", "greater than or equal to 1"),
+            ("pull_request", "0", "input settings: pull-request: '0'", "greater than or equal to 1"),
             ("shard", "${{ matrix.shard }}", "input shard", "valid integer"),
             ("shard", "1", "input shard: 1 is no shard of 1", "count from 0"),
             ("state", "directory", "input state-path is empty", "say where it is"),
         ],
     )  # fmt: skip
-    def test_names_the_input_and_what_fits(self, name: str, value: str, problem: str, remedy: str) -> None:
+    def test_names_the_input_and_what_fits(self, name: str, value: object, problem: str, remedy: str) -> None:
         with pytest.raises(UserError) as error:
-            read_inputs(env(**{name: value}))
+            read_inputs(variables(**{name: value}))
         assert problem in error.value.problem
         assert remedy in error.value.remedy
         assert error.value.problem.isprintable()
 
     def test_wants_a_token_for_a_report_and_both_halves_of_an_app(self) -> None:
         with pytest.raises(UserError, match="no token"):
-            read_inputs(env(mode="report"))
-        assert read_inputs(env(mode="report", github_token="t")).mode == "report"
+            read_inputs(variables(mode="report"))
+        assert read_inputs(variables(mode="report", github_token="t")).mode == "report"
         with pytest.raises(UserError, match="app-private-key"):
-            read_inputs(env(mode="report", app_id="7", github_token="t"))
+            read_inputs(variables(mode="report", app_id=7, github_token="t"))
 
     def test_takes_a_public_key_of_age(self) -> None:
         key = str(pyrage.x25519.Identity.generate().to_public())
-        assert read_inputs(env(private_recipient=key)).private_recipient == key
+        assert read_inputs(variables(private_recipient=key)).settings.private_recipient == key
+
+    @pytest.mark.parametrize("name", ["github-token", "private-identity", "llm_key_variable", "private-recipient"])
+    def test_settings_take_no_secret_and_do_not_repeat_it(self, name: str) -> None:
+        with pytest.raises(UserError) as error:
+            read_inputs(variables(settings=f"{name} = 'ghp s3cr3t'"))
+        assert name in str(error.value)
+        assert "s3cr3t" not in str(error.value)
 
     @given(value=st.text(st.characters(blacklist_categories=["Cs"]), max_size=200))
     def test_never_shows_a_secret(self, value: str) -> None:
         secret = f"ghp_{value}"
-        shown = [repr(inputs := read_inputs(env(mode="report", github_token=secret))), str(inputs.model_dump())]
+        shown = [repr(inputs := read_inputs(variables(mode="report", github_token=secret))), str(inputs.model_dump())]
         with pytest.raises(UserError) as error:
-            read_inputs(env(mode="report", github_token=secret, app_private_key=secret))
+            read_inputs(variables(mode="report", github_token=secret, app_private_key=secret))
         assert all("ghp_" not in text for text in [*shown, str(error.value)])
         assert inputs.secrets == (secret.strip(),)
 
@@ -111,7 +130,7 @@ class DescribeReadInputs:
     )
     def test_takes_or_refuses_anything_and_never_breaks(self, name: str, value: str) -> None:
         try:
-            inputs = read_inputs(env(**{name: value}))
+            inputs = read_inputs(variables(**{name: value}))
         except UserError as error:
             assert name.replace("_", "-") in str(error)
         else:
@@ -120,4 +139,4 @@ class DescribeReadInputs:
 
     def test_refuses_a_value_without_end(self) -> None:
         with pytest.raises(UserError, match="has 10,000,000 characters"):
-            read_inputs(env(apis="a" * 10_000_000))
+            read_inputs(variables(tests="a" * 10_000_000))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightfuzz.bot.jobs.export import _figures
-from nightfuzz.bot.jobs.work import Work
+from nightfuzz.bot.jobs.workspace import Workspace
 
 FUZZ = {"tests": 100, "kept": 3, "apis": 7}
 
@@ -21,8 +21,8 @@ FUZZ = {"tests": 100, "kept": 3, "apis": 7}
 def test_programs_count_where_they_were_grown(
     tmp_path: Path, models: dict[str, Any] | None, tests: int, findings: int
 ) -> None:
-    work = Work(tmp_path, tmp_path / "state", tmp_path / "sources")
+    work = Workspace(tmp_path, tmp_path / "state", tmp_path / "sources")
     told = {"fuzz": FUZZ, "triage": {"left": 1}, **({} if models is None else {"models": models})}
-    work.told("run").write_text(json.dumps(told))
+    work.answer_file("run").write_text(json.dumps(told))
     figures = _figures(work, {}, 60.0)
     assert (figures.tests, figures.findings, figures.apis, figures.pending) == (tests, findings, 7, 1)

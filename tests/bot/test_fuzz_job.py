@@ -17,9 +17,9 @@ import pytest
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from nightfuzz.bot.jobs.fuzzing import fuzz_job, pinned
-from nightfuzz.bot.jobs.steps import Asked, steps
-from nightfuzz.bot.jobs.work import Work
+from nightfuzz.bot.jobs.fuzz import exact_spec, fuzz_job
+from nightfuzz.bot.jobs.request import JobRequest, commands
+from nightfuzz.bot.jobs.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -34,13 +34,13 @@ api = ["fakelib.scale", "fakelib.add"]
 
 
 @pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("NIGHTFUZZ_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NIGHTFUZZ_PATH", str(fakenights.adapter(tmp_path / "adapters")))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ["NIGHTFUZZ_PATH"]]))
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / "nightfuzz.toml").write_text(f"{SETTINGS}tests_count = 400\n")
-    return Work(tmp_path / "work", tmp_path / "state", tmp_path / "sources")
+    return Workspace(tmp_path / "work", tmp_path / "state", tmp_path / "sources")
 
 
 @pytest.fixture
@@ -48,14 +48,14 @@ def wheel(tmp_path: Path) -> Path:
     return fakenights.night(tmp_path / "nights", 1)
 
 
-def night(work: Work, spec: Path, **more: Any) -> int:
-    asked = Asked("nightly", 60.0, "", **more)
+def night(work: Workspace, spec: Path, **more: Any) -> int:
+    asked = JobRequest("nightly", 60.0, "", **more)
     return fuzz_job(asked, (str(spec), None), work, lambda title: nullcontext(), lambda: datetime.now(UTC))
 
 
-def test_a_night_leaves_bugs_and_notes(work: Work, wheel: Path) -> None:
+def test_a_night_leaves_bugs_and_notes(work: Workspace, wheel: Path) -> None:
     assert night(work, wheel) == 0
-    begun, ended = work.begun(), work.ended()
+    begun, ended = work.start(), work.end()
     assert (begun.mode, begun.baseline, begun.was) == ("nightly", None, {})
     assert (dict(ended.codes), ended.problems, ended.stopped) == ({"pull": 0, "run": 0}, (), False)
     with open_store(work.state_file, read_only=True) as store:
@@ -63,11 +63,11 @@ def test_a_night_leaves_bugs_and_notes(work: Work, wheel: Path) -> None:
         assert bugs and "environment" in store.target(begun.target).info
     assert work.answer("run")["fuzz"]["tests"] > 0
     assert night(work, wheel) == 0
-    assert set(work.begun().was) == {bug.signature for bug in bugs}
-    assert list(work.ended().codes) == ["pull", "recheck", "run"]
+    assert set(work.start().was) == {bug.signature for bug in bugs}
+    assert list(work.end().codes) == ["pull", "recheck", "run"]
 
 
-def test_no_module_of_the_sources_is_imported(work: Work, wheel: Path, tmp_path: Path) -> None:
+def test_no_module_of_the_sources_is_imported(work: Workspace, wheel: Path, tmp_path: Path) -> None:
     """A pull request may bring files that are named as what nightfuzz, pip and venv import first."""
     imported = tmp_path / "imported"
     trap = f"open({str(imported)!r}, 'a').write(__file__)\nraise SystemExit('a module of the sources')\n"
@@ -76,12 +76,12 @@ def test_no_module_of_the_sources_is_imported(work: Work, wheel: Path, tmp_path:
         path.parent.mkdir(exist_ok=True)
         path.write_text(trap)
     assert night(work, wheel) == 0
-    assert dict(work.ended().codes) == {"pull": 0, "run": 0}
+    assert dict(work.end().codes) == {"pull": 0, "run": 0}
     assert not imported.exists()
 
 
 def test_what_the_runner_tells_its_steps_does_not_reach_a_command(
-    work: Work, wheel: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    work: Workspace, wheel: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("INPUT_GITHUB_TOKEN", "ghs_secret")
     monkeypatch.setenv("ACTIONS_RUNTIME_TOKEN", "runtime_secret")
@@ -94,20 +94,20 @@ def test_what_the_runner_tells_its_steps_does_not_reach_a_command(
     assert "secret" not in seen.read_text() and "PATH" in seen.read_text()
 
 
-def test_a_target_that_cannot_be_made_ends_the_job(work: Work) -> None:
+def test_a_target_that_cannot_be_made_ends_the_job(work: Workspace) -> None:
     with pytest.raises(UserError, match="could not be made"):
         night(work, Path("/no/such.whl"))
     with pytest.raises(UserError, match="before it could begin"):
-        work.begun()
+        work.start()
 
 
-def test_a_cancelled_job_keeps_what_it_has(work: Work, wheel: Path) -> None:
+def test_a_cancelled_job_keeps_what_it_has(work: Workspace, wheel: Path) -> None:
     (work.sources / "nightfuzz.toml").write_text(f'{SETTINGS}time = "10m"\n')
 
     def cancel() -> None:
         """As soon as the fuzzing has begun."""
         while not over.wait(0.05):
-            if (work.root / "begun.json").exists():
+            if (work.root / "startnote.json").exists():
                 with open_store(work.state_file, read_only=True) as store:
                     if store.runs():
                         break
@@ -122,25 +122,25 @@ def test_a_cancelled_job_keeps_what_it_has(work: Work, wheel: Path) -> None:
         over.set()
         canceller.join()
     assert code == 130
-    assert work.ended().stopped
+    assert work.end().stopped
     with open_store(work.state_file, read_only=True) as store:
         assert [run.status for run in store.runs()] == ["interrupted"]
 
 
 @pytest.mark.parametrize(
-    ("asked", "commands"),
+    ("asked", "names"),
     [
-        (Asked("nightly", 100, "k", recheck=True), ["recheck", "run"]),
-        (Asked("nightly", 100, "k", recheck=True, shard=1, shards=2), ["run"]),
-        (Asked("nightly", 100, "k", bisect=(7,)), ["bisect", "run"]),
-        (Asked("pr", 100, "k", recheck=True), ["run"]),
-        (Asked("bump", 100, "k", "b"), ["bump"]),
-        (Asked("recheck", 100, "k"), ["recheck"]),
+        (JobRequest("nightly", 100, "k", recheck=True), ["recheck", "run"]),
+        (JobRequest("nightly", 100, "k", recheck=True, shard=1, shards=2), ["run"]),
+        (JobRequest("nightly", 100, "k", bisect=(7,)), ["bisect", "run"]),
+        (JobRequest("pr", 100, "k", recheck=True), ["run"]),
+        (JobRequest("bump", 100, "k", "b"), ["bump"]),
+        (JobRequest("recheck", 100, "k"), ["recheck"]),
     ],
 )
-def test_each_mode_has_its_commands(asked: Asked, commands: list[str]) -> None:
-    made = steps(asked)
-    assert [step.arguments[0] for step in made] == commands
+def test_each_mode_has_its_commands(asked: JobRequest, names: list[str]) -> None:
+    made = commands(asked)
+    assert [step.arguments[0] for step in made] == names
     assert all(step.arguments[-1] == "--json" for step in made)
     assert ("--changed" in made[-1].arguments) == (asked.mode == "pr")
     assert ("2/2" in made[-1].arguments) == (asked.shards == 2)
@@ -158,11 +158,11 @@ def test_each_mode_has_its_commands(asked: Asked, commands: list[str]) -> None:
     ],
 )
 def test_a_build_can_be_asked_for_again(spec: str, version: str, again: str) -> None:
-    assert pinned(TargetRecord("k", spec, "torch", version, "/python")) == again
+    assert exact_spec(TargetRecord("k", spec, "torch", version, "/python")) == again
 
 
-def test_an_answer_that_cannot_be_read_is_none(work: Work) -> None:
+def test_an_answer_that_cannot_be_read_is_none(work: Workspace) -> None:
     work.root.mkdir()
     for text in ("", "[" * 100_000, "{", json.dumps({"x": 1})[:-1]):
-        work.told("run").write_text(text)
+        work.answer_file("run").write_text(text)
         assert work.answer("run") == {}

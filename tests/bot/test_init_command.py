@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pyrage
@@ -14,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.command import init_command
-from nightfuzz.bot.init.detecting import look_at
 from nightfuzz.bot.init.keys import key_pair
+from nightfuzz.bot.init.project import look_at
 from nightfuzz.bot.init.work import FOLDER
 
 APP = typer.Typer()
@@ -105,7 +106,7 @@ class DescribePrivateKey:
         file = tmp_path / "config" / "my.agekey"
         done = run(project, "--yes", "--private-key", "--key-file", str(file))
         assert done.exit_code == 0, done.output
-        public = str(written(project)["private-recipient"])
+        public = str(tomllib.loads(str(written(project)["settings"]))["private-recipient"])
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         secret = file.read_text().splitlines()[-1]
         closed = pyrage.encrypt(b"found", [pyrage.x25519.Recipient.from_str(public)])
@@ -119,7 +120,7 @@ class DescribePrivateKey:
         before = (project / FOLDER / "nightfuzz.yml").read_text()
         done = run(project, "--yes", "--private-key", "--key-file", str(tmp_path / "k"))
         assert done.exit_code == 0
-        assert f"private-recipient: {key_pair(tmp_path / 'k').public}" in done.output
+        assert f'private-recipient = "{key_pair(tmp_path / "k").public}"' in done.output
         assert (project / FOLDER / "nightfuzz.yml").read_text() == before
 
     def test_a_key_that_is_there_is_used_again_and_never_overwritten(self, tmp_path: Path) -> None:

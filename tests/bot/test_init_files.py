@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.init.action import DEFAULT, WORKFLOWS, Action, action_of, pin_action
 from nightfuzz.bot.init.answers import checked
-from nightfuzz.bot.init.kinds import WORKFLOWS
-from nightfuzz.bot.init.pinning import DEFAULT, Action, action_of, pinned
-from nightfuzz.bot.init.rendering import rendered
+from nightfuzz.bot.init.workflows import rendered
 
 KEY = str(pyrage.x25519.Identity.generate().to_public())
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -149,9 +148,9 @@ class DescribeAction:
         git("tag", "v1.1")
         git("commit", "-q", "--allow-empty", "-m", "two", "--no-gpg-sign")
         address = tmp_path.as_uri()
-        assert pinned(action_of("o/r@v1"), address).pin == f"{tagged} # v1"
-        assert pinned(action_of("o/r@v1.1"), address).commit == tagged
-        assert pinned(action_of("o/r@main"), address).commit == git("rev-parse", "HEAD")
-        assert pinned(action_of("o/r@v9"), address).pin == "v9 # zizmor: ignore[unpinned-uses]"
-        assert pinned(action_of("o/r@v1"), (tmp_path / "gone").as_uri()).commit == ""
-        assert pinned(action_of(f"o/r@{COMMIT}"), "/nowhere").pin == COMMIT
+        assert pin_action(action_of("o/r@v1"), address).pin == f"{tagged} # v1"
+        assert pin_action(action_of("o/r@v1.1"), address).commit == tagged
+        assert pin_action(action_of("o/r@main"), address).commit == git("rev-parse", "HEAD")
+        assert pin_action(action_of("o/r@v9"), address).pin == "v9 # zizmor: ignore[unpinned-uses]"
+        assert pin_action(action_of("o/r@v1"), (tmp_path / "gone").as_uri()).commit == ""
+        assert pin_action(action_of(f"o/r@{COMMIT}"), "/nowhere").pin == COMMIT

@@ -18,7 +18,7 @@ from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord, RunClaim, merged
 from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.issues.texts import back, fixed, recurrence
-from nightfuzz.bot.jobs.filing import read
+from nightfuzz.bot.jobs.issues import read
 
 
 def filed(number: int = 1, **more: Any) -> IssueRecord:

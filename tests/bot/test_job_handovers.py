@@ -12,36 +12,43 @@ from typing import Any
 
 import pyrage
 import pytest
+from actioninputs import inputs
+from fuzz_core.cli.settings import load
 from leavings import KEY, add_bug, leave
 
-from fuzz_core.cli.settings import load
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.triage.known import read_entries
-from nightfuzz.bot.action.inputs import Inputs, read_inputs
+from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
-from nightfuzz.bot.jobs.asking import Planned, asked, planned, settings_file, specs
 from nightfuzz.bot.jobs.export import export_job
-from nightfuzz.bot.jobs.places import KNOWN, PRIVATE, RESULTS, SOURCES, restore, unpack_sources, work_of
 from nightfuzz.bot.jobs.plan import plan_job
-from nightfuzz.bot.jobs.work import Begun, Ended, Work
+from nightfuzz.bot.jobs.request import PlanNote, read_plan, request_of, settings_file, specs
+from nightfuzz.bot.jobs.workspace import (
+    KNOWN,
+    RESULTS,
+    SOURCES,
+    EndNote,
+    StartNote,
+    Workspace,
+    restore,
+    unpack_sources,
+    work_of,
+)
+from nightfuzz.bot.state.archive import pack
 from nightfuzz.bot.state.directory import Directory
-from nightfuzz.bot.state.packing import pack
 from nightfuzz.bot.state.place import FILINGS, STATE, Place
 from nightfuzz.bot.state.private import decrypt
+from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.results import read_result
 
 NOW = datetime(2026, 1, 2, 3, tzinfo=UTC)
 SECRET_API, SECRET = "torch.scribbles", "free(): invalid pointer"
 FINGERPRINT = "a" * 32
-
-
-def inputs(**given: object) -> Inputs:
-    return read_inputs({f"INPUT_{name.upper()}": str(value) for name, value in given.items()})
 
 
 @pytest.fixture
@@ -75,9 +82,7 @@ def _files(tmp_path: Path, filings: Filings) -> dict[str, bytes]:
 def taught() -> Filings:
     """People have said of one issue that it is wrong, and asked for a bisection in another."""
     common = {"library": "torch", "created_at": NOW, "at": NOW}
-    wrong = IssueRecord(
-        number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common
-    )
+    wrong = IssueRecord(number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common)
     request = CommandRequest(kind="bisect", fingerprint="b" * 32, issue=2, comment=9, by="m", at=NOW)
     return Filings(issues={1: wrong}, requests={request.key: request})
 
@@ -98,7 +103,7 @@ class DescribeThePlan:
         unpack_sources(job, work)
         restore(job, work, lambda: pytest.fail("the artifact has it"))
         assert (work.sources / "tests" / "test_it.py").is_file() and work.state_file.is_file()
-        (request,) = planned(job).requests
+        (request,) = read_plan(job).requests
         assert (request.kind, request.by) == ("bisect", "m")
         settings = load(Path(settings_file(job, work)[1]), {})
         assert "torch.f: E: x" in settings.known.read_text()
@@ -123,7 +128,7 @@ class DescribeThePlan:
 
 class DescribeWhatIsAsked:
     def test_inputs_win_over_what_the_plan_found(self) -> None:
-        plan = Planned(target="torch==2", baseline="torch==1")
+        plan = PlanNote(target="torch==2", baseline="torch==1")
         assert specs(inputs(mode="bump"), plan) == ("torch==2", "torch==1")
         assert specs(inputs(mode="bump", target="torch==4", baseline="torch==3"), plan) == ("torch==4", "torch==3")
         assert specs(inputs(mode="pr", target="torch==4"), plan) == ("torch==4", None)
@@ -131,24 +136,30 @@ class DescribeWhatIsAsked:
     @pytest.mark.parametrize("given", [{}, {"mode": "bump", "target": "torch==2"}])
     def test_a_missing_build_is_named(self, given: dict[str, str]) -> None:
         with pytest.raises(UserError, match="is empty"):
-            specs(inputs(**given), Planned())
+            specs(inputs(**given), PlanNote())
 
     def test_a_settings_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
-        work = Work(tmp_path, tmp_path / "state", tmp_path)
+        work = Workspace(tmp_path, tmp_path / "state", tmp_path)
         with pytest.raises(UserError, match=r"no file other\.toml"):
-            asked(inputs(config="other.toml"), Planned(), work)
+            request_of(inputs(config="other.toml"), PlanNote(), work)
 
-    def test_options_reach_the_commands(self, tmp_path: Path) -> None:
-        work = Work(tmp_path, tmp_path / "state", tmp_path)
-        made = asked(inputs(devices="cpu", workers=3, sandbox="docker", time="90s"), Planned(), work)
-        assert made.seconds == 90.0 and made.pull == ("--flavour", "cpu")
-        assert made.common == ("--flavour", "cpu", "--workers", "3", "--sandbox", "docker")
+    def test_settings_win_over_the_users_file_and_reach_the_commands(self, tmp_path: Path) -> None:
+        work = Workspace(tmp_path / "work", tmp_path / "state", tmp_path)
+        (tmp_path / "nightfuzz.toml").write_text('workers = 9\nknown = "mine.toml"\nseed = 5\n')
+        (tmp_path / "mine.toml").write_text("")
+        given = inputs(flavour="cpu", workers=3, api=["torch.nn.*"], docs=["d"], shards=2, sandbox="docker", time="90s")
+        made = request_of(given, PlanNote(), work)
+        assert (made.seconds, made.shards) == (90.0, 2)
+        assert made.common == ("--sandbox", "docker", *made.pull)
+        settings = load(Path(made.pull[1]), {})
+        assert (settings.flavour, settings.workers, settings.seed) == ("cpu", 3, 5)
+        assert (settings.api, settings.docs) == (["torch.nn.*"], [Path("d")])
 
 
 class DescribeTheExport:
-    def ran(self, tmp_path: Path, **given: Any) -> tuple[Inputs, Work]:
+    def ran(self, tmp_path: Path, **given: Any) -> tuple[Inputs, Workspace]:
         """A job that has found a bug that may be told, and one that may not."""
-        work = Work(tmp_path / "work", tmp_path / "state", tmp_path / "sources")
+        work = Workspace(tmp_path / "work", tmp_path / "state", tmp_path / "sources")
         with open_store(work.state_file) as store:
             store.save_target(TargetRecord(KEY, "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "torch"}))
             add_bug(store, "torch.alpha")
@@ -157,7 +168,7 @@ class DescribeTheExport:
             script = f"import torch\n\n{SECRET_API}()\n"
             bug = NewBug(f"{SECRET_API}: {SECRET}", SECRET_API, "crash", "crash", test, script, outcome, 5, 5)
             store.settle_finding(finding or 0, "confirmed", bug=bug)
-        work.note(Begun(mode="nightly", target=KEY, at=NOW.isoformat()))
+        work.note(StartNote(mode="nightly", target=KEY, at=NOW.isoformat()))
         return inputs(results=tmp_path / "out", **given), work
 
     def test_nothing_private_leaves_without_a_key(self, tmp_path: Path) -> None:
@@ -171,14 +182,14 @@ class DescribeTheExport:
         for words in (SECRET_API, SECRET):
             assert words.encode() not in left
         assert read_result(tmp_path / "out" / RESULTS) == result
-        assert not (tmp_path / "out" / PRIVATE).exists()
+        assert not (tmp_path / "out" / SEALED).exists()
 
     def test_with_a_key_it_leaves_for_the_keys_owner_alone(self, tmp_path: Path) -> None:
         identity = pyrage.x25519.Identity.generate()
         given, work = self.ran(tmp_path, private_recipient=str(identity.to_public()))
-        work.note(Ended(codes={"run": 0}))
+        work.note(EndNote(codes={"run": 0}))
         assert export_job(given, work, NOW).problems == ()
-        sealed = (tmp_path / "out" / PRIVATE).read_bytes()
+        sealed = (tmp_path / "out" / SEALED).read_bytes()
         assert SECRET.encode() not in sealed
         decrypt(sealed, Secret(str(identity)), tmp_path / "private.db")
         with open_store(tmp_path / "private.db", read_only=True) as store:
@@ -189,7 +200,7 @@ class DescribeTheExport:
         assert any("stay in the state directory" in line for line in export_job(given, work, NOW).problems)
 
     def test_a_job_that_never_began_says_so(self, tmp_path: Path) -> None:
-        work = Work(tmp_path / "work", tmp_path / "state", tmp_path)
+        work = Workspace(tmp_path / "work", tmp_path / "state", tmp_path)
         with pytest.raises(UserError, match="before it could begin"):
             export_job(inputs(results=tmp_path / "out"), work, NOW)
 

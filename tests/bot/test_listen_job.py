@@ -12,8 +12,7 @@ from test_report_job import Stage
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import read_inputs
-from nightfuzz.bot.jobs.filing import remembered
-from nightfuzz.bot.jobs.listen import listen_job
+from nightfuzz.bot.jobs.issues import listen_job, remembered
 from nightfuzz.bot.jobs.report import Event
 
 

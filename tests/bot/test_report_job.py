@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from actioninputs import variables
 from clocks import FakeTime
 from githubserver import Repository
 from hubs import hub_of
@@ -17,12 +18,13 @@ from leavings import leave
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import read_inputs
+from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.places import RESULTS
-from nightfuzz.bot.jobs.report import Event, Reported, event_of, report_job
+from nightfuzz.bot.jobs.context import Event, event_of
+from nightfuzz.bot.jobs.report import ReportOutcome, report_job
+from nightfuzz.bot.jobs.workspace import RESULTS
+from nightfuzz.bot.state.archive import compressed, parts, unpack
 from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.git import remote_of
-from nightfuzz.bot.state.packing import compressed, parts, unpack
 from nightfuzz.bot.state.place import STATE, Place
 
 HOSTILE = (
@@ -42,9 +44,9 @@ class Stage:
         remote = remote_of((home / "r.git").as_uri())
         self.place: Place = Branch(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
 
-    def report(self, event: Event | None = None, **inputs: str) -> Reported:
-        given = {"MODE": "report", "RESULTS": str(self.results), "GITHUB_TOKEN": self.repo.token, **inputs}
-        read = read_inputs({f"INPUT_{name}": value for name, value in given.items()})
+    def report(self, event: Event | None = None, **inputs: str) -> ReportOutcome:
+        given = {name.lower(): value for name, value in inputs.items()}
+        read = read_inputs(variables(mode="report", results=self.results, github_token=self.repo.token, **given))
         return report_job(read, event or Event(self.repo.name, run="1"), self.hub, self.place, self.time.clock)
 
     @property
@@ -167,7 +169,9 @@ def test_the_event_says_which_pull_request_unless_an_input_does(tmp_path: Path) 
     runner = {"GITHUB_REPOSITORY": "o/r", "GITHUB_EVENT_PATH": str(payload), "GITHUB_RUN_ID": "9"}
     given = {"INPUT_MODE": "report", "INPUT_GITHUB_TOKEN": "t"}
     assert event_of(read_inputs(given), runner)[1:3] == (7, "a" * 40)
-    assert event_of(read_inputs({**given, "INPUT_PULL_REQUEST": "8"}), runner).pull == 8
+    assert event_of(read_inputs({**given, "INPUT_SETTINGS": "pull-request = 8"}), runner).pull == 8
+    payload.write_text(json.dumps({"workflow_run": {"head_sha": "b" * 40}}))
+    assert event_of(read_inputs(given), {**runner, "GITHUB_SHA": "c" * 40}).sha == "b" * 40
     assert event_of(read_inputs(given), runner).links.report == "https://github.com/o/r/actions/runs/9"
     with pytest.raises(UserError, match="GITHUB_REPOSITORY"):
         event_of(read_inputs(given), {})

@@ -13,10 +13,10 @@ import pytest
 from githttp import GitServer, serving
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.git import Remote, remote_of
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.jobs.filing import revised
+from nightfuzz.bot.jobs.issues import revised
 from nightfuzz.bot.state.branch import BRANCH, TRIES, Branch, Chance
-from nightfuzz.bot.state.git import Remote, remote_of
 from nightfuzz.bot.state.place import MARKER, README, Files, Snapshot
 
 TOKEN = "ghs_" + "T0kenThatNobodyMaySee"
@@ -165,7 +165,7 @@ import os, random, sys, time
 from datetime import UTC, datetime
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.git import remote_of
+from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.state.place import revise
 chance = Chance(lambda: datetime.now(UTC), lambda seconds: time.sleep(seconds / 50), random.random)
 branch = Branch(remote_of({remote.url!r}, Secret(os.environ["TOKEN"])), chance)

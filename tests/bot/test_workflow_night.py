@@ -34,7 +34,8 @@ def test_shards_are_put_together_and_only_the_report_has_the_token(
         project.build(1)
         hosting = Hosting(tmp_path / "hosting", project.workspace, INSTALLED, environment(project), github_repo.token)
         called = hosting.call(
-            "nightfuzz", {"target": f"index:{index}#fakelib", "sandbox": "none", "shards": "2", "fail-on": "any"}
+            "nightfuzz",
+            {"target": f"index:{index}#fakelib", "sandbox": "none", "settings": "shards = 2", "fail-on": "any"},
         )
 
     # The night fails as its caller has asked, after all is told.

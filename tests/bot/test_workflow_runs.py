@@ -71,7 +71,7 @@ def test_from_plan_to_report(name: str, tmp_path: Path) -> None:
     # What the fuzz job works with came as an artifact: it has no checkout.
     assert [each["sources"] for each in fuzzed] == [[], []]
     assert [each["plan"] for each in fuzzed] == [["plan.json"], ["plan.json"]]
-    assert [(each["env"]["INPUT_SHARD"], each["env"]["INPUT_SHARDS"]) for each in fuzzed] == [("0", "2"), ("1", "2")]
+    assert [each["env"]["INPUT_SHARD"] for each in fuzzed] == ["0", "1"]
     mode = "nightly" if name == "nightfuzz" else "bump"
     files = [f"nightfuzz-results-{shard}-{mode}/{job}.json" for shard in (0, 1) for job in ("export", "fuzz")]
     assert told["results"] == files
@@ -83,7 +83,7 @@ def test_from_plan_to_report(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["nightfuzz", "nightfuzz-pr"])
 def test_tokens_and_secrets_are_where_they_are_needed_alone(name: str, tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    stage.hosting.call(name, {"app-id": "7"}, secrets={"app-private-key": "PEM_s3cr3t"})
+    stage.hosting.call(name, {"settings": "app-id = 7"}, secrets={"app-private-key": "PEM_s3cr3t"})
     token = stage.hosting.token
     for job in ("fuzz", "export"):
         assert all(token not in json.dumps(each) and "s3cr3t" not in json.dumps(each) for each in stage.told(job))
@@ -96,16 +96,15 @@ def test_tokens_and_secrets_are_where_they_are_needed_alone(name: str, tmp_path:
 def test_inputs_of_the_caller_reach_the_jobs(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     given = {
-        "mode": "recheck", "target": "$(touch pwned)", "baseline": "`x`", "time": "5m", "apis": "a\nb", "tests": "t",
-        "models": "m", "docs": "d", "workers": "3", "devices": "cpu", "sandbox": "docker", "config": "c.toml",
-        "private-recipient": "age1x",
+        "mode": "recheck", "target": "$(touch pwned)", "baseline": "`x`", "time": "5m", "tests": "t\nu",
+        "settings": "workers = 3\n$(touch pwned)", "sandbox": "docker",
     }  # fmt: skip
-    stage.hosting.call("nightfuzz", {**given, "fail-on": "new", "upstream": "draft", "max-new-issues": "2"})
+    stage.hosting.call("nightfuzz", {**given, "fail-on": "new", "upstream": "draft"})
     for each in stage.told("fuzz"):
         assert {name: each["env"][f"INPUT_{name.upper().replace('-', '_')}"] for name in given} == given
     (told,) = stage.told("report")
-    named = ("INPUT_FAIL_ON", "INPUT_UPSTREAM", "INPUT_MAX_NEW_ISSUES", "INPUT_MODE")
-    assert [told["env"][name] for name in named] == ["new", "draft", "2", "report"]
+    named = ("INPUT_FAIL_ON", "INPUT_UPSTREAM", "INPUT_SETTINGS", "INPUT_MODE")
+    assert [told["env"][name] for name in named] == ["new", "draft", given["settings"], "report"]
 
 
 @pytest.mark.parametrize(("fails", "report"), [("plan", "skipped"), ("fuzz", "success"), ("report", "failure")])

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
+from fuzz_core.cli.settings import Settings
 
-from nightfuzz.bot.action.pins import reader_of
+from nightfuzz.bot.action.dependencies import reader_of
+from nightfuzz.bot.action.inputs import ActionSettings, Inputs, read_inputs, written
+from nightfuzz.bot.init.action import DEFAULT, WORKFLOWS, action_of
 from nightfuzz.bot.init.answers import checked
-from nightfuzz.bot.init.kinds import WORKFLOWS
-from nightfuzz.bot.init.pinning import DEFAULT, action_of
-from nightfuzz.bot.init.rendering import PERMISSIONS, file_name, rendered
+from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
 
 ROOT = Path(__file__).parents[2]
 ACTION = loaded(ROOT / "action.yml")
@@ -108,6 +109,9 @@ class DescribeReusableWorkflows:
         text = (ROOT / f".github/workflows/{name}.yml").read_text()
         for key, spec in CALLED[name]["on"]["workflow_call"]["inputs"].items():
             assert spec["description"]
+            if key in ACTION["inputs"] and key != "mode":
+                assert spec["description"] == ACTION["inputs"][key]["description"]
+                assert key in ("time", "fail-on") or spec["default"] == ACTION["inputs"][key]["default"]
             assert spec["type"] in {"string", "number", "boolean"}
             assert f"inputs.{key}" in text
         for step in steps_of(CALLED[name]):
@@ -139,7 +143,7 @@ class DescribeReusableWorkflows:
 
     def test_nights_wait_for_each_other_and_pushes_replace_each_other(self) -> None:
         night, pull = (data["concurrency"] for data in CALLED.values())
-        assert night == {"group": "${{ inputs.name }}-${{ inputs.state-branch }}", "cancel-in-progress": False}
+        assert night == {"group": "${{ inputs.name }}-state", "cancel-in-progress": False}
         assert pull["cancel-in-progress"] is True
         assert "github.event.pull_request.number" in pull["group"]
 
@@ -252,18 +256,29 @@ class DescribeTheDocumentation:
         rows = [row for rows in PERMISSIONS.values() for row in rows]
         assert [row for row in rows if f"| `{row.name}: {row.level}` |" not in self.TEXT] == []
 
-    def test_defaults_are_those_of_the_action(self) -> None:
-        for name, spec in ACTION["inputs"].items():
-            row = next(
-                line for line in self.TEXT.splitlines() if line.startswith("| `") and f"`{name}`" in line.split("|")[1]
-            )
-            default = str(spec["default"])
-            if default and "${{" not in default:
-                assert f"`{default}`" in row.split("|")[2], name
+    def test_inputs_and_keys_are_explained_in_the_words_of_the_model(self) -> None:
+        rows = {
+            line.split("`")[1]: [cell.strip() for cell in line.split("|")]
+            for line in self.TEXT.splitlines()
+            if line.startswith("| `")
+        }
+        for name, field in Inputs.model_fields.items():
+            default = str(ACTION["inputs"][name.replace("_", "-")]["default"])
+            row = rows[name.replace("_", "-")]
+            assert row[3] == field.description
+            assert not default or f"`{default}`" in row[2]
+        for name in set(ActionSettings.model_fields) - set(Settings.model_fields):
+            field, row = ActionSettings.model_fields[name], rows[written(name)]
+            assert row[3] == field.description
+            assert field.default is None or row[2] == f"`{field.default}`"
 
-    def test_the_ten_lines_are_ten_and_call_what_is_there(self, tmp_path: Path) -> None:
+    def test_the_example_of_settings_is_read(self) -> None:
+        text = self.TEXT.split("settings: |\n")[1].split("```")[0]
+        assert read_inputs({"INPUT_SETTINGS": text}).settings.shards == 4
+
+    def test_a_maintainer_copies_at_most_twelve_lines(self, tmp_path: Path) -> None:
         lines = self.TEXT.split("```yaml\n")[1].split("```")[0]
-        assert len(lines.splitlines()) == 10
+        assert len(lines.splitlines()) <= 12
         (tmp_path / "nightfuzz.yml").write_text(lines)
         (job,) = loaded(tmp_path / "nightfuzz.yml")["jobs"].values()
         assert job["permissions"] == EXAMPLES["nightly"]["jobs"]["nightly"]["permissions"]

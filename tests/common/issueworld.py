@@ -1,4 +1,4 @@
-"""Clusters as a state wants them, and a repository in memory that does what `bot.issues.doing` asks of a hub."""
+"""Clusters as a state wants them, and a repository in memory that does what `bot.issues.writer` asks of a hub."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
-from nightfuzz.bot.jobs.places import RESULTS
-from nightfuzz.bot.state.packing import pack
+from nightfuzz.bot.jobs.workspace import RESULTS
+from nightfuzz.bot.state.archive import pack
 from nightfuzz.reports.results import Mode
 
 KEY = "torch-2.13.0"

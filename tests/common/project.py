@@ -79,7 +79,7 @@ class Project:
         state = {"state": "artifact", "state-path": str(plan)}
         self._job({**inputs, **state, "results": str(results / "shard-0"), "artifact": "a", "sandbox": "none"}, None)
         told = {"mode": "report", "results": str(results), "github-token": self.repo.token}
-        return self._job({**told, "api-url": self.repo.server.url}, pull)
+        return self._job(told, pull)
 
     def _job(self, inputs: Mapping[str, str], pull: Pull | None) -> Run:
         event = self.home / "event.json"
@@ -87,6 +87,7 @@ class Project:
         environment = {
             "GITHUB_REPOSITORY": self.repo.name,
             "GITHUB_SERVER_URL": f"file://{self.home / 'remotes'}",
+            "GITHUB_API_URL": self.repo.server.url,
             "GITHUB_EVENT_PATH": str(event),
             "GITHUB_RUN_ID": str(self.runs),
             "RUNNER_TEMP": str(self.temp),

@@ -6,8 +6,8 @@ import pytest
 from githubserver import Repository
 from hubs import hub_of
 
-from nightfuzz.bot.action.origin import pull_of
 from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.jobs.context import pull_of
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
-"""One night's end: what is kept, what the shards have brought and what is private become the state of tomorrow."""
+"""The next state: what a place kept, what the shards left and what is private, folded into one."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -15,22 +15,15 @@ from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.parting import thin
 from nightfuzz.bot.state import private
-from nightfuzz.bot.state.packing import pack, parts, unpack
+from nightfuzz.bot.state.archive import pack, parts, unpack
 from nightfuzz.bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
 from nightfuzz.bot.state.private import Keys, Opened
-from nightfuzz.bot.state.taking import taken_in
+from nightfuzz.bot.state.shards import ShardIntake, Shards, take_in_all
 
 OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
 
 
-class Brought(NamedTuple):
-    """What untrusted jobs have left: state files, and encrypted parts."""
-
-    states: Sequence[Path] = ()
-    sealed: Sequence[bytes] = ()
-
-
-class Night(NamedTuple):
+class StateUpdate(NamedTuple):
     """public: the state file as it is kept. private: what of it only a key opens, where there is any that we may read.
 
     merged: what the state files of the shards had that was new. dropped: rows of them that no store would have written,
@@ -44,7 +37,7 @@ class Night(NamedTuple):
     problems: tuple[str, ...]
 
 
-def fetched(place: Place, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
+def fetch_state(place: Place, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
     """Writes the state file of a place to `path`, where the place has a sound one; with what was not as it should be.
 
     Nothing of the place changes: who stores next keeps a broken state aside. Raises UserError as `Place.load` does.
@@ -54,26 +47,26 @@ def fetched(place: Place, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]
     return before, (broken,) if broken else ()
 
 
-def keep(place: Place, brought: Brought, keys: Keys, folder: Path, clock: Callable[[], datetime]) -> Night:
-    """Folds what was brought into the place, and leaves the result in `folder`.
+def update_state(place: Place, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]) -> StateUpdate:
+    """Fold the shards into the place, and leaves the result in `folder`.
 
     Where somebody else writes meanwhile, theirs is taken in and all is done again. A shard that is no state file is
     left out and said; a state of the place that cannot be read is kept aside, and a fresh one begins. Raises UserError
     where the place cannot be read or written, and where a later nightfuzz has written it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    shards = _Shards(brought, folder)
-    done: list[tuple[Files, Night, Files]] = []
+    update = _Update(place, shards, keys, folder, clock)
+    done: list[tuple[Files, StateUpdate, Files]] = []
 
     def build(before: Snapshot | None) -> Files:
         had = {} if before is None else before.files
         own = {name: data for name, data in had.items() if name.startswith(OWN)}
         if not done or done[0][0] != own:
-            done[:] = [(own, *_Evening(place, keys, folder, clock, shards).end(before, own))]
+            done[:] = [(own, *update.run(before, own))]
         # Others may write nothing but that they are about to file: then all is done but for that.
         return {**{name: data for name, data in had.items() if name not in own}, **done[0][2]}
 
-    place.store(build, f"State after {len(brought.states)} shards")
+    place.store(build, f"State after {len(shards.states)} shards")
     return done[0][1]
 
 
@@ -94,60 +87,48 @@ def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
     return ""
 
 
-class _Shards:
-    """Shards as state files of our own making, to be merged into the state of the place."""
+class _Update:
+    """Tries at writing the place; what is known of the shards is kept from one try to the next."""
 
-    def __init__(self, brought: Brought, folder: Path) -> None:
-        self.brought, self.folder = brought, folder
-        self.states: list[Path] = []
-        self.dropped: Counter[str] = Counter()
+    def __init__(self, place: Place, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]) -> None:
+        self.place, self.given, self.keys, self.folder, self.clock = place, shards, keys, folder, clock
         self.problems: list[str] = []
         self._base: list[bytes] | None = None
+        self._intakes: list[ShardIntake] = []
 
-    def take(self, base: Path, packed: list[bytes]) -> None:
-        """Once for each state of the place that they are merged into.
-
-        base: that state, which nobody has open; what shards have from there is sound. packed: the same, packed.
-        """
-        if self._base == packed:
-            return
-        self._base, self.states, self.dropped, self.problems = packed, [], Counter(), []
-        clean = [self.folder / f"shard-{number}.db" for number in range(len(self.brought.states))]
-        for number, told in enumerate(taken_in(self.brought.states, clean, base)):
-            self.dropped.update(told.dropped)
-            if told.problem:
-                self.problems.append(f"shard {number + 1} is left out: {told.problem}")
-            else:
-                self.states.append(clean[number])
-
-
-class _Evening:
-    """One try at writing the place."""
-
-    def __init__(self, place: Place, keys: Keys, folder: Path, clock: Callable[[], datetime], shards: _Shards) -> None:
-        self.place, self.keys, self.folder, self.clock, self.shards = place, keys, folder, clock, shards
-        self.problems: list[str] = []
-
-    def end(self, before: Snapshot | None, own: Files) -> tuple[Night, Files]:
-        """own: the files of the place that are replaced. Returns what takes their place."""
+    def run(self, before: Snapshot | None, own: Files) -> tuple[StateUpdate, Files]:
+        """One try. own: the files of the place that are replaced. Returns what takes their place."""
+        self.problems = []
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
-        sealed = {**private.blobs(own), **private.sealed(self.shards.brought.sealed, self.clock())}
+        sealed = {**private.blobs(own), **private.sealed(self.given.sealed, self.clock())}
         # A state of an earlier nightfuzz, or none, becomes one of the newest schema.
         for path in (whole, *had):
             open_store(path, clock=self.clock).close()
-        self.shards.take(whole, parts(own))
-        self.problems += self.shards.problems
+        clean = self._take_in(whole, parts(own))
         with open_store(whole, clock=self.clock) as store:
             opened = self._opened(sealed)
             joined(store, [*had, *opened.states])
-            merged = joined(store, self.shards.states)
+            merged = joined(store, clean)
             thin(store)
-        told = split(whole, public, hidden, self.clock)
+        parted = split(whole, public, hidden, self.clock)
         whole.unlink()
-        kept = self._private(opened, told, hidden if told.there else None)
-        night = Night(public, hidden if told.there else None, merged, dict(self.shards.dropped), tuple(self.problems))
-        return night, {**kept, **pack(public)}
+        shown = hidden if parted.there else None
+        kept = self._private(opened, parted, shown)
+        dropped = dict(sum((Counter(each.dropped) for each in self._intakes), Counter[str]()))
+        return StateUpdate(public, shown, merged, dropped, tuple(self.problems)), {**kept, **pack(public)}
+
+    def _take_in(self, base: Path, packed: list[bytes]) -> list[Path]:
+        """State files of our own making with the sound rows of the shards: made once for each state of the place.
+
+        base: that state, which nobody has open; what shards have from there is sound. packed: the same, packed.
+        """
+        clean = [self.folder / f"shard-{number}.db" for number in range(len(self.given.states))]
+        if self._base != packed:
+            self._base, self._intakes = packed, take_in_all(self.given.states, clean, base)
+        problems = [f"shard {n} is left out: {each.problem}" for n, each in enumerate(self._intakes, 1) if each.problem]
+        self.problems += problems
+        return [path for path, each in zip(clean, self._intakes, strict=True) if not each.problem]
 
     def _begin(self, before: Snapshot | None, whole: Path) -> list[Path]:
         """The state as it was; and where the place holds private findings as they are, those."""
@@ -165,7 +146,7 @@ class _Evening:
         self.problems += opened.problems
         return opened
 
-    def _private(self, opened: Opened, told: Split, hidden: Path | None) -> Files:
+    def _private(self, opened: Opened, parted: Split, hidden: Path | None) -> Files:
         """Every private part that we cannot read, what is private now, and the fingerprints where we may tell them."""
         parts = dict(opened.unread)
         files: dict[str, bytes] = {}
@@ -176,7 +157,7 @@ class _Evening:
         elif hidden is not None:
             self.problems.append("what may be private has no place to go and is not kept: no public key is given")
         if self.keys.identity is not None:
-            files[FINGERPRINTS] = private.fingerprints(told.fingerprints, self.keys.identity)
+            files[FINGERPRINTS] = private.fingerprints(parted.fingerprints, self.keys.identity)
         kept = private.bounded(parts)
         self.problems += kept.problems
         return {**files, **kept.files}

@@ -19,8 +19,8 @@ from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from nightfuzz.bot.jobs.steps import Asked, Step, steps
-from nightfuzz.bot.jobs.work import Begun, Ended, Work
+from nightfuzz.bot.jobs.request import CommandLine, JobRequest, commands
+from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
 HIDDEN = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_")
 TURN_SECONDS = 0.2
@@ -35,42 +35,44 @@ class Job:
     quiet: what keeps a log from reading what they print as commands of the runner.
     """
 
-    def __init__(self, work: Work, stopped: Callable[[], bool], quiet: Quiet) -> None:
+    def __init__(self, work: Workspace, stopped: Callable[[], bool], quiet: Quiet) -> None:
         self.work, self.stopped, self.quiet = work, stopped, quiet
         self.codes: dict[str, int] = {}
         self.problems: list[str] = []
 
-    def call(self, step: Step, more: Sequence[str] = ()) -> Any:
+    def call(self, command: CommandLine, more: Sequence[str] = ()) -> Any:
         """Runs a command in the sources' directory and returns what it has said as JSON.
 
         The sources may be a stranger's: no module is imported from there (`-P`).
         """
-        command = [sys.executable, "-P", "-m", "fuzz_core.cli", *step.arguments, "--state", str(self.work.state), *more]
+        line = [sys.executable, "-P", "-m", "fuzz_core.cli", *command.arguments, "--state", str(self.work.state), *more]
         self.work.root.mkdir(parents=True, exist_ok=True)
-        with self.quiet(f"nightfuzz {step.arguments[0]}"), self.work.told(step.name).open("wb") as told:
-            process = subprocess.Popen(command, cwd=self.work.sources, env=_environment(os.environ), stdout=told)
+        with self.quiet(f"nightfuzz {command.arguments[0]}"), self.work.answer_file(command.name).open("wb") as told:
+            process = subprocess.Popen(line, cwd=self.work.sources, env=_environment(os.environ), stdout=told)
             code = self._wait(process)
-        self.codes[step.name] = code
+        self.codes[command.name] = code
         if code not in (0, BUGS, INTERRUPTED):
-            self.problems.append(f"`nightfuzz {step.arguments[0]}` ended with exit code {code}: see the log of its job")
-        self.work.note(Ended(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
-        return self.work.answer(step.name)
+            self.problems.append(
+                f"`nightfuzz {command.arguments[0]}` ended with exit code {code}: see the log of its job"
+            )
+        self.work.note(EndNote(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
+        return self.work.answer(command.name)
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
         """Passes on that the job is to stop: once, so that what was found is settled and kept."""
-        asked = False
+        interrupted = False
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(TURN_SECONDS)
-            if self.stopped() and not asked:
-                asked = True
+            if self.stopped() and not interrupted:
+                interrupted = True
                 process.send_signal(signal.SIGINT)
 
 
 def fuzz_job(
-    asked: Asked,
+    request: JobRequest,
     specs: tuple[str, str | None],
-    work: Work,
+    work: Workspace,
     quiet: Quiet,
     now: Callable[[], datetime],
 ) -> int:
@@ -80,43 +82,43 @@ def fuzz_job(
     """
     with stopping() as stopped:
         job = Job(work, stopped, quiet)
-        target = _made(job, specs[0], asked.pull)
-        baseline = None if specs[1] is None else _made(job, specs[1], asked.pull)
+        target = _make_target(job, specs[0], request.pull)
+        baseline = None if specs[1] is None else _make_target(job, specs[1], request.pull)
         with open_store(work.state_file) as store:
             was = standings_now(store)
-        begun = Begun(mode=asked.mode, target=target, baseline=baseline, at=now().isoformat(), was=was)
+        begun = StartNote(mode=request.mode, target=target, baseline=baseline, at=now().isoformat(), was=was)
         work.note(begun)
-        for step in steps(asked._replace(target=target, baseline=baseline, recheck=bool(was))):
+        for command in commands(request._replace(target=target, baseline=baseline, recheck=bool(was))):
             if not stopped():
-                job.call(step)
-                _verify(job, step, asked.pull)
-        work.note(Ended(codes=job.codes, problems=tuple(job.problems), stopped=stopped()))
+                job.call(command)
+                _verify(job, command, request.pull)
+        work.note(EndNote(codes=job.codes, problems=tuple(job.problems), stopped=stopped()))
         return INTERRUPTED if stopped() else max((code for code in job.codes.values() if code != BUGS), default=0)
 
 
-def _made(job: Job, spec: str, options: Sequence[str]) -> str:
+def _make_target(job: Job, spec: str, options: Sequence[str]) -> str:
     """The key of a target, which is made where it is not there."""
-    made = job.call(Step("pull", ("pull", spec, *options, "--json")))
+    made = job.call(CommandLine("pull", ("pull", spec, *options, "--json")))
     if not isinstance(made, list) or not made:
         raise UserError(f"the target {spec} could not be made", "the lines above say why")
     return str(made[0]["key"])
 
 
-def _verify(job: Job, step: Step, options: Sequence[str]) -> None:
+def _verify(job: Job, command: CommandLine, options: Sequence[str]) -> None:
     """Bugs that would be closed are run once more where they were found: that build may have to be made again."""
-    if step.name != "recheck" or job.stopped():
+    if command.name != "recheck" or job.stopped():
         return
-    waiting = list(_unverified(job.work.answer(step.name)))
+    waiting = list(_unverified(job.work.answer(command.name)))
     if not waiting:
         return
     with open_store(job.work.state_file, read_only=True) as store:
         homes = {store.bug(number).target for number in waiting}
         gone = [target for key in sorted(homes) if not Path((target := store.target(key)).python).exists()]
     for target in gone:
-        job.call(Step("pull-again", ("pull", pinned(target), *options, "--json")))
+        job.call(CommandLine("pull-again", ("pull", exact_spec(target), *options, "--json")))
     if gone and not job.stopped():
         numbers = tuple(map(str, waiting))
-        job.call(Step("recheck-again", ("recheck", *numbers, *step.arguments[1:])))
+        job.call(CommandLine("recheck-again", ("recheck", *numbers, *command.arguments[1:])))
 
 
 def _unverified(told: Any) -> Iterator[int]:
@@ -124,7 +126,7 @@ def _unverified(told: Any) -> Iterator[int]:
         yield from (each["bug"] for each in report["checked"] if each["turn"] == "unverified")
 
 
-def pinned(target: TargetRecord) -> str:
+def exact_spec(target: TargetRecord) -> str:
     """A spec that gives this very build again."""
     try:
         version = Version(target.version).public

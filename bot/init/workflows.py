@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from nightfuzz.bot.init.action import Action, Workflow
 from nightfuzz.bot.init.answers import Answers
-from nightfuzz.bot.init.kinds import Workflow
-from nightfuzz.bot.init.pinning import Action
 
 _SARIF = ("security-events", "write", "SARIF for code scanning")
 

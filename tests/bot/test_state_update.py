@@ -24,16 +24,16 @@ from fuzz_core.campaign.exporting import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, open_store
+from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.state import packing, private
+from nightfuzz.bot.state import archive, private
+from nightfuzz.bot.state.archive import compressed, expanded, pack, parts, unpack
 from nightfuzz.bot.state.branch import Branch, Chance
 from nightfuzz.bot.state.directory import Directory, read_files, write_files
-from nightfuzz.bot.state.git import remote_of
-from nightfuzz.bot.state.keeping import Brought, fetched, keep
-from nightfuzz.bot.state.packing import compressed, expanded, pack, parts, unpack
 from nightfuzz.bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
 from nightfuzz.bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
-from nightfuzz.bot.state.taking import taken_in
+from nightfuzz.bot.state.shards import Shards, take_in_all
+from nightfuzz.bot.state.update import fetch_state, update_state
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -105,7 +105,7 @@ class DescribePacking:
     def test_what_was_packed_is_unpacked(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, times: int
     ) -> None:
-        monkeypatch.setattr(packing, "PART", 300)
+        monkeypatch.setattr(archive, "PART", 300)
         (tmp_path / "state.db").write_bytes(content * times)
         files = pack(tmp_path / "state.db")
         assert all(len(data) <= 300 for data in files.values())
@@ -268,23 +268,23 @@ class DescribeKeep:
     @pytest.mark.slow
     def test_night_after_night_every_bug_keeps_its_number(self, tmp_path: Path, beginning: Path, nights: list) -> None:
         place = Directory(tmp_path / f"kept-{len(list(tmp_path.iterdir()))}")
-        keep(place, Brought([beginning]), Keys(), tmp_path / "work", now)
+        update_state(place, Shards([beginning]), Keys(), tmp_path / "work", now)
         had: dict[str, int] = {}
         for night, shards in enumerate(nights):
-            fetched(place, tmp_path / "base.db")
+            fetch_state(place, tmp_path / "base.db")
             base = (tmp_path / "base.db").read_bytes()
             files = [tmp_path / f"{number}.db" for number in range(len(shards))]
             for number, history in enumerate(shards):
                 files[number].write_bytes(base)
                 lived(files[number], history, 10 * night + number + 1)
-            done = keep(place, Brought(files), Keys(), tmp_path / "work", now)
+            done = update_state(place, Shards(files), Keys(), tmp_path / "work", now)
             assert (done.dropped, done.problems) == ({}, ())
             numbers = {f"{key} {signature}": number for number, key, signature in _bugs(done.public)}
             found = [f"{key} {signature}" for path in files for _, key, signature in _bugs(path)]
             hidden = [f"{key} {signature}" for _, key, signature in _bugs(done.private)]
             assert {name: number for name, number in had.items() if name not in hidden}.items() <= numbers.items()
             assert {*found} <= {*numbers, *hidden}
-            assert keep(place, Brought(files), Keys(), tmp_path / "work", now).merged.rows == {}
+            assert update_state(place, Shards(files), Keys(), tmp_path / "work", now).merged.rows == {}
             had = numbers
 
     def test_without_a_key_private_bugs_are_kept_sealed_and_with_it_they_are_put_together(
@@ -295,12 +295,12 @@ class DescribeKeep:
         exported = [
             parted(shard(base, name, ("public", 1, HARMLESS), (f"secret {name}", 2, WILD)), recipients) for name in "ab"
         ]
-        brought = Brought([path for path, _ in exported], [data for _, data in exported])
-        night = keep(place, brought, Keys(tuple(recipients)), tmp_path / "work", now)
+        brought = Shards([path for path, _ in exported], [data for _, data in exported])
+        night = update_state(place, brought, Keys(tuple(recipients)), tmp_path / "work", now)
         assert (signatures(night.public), night.private, night.problems) == (["public"], None, ())
         snapshot = place.load()
         assert snapshot is not None and len(blobs(snapshot.files)) == 2
-        night = keep(place, Brought(), Keys(tuple(recipients), key), tmp_path / "work", now)
+        night = update_state(place, Shards(), Keys(tuple(recipients), key), tmp_path / "work", now)
         assert (signatures(night.public), sorted(signatures(night.private))) == (["public"], ["secret a", "secret b"])
         snapshot = place.load()
         assert snapshot is not None and len(blobs(snapshot.files)) == 1
@@ -318,8 +318,8 @@ class DescribeKeep:
         old = private.public_key(Secret(str(pyrage.x25519.Identity.generate())))
         base = copied(beginning, tmp_path / "b.db")
         data = [parted(shard(base, name, ("secret", 2, WILD)), [old])[1] for name in "ab"]
-        keep(place, Brought([], data[:1]), Keys((old,)), tmp_path / "work", now)
-        night = keep(place, Brought([], data[1:]), Keys((), key), tmp_path / "work", now)
+        update_state(place, Shards([], data[:1]), Keys((old,)), tmp_path / "work", now)
+        night = update_state(place, Shards([], data[1:]), Keys((), key), tmp_path / "work", now)
         assert ["cannot be decrypted" in problem for problem in night.problems] == [True, True]
         snapshot = place.load()
         assert snapshot is not None and sorted(blobs(snapshot.files).values()) == sorted(data)
@@ -329,7 +329,7 @@ class DescribeKeep:
         place.confidential = False
         (tmp_path / "rubbish").write_bytes(b"rubbish" * 1000)
         data = encrypt(tmp_path / "rubbish", [private.public_key(key)])
-        night = keep(place, Brought([], [data]), Keys((), key), tmp_path / "work", now)
+        night = update_state(place, Shards([], [data]), Keys((), key), tmp_path / "work", now)
         assert "is left out" in night.problems[0]
         snapshot = place.load()
         assert snapshot is not None and blobs(snapshot.files) == {}
@@ -349,8 +349,8 @@ class DescribeKeep:
                 revise(other, FILINGS, lambda content: b"run 2", "a claim")
             return pack(path)
 
-        monkeypatch.setattr("nightfuzz.bot.state.keeping.pack", counted)
-        keep(place, Brought([state]), Keys(), tmp_path / "work", now)
+        monkeypatch.setattr("nightfuzz.bot.state.update.pack", counted)
+        update_state(place, Shards([state]), Keys(), tmp_path / "work", now)
         assert merged == ["public.db"]
         snapshot = place.load()
         assert snapshot is not None and b"run 2" in snapshot.files[FILINGS] and STATE in snapshot.files
@@ -359,7 +359,7 @@ class DescribeKeep:
         self, place: Place, beginning: Path, tmp_path: Path
     ) -> None:
         bad = shard(copied(beginning, tmp_path / "b.db"), "bad", ("secret", 2, WILD))
-        night = keep(place, Brought([bad]), Keys(), tmp_path / "work", now)
+        night = update_state(place, Shards([bad]), Keys(), tmp_path / "work", now)
         assert signatures(night.public) == []
         assert "no public key" in night.problems[0]
         snapshot = place.load()
@@ -369,7 +369,7 @@ class DescribeKeep:
         place = Directory(tmp_path / "kept")
         state = shard(copied(beginning, tmp_path / "b.db"), "one", ("secret", 2, WILD), ("public", 1, HARMLESS))
         for shards in ([state], []):
-            night = keep(place, Brought(shards), Keys(), tmp_path / "work", now)
+            night = update_state(place, Shards(shards), Keys(), tmp_path / "work", now)
             assert (signatures(night.public), signatures(night.private)) == (["public"], ["secret"])
             assert night.problems == ()
 
@@ -378,18 +378,18 @@ class DescribeKeep:
     ) -> None:
         place = Directory(tmp_path / "kept")
         state = shard(copied(beginning, tmp_path / "b.db"), "one", ("secret", 2, WILD), ("public", 1, HARMLESS))
-        night = keep(place, Brought([state]), Keys(), tmp_path / "work", now)
+        night = update_state(place, Shards([state]), Keys(), tmp_path / "work", now)
         assert night.private is not None
         files = pack(_earlier(night.public)) | pack(_earlier(night.private), PLAIN)
         place.store(lambda before: files, "earlier")
-        night = keep(place, Brought([]), Keys(), tmp_path / "again", now)
+        night = update_state(place, Shards([]), Keys(), tmp_path / "again", now)
         assert (signatures(night.public), signatures(night.private)) == (["public"], ["secret"])
         assert night.problems == ()
 
     def test_shards_that_are_none_are_left_out_and_said(self, place: Place, beginning: Path, tmp_path: Path) -> None:
         good = shard(copied(beginning, tmp_path / "b.db"), "good", ("public", 1, HARMLESS))
         (tmp_path / "bad.db").write_bytes(b"rubbish")
-        night = keep(place, Brought([tmp_path / "bad.db", good]), Keys(), tmp_path / "work", now)
+        night = update_state(place, Shards([tmp_path / "bad.db", good]), Keys(), tmp_path / "work", now)
         assert signatures(night.public) == ["public"]
         assert night.problems[0].startswith("shard 1 is left out: bad.db is no state file")
 
@@ -406,14 +406,14 @@ class DescribeKeep:
         connection.close()
         data = {"rubbish": b"rubbish", "cut": pack(spoilt)[STATE][:-20]}.get(how) or pack(spoilt)[STATE]
         place.store(lambda before: {STATE: data, "filings.json": b"mine"}, "spoilt")
-        assert fetched(place, tmp_path / "base.db")[1]
+        assert fetch_state(place, tmp_path / "base.db")[1]
         good = shard(copied(beginning, tmp_path / "b.db"), "good", ("public", 1, HARMLESS))
-        night = keep(place, Brought([good]), Keys(), tmp_path / "work", now)
+        night = update_state(place, Shards([good]), Keys(), tmp_path / "work", now)
         assert signatures(night.public) == ["public"]
         assert "is kept as" in night.problems[0]
         snapshot = place.load()
         assert snapshot is not None and snapshot.files["filings.json"] == b"mine"
-        assert fetched(place, tmp_path / "base.db")[1] == ()
+        assert fetch_state(place, tmp_path / "base.db")[1] == ()
 
     def test_a_state_of_a_later_nightfuzz_is_left_alone(self, place: Place, beginning: Path, tmp_path: Path) -> None:
         later = copied(beginning, tmp_path / "later.db")
@@ -425,7 +425,7 @@ class DescribeKeep:
         connection.close()
         stored = place.store(lambda before: pack(later), "later")
         with pytest.raises(UserError, match="schema"):
-            keep(place, Brought([beginning]), Keys(), tmp_path / "work", now)
+            update_state(place, Shards([beginning]), Keys(), tmp_path / "work", now)
         assert place.load() == stored
 
 
@@ -449,7 +449,7 @@ class DescribeReaders:
         self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sys, "executable", "/bin/false")
-        night = keep(Directory(tmp_path / "kept"), Brought([beginning]), Keys(), tmp_path / "work", now)
+        night = update_state(Directory(tmp_path / "kept"), Shards([beginning]), Keys(), tmp_path / "work", now)
         assert "shard 1 is left out: reading it ended with exit code 1" in night.problems[0]
 
     def test_none_of_them_has_a_token(self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -459,5 +459,5 @@ class DescribeReaders:
         reader.chmod(0o700)
         monkeypatch.setattr(sys, "executable", str(reader))
         monkeypatch.setenv("INPUT_GITHUB_TOKEN", "ghp_s3cr3t")
-        assert taken_in([beginning], [tmp_path / "clean.db"], beginning)[0].dropped == {"x": 1}
+        assert take_in_all([beginning], [tmp_path / "clean.db"], beginning)[0].dropped == {"x": 1}
         assert "s3cr3t" not in told.read_text()

@@ -20,7 +20,7 @@ _TEST = re.compile(r"test_.*\.py|.*_test\.py")
 _ALSO = {name: library.name for library in KNOWN_LIBRARIES.values() for name in library.followers}
 
 
-class Found(NamedTuple):
+class ProjectFacts(NamedTuple):
     """libraries: those that can be fuzzed, the most used first. tests: directories, relative to the repository."""
 
     libraries: tuple[str, ...]
@@ -41,7 +41,7 @@ def repository_of(folder: Path) -> Path:
     raise UserError(f"{start} is in no git repository", "run it in your project, or name that with --into")
 
 
-def look_at(root: Path) -> Found:
+def look_at(root: Path) -> ProjectFacts:
     """Reads imports and file names; nothing is executed."""
     known, uses, tests = set(libraries()), Counter[str](), Counter[str]()
     for file in _sources(root):
@@ -51,7 +51,7 @@ def look_at(root: Path) -> Found:
         if _TEST.fullmatch(file.name):
             tests[_folder(file.relative_to(root).parent)] += 1
     used = tuple(name for name, count in uses.most_common() if count)
-    return Found(used, tuple(sorted(name for name, _count in tests.most_common(MOST_FOLDERS))))
+    return ProjectFacts(used, tuple(sorted(name for name, _count in tests.most_common(MOST_FOLDERS))))
 
 
 def _sources(root: Path) -> Iterator[Path]:

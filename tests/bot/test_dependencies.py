@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.action.bumped import MOST_FILES, Bump, bumped, known_distributions
-from nightfuzz.bot.action.pins import pins, reader_of
+from nightfuzz.bot.action.dependencies import MOST_FILES, Bump, find_bumps, known_distributions, pins, reader_of
 
 UV = """version = 1
 revision = 3
@@ -154,14 +153,14 @@ class DescribeBumped:
     def test_it_reads_every_kind_of_file(self, name: str, project: Project) -> None:
         old = project.commit({name: FILES[name].format("2.12.1"), "src/train.py": "x = 1"})
         new = project.commit({name: FILES[name].format("2.13.0"), "src/train.py": "x = 2"})
-        found = bumped(project.root, old, new)
+        found = find_bumps(project.root, old, new)
         assert found.bumps == (Bump("torch", "torch", "torch==2.12.1", "torch==2.13.0", name),)
         assert found.problems == ()
 
     def test_it_reads_lock_files_of_pipenv_and_poetry(self, project: Project) -> None:
         before = {"Pipfile.lock": pipfile_lock("2.12.1"), "poetry.lock": POETRY.format("2.20.0")}
         after = {"Pipfile.lock": pipfile_lock("2.13.0"), "poetry.lock": POETRY.format("2.21.0")}
-        found = bumped(project.root, project.commit(dict(before)), project.commit(dict(after)))
+        found = find_bumps(project.root, project.commit(dict(before)), project.commit(dict(after)))
         assert [(bump.old, bump.new, bump.library) for bump in found.bumps] == [
             ("tensorflow==2.20.0", "tensorflow==2.21.0", "tensorflow"),
             ("torch==2.12.1", "torch==2.13.0", "torch"),
@@ -171,20 +170,20 @@ class DescribeBumped:
     def test_it_takes_lower_bounds_where_nothing_says_more(self, mark: str, project: Project) -> None:
         old = project.commit({"pyproject.toml": POETRY_PROJECT.format(f"{mark}2.12.0")})
         new = project.commit({"pyproject.toml": POETRY_PROJECT.format(f"{mark}2.13.0")})
-        assert bumped(project.root, old, new).bumps[0][2:4] == ("torch==2.12.0", "torch==2.13.0")
+        assert find_bumps(project.root, old, new).bumps[0][2:4] == ("torch==2.12.0", "torch==2.13.0")
 
     def test_a_lock_file_says_more_than_a_requirement(self, project: Project) -> None:
         both = "pyproject.toml", "uv.lock"
         old = project.commit({both[0]: PYPROJECT.format("2.12.0"), both[1]: UV.format("2.12.1")})
         new = project.commit({both[0]: PYPROJECT.format("2.13.0"), both[1]: UV.format("2.13.1")})
-        assert bumped(project.root, old, new).bumps == (
+        assert find_bumps(project.root, old, new).bumps == (
             Bump("torch", "torch", "torch==2.12.1", "torch==2.13.1", "uv.lock"),
         )
 
     def test_it_tells_downgrades_and_local_versions(self, project: Project) -> None:
         old = project.commit({"requirements.txt": "torch==2.13.0+cu130\n"})
         new = project.commit({"requirements.txt": "Torch == 2.12.1\n"})
-        assert bumped(project.root, old, new).bumps[0][2:4] == ("torch==2.13.0+cu130", "torch==2.12.1")
+        assert find_bumps(project.root, old, new).bumps[0][2:4] == ("torch==2.13.0+cu130", "torch==2.12.1")
 
     def test_nothing_is_bumped_by_other_packages_other_files_new_or_removed_pins(self, project: Project) -> None:
         old = project.commit(
@@ -198,7 +197,7 @@ class DescribeBumped:
                 "requirements/new.txt": "torch==2.9",
             }
         )
-        assert bumped(project.root, old, new) == ((), ())
+        assert find_bumps(project.root, old, new) == ((), ())
 
     def test_libraries_from_outside_the_project_count(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "common"))
@@ -207,13 +206,13 @@ class DescribeBumped:
         (name,) = outside
         old = project.commit({"requirements.txt": f"{name}==1.0"})
         new = project.commit({"requirements.txt": f"{name}==2.0"})
-        assert bumped(project.root, old, new).bumps[0].library == "fakelib"
+        assert find_bumps(project.root, old, new).bumps[0].library == "fakelib"
 
     @pytest.mark.parametrize("commit", ["nothing", "--output=x", "-h", "HEAD:requirements.txt", "a b", ""])
     def test_it_says_which_commit_is_not_there(self, commit: str, project: Project) -> None:
         head = project.commit({"requirements.txt": "torch==1"})
         with pytest.raises(UserError, match="fetch-depth"):
-            bumped(project.root, commit, head)
+            find_bumps(project.root, commit, head)
         assert not (project.root / "x").exists()
 
 
@@ -238,7 +237,7 @@ class DescribeHostileFiles:
     def test_they_are_a_line_each_and_hide_no_other(self, name: str, content: bytes, project: Project) -> None:
         old = project.commit({"requirements.txt": "torch==2.12.0", name: "\n" if name != "Pipfile.lock" else "{}"})
         new = project.commit({"requirements.txt": "torch==2.13.0", name: content})
-        found = bumped(project.root, old, new)
+        found = find_bumps(project.root, old, new)
         assert [bump.new for bump in found.bumps] == ["torch==2.13.0"]
         assert len(found.problems) == 1
         assert found.problems[0].startswith(f"{name}: cannot be read: ")
@@ -249,19 +248,19 @@ class DescribeHostileFiles:
         strange = "torch==$(touch pwned)\ntorch==2.*\ntorch @ git+https://x\n==\n\x00\ntorch==2.12.0 --hash=x\n" * 50
         old = project.commit({"requirements.txt": strange})
         new = project.commit({"requirements.txt": strange.replace("2.12.0", "2.13.0")})
-        assert bumped(project.root, old, new).bumps[0].new == "torch==2.13.0"
+        assert find_bumps(project.root, old, new).bumps[0].new == "torch==2.13.0"
 
     def test_names_of_files_are_data(self, project: Project) -> None:
         names = ["-x/requirements.txt", "a b\n/requirements.txt", "ü/--upload-pack=requirements.txt", ":(top)/uv.lock"]
         old = project.commit({name: "torch==2.12.0" if "lock" not in name else UV.format("2.12.0") for name in names})
         new = project.commit({name: "torch==2.13.0" if "lock" not in name else UV.format("2.13.0") for name in names})
-        assert bumped(project.root, old, new).bumps[0].file == ":(top)/uv.lock"
+        assert find_bumps(project.root, old, new).bumps[0].file == ":(top)/uv.lock"
 
     @pytest.mark.slow
     def test_very_many_files_end_somewhere(self, project: Project) -> None:
         old = project.commit({f"r{number}/requirements.txt": "torch==2.12.0" for number in range(MOST_FILES + 7)})
         new = project.commit({f"r{number}/requirements.txt": "torch==2.13.0" for number in range(MOST_FILES + 7)})
-        found = bumped(project.root, old, new)
+        found = find_bumps(project.root, old, new)
         assert len(found.bumps) == 1
         assert found.problems == ("7 further files that name dependencies were not read",)
 

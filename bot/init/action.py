@@ -1,13 +1,16 @@
-"""The Action that written workflows use, pinned to a commit where its repository can be asked."""
+"""The workflows that `nightfuzz init` can write, and the Action that they call, pinned to a commit if possible."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.git import remote_commit
+
+Workflow = Literal["nightly", "pull-request", "bump", "manual", "report", "commands"]
+WORKFLOWS: tuple[Workflow, ...] = get_args(Workflow)
+
 
 DEFAULT = "nightfuzz/nightfuzz@v1"
 SERVER = "https://github.com"
@@ -49,7 +52,7 @@ def action_of(text: str, server: str = SERVER) -> Action:
     return Action(repository, reference, reference if _HASH.fullmatch(reference) else "", server)
 
 
-def pinned(action: Action, address: str | None = None) -> Action:
+def pin_action(action: Action, address: str | None = None) -> Action:
     """The same at the commit that its tag or branch names now; as it was where the repository can't be asked.
 
     address: of the repository, for git.
@@ -58,14 +61,5 @@ def pinned(action: Action, address: str | None = None) -> Action:
         return action
     where = address or f"{action.server}/{action.repository}"
     names = [f"refs/tags/{action.reference}^{{}}", f"refs/tags/{action.reference}", f"refs/heads/{action.reference}"]
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": ""}
-    try:
-        answer = subprocess.run(
-            ["git", "ls-remote", "--quiet", "--", where, *names],
-            capture_output=True, text=True, timeout=SECONDS, env=environment,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return action
-    heads = {name: commit for commit, _tab, name in (line.partition("\t") for line in answer.stdout.splitlines())}
-    commit = next((heads[name] for name in names if name in heads), "")
+    commit = remote_commit(where, names, SECONDS)
     return action._replace(commit=commit) if _HASH.fullmatch(commit) else action

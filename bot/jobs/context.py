@@ -1,0 +1,109 @@
+"""What a job knows of its run: the event that started it, and whose tokens and keys it holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import SecretStr
+
+from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.github.auth import PUBLIC_API, AppAuth, Auth, TokenAuth, api_address
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.redaction import Secret
+from nightfuzz.bot.pulls import PullLinks
+from nightfuzz.bot.state.private import Keys
+
+EVENT_BYTES = 32 << 20
+CANDIDATES = 20
+
+
+class Event(NamedTuple):
+    """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head.
+
+    issue, comment: numbers of what somebody has said, 0 for none. api: address of GitHub's API.
+    """
+
+    repository: str
+    pull: int = 0
+    sha: str = ""
+    server: str = "https://github.com"
+    run: str = ""
+    name: str = ""
+    issue: int = 0
+    comment: int = 0
+    api: str = PUBLIC_API
+
+    @property
+    def links(self) -> PullLinks:
+        """Addresses for people."""
+        home = f"{self.server}/{self.repository}"
+        return PullLinks(
+            f"{home}/blob/{self.sha}" if self.sha else "", f"{home}/actions/runs/{self.run}" if self.run else ""
+        )
+
+
+def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
+    """The event, where an input does not say otherwise. Raises UserError outside of a workflow."""
+    repository = environment.get("GITHUB_REPOSITORY", "")
+    if not repository:
+        raise UserError("GITHUB_REPOSITORY is not set", "run this in a workflow, or set it to OWNER/NAME")
+    payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
+    pull = payload.get("pull_request") or {}
+    other_run = payload.get("workflow_run") or {}
+    settings = inputs.settings
+    sha = settings.commit or pull.get("head", {}).get("sha") or other_run.get("head_sha")
+    return Event(
+        repository,
+        settings.pull_request or int(pull.get("number", 0)),
+        str(sha or environment.get("GITHUB_SHA", "")),
+        environment.get("GITHUB_SERVER_URL", "https://github.com"),
+        environment.get("GITHUB_RUN_ID", ""),
+        environment.get("GITHUB_EVENT_NAME", ""),
+        int(payload.get("issue", {}).get("number", 0)),
+        int(payload.get("comment", {}).get("id", 0)),
+        api_address(environment, settings.api_url),
+    )
+
+
+def _payload(path: str) -> dict[str, Any]:
+    file = Path(path) if path else None
+    if file is None or not file.is_file() or file.stat().st_size > EVENT_BYTES:
+        return {}
+    found = json.loads(file.read_bytes())
+    return found if isinstance(found, dict) else {}
+
+
+def pull_of(hub: Hub, repository: str, commit: str) -> int:
+    """The number of the open pull request whose head is this commit, 0 for none.
+
+    repository: `owner/name`. Search finds whoever mentions the commit, so each candidate is looked at.
+    """
+    for found in hub.search_issues(f"repo:{repository} is:pr is:open {commit}", CANDIDATES):
+        pull = hub.pull(found.number)
+        if pull is not None and pull.state == "open" and pull.head_sha == commit:
+            return pull.number
+    return 0
+
+
+def auth_of(inputs: Inputs) -> Auth:
+    """Who writes to the user's own repository. Raises UserError where nobody may."""
+    if inputs.settings.app_id is not None and inputs.app_private_key is not None:
+        return AppAuth(str(inputs.settings.app_id), secret(inputs.app_private_key))
+    if inputs.github_token is None:
+        raise UserError("there is no token", "add `github-token: ${{ github.token }}` to the step's inputs")
+    return TokenAuth(secret(inputs.github_token))
+
+
+def keys_of(inputs: Inputs) -> Keys:
+    """Who private bugs are encrypted for, and who reads them."""
+    recipients = (inputs.settings.private_recipient,) if inputs.settings.private_recipient else ()
+    return Keys(recipients, None if inputs.private_identity is None else secret(inputs.private_identity))
+
+
+def secret(given: SecretStr) -> Secret:
+    """An input's text as the rest of the bot takes secrets."""
+    return Secret(given.get_secret_value())

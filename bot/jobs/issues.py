@@ -1,0 +1,199 @@
+"""Issues of a run: from the merged state through a plan to GitHub, people's comments heard, drafts filed upstream."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from fuzz_core.campaign.history import Came, came_with
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.checks import Probe
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import BugRow
+from fuzz_core.store.store import Store
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.commands import CommandHandler, answer
+from nightfuzz.bot.github.auth import TokenAuth
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint
+from nightfuzz.bot.issues.filings import CommandRequest, Filings, merged
+from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
+from nightfuzz.bot.issues.selection import numbered, umbrellas, wanted
+from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
+from nightfuzz.bot.jobs.context import Event, secret
+from nightfuzz.bot.state.place import FILINGS, Place, revise
+from nightfuzz.bot.state.update import fetch_state
+from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, newest_checks
+from nightfuzz.bot.upstream.draft import write_draft
+from nightfuzz.bot.upstream.policy import policies
+from nightfuzz.reports.text import bounded
+
+SHOWN = 20
+LINE = 200
+
+
+def file_issues(
+    inputs: Inputs, event: Event, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]
+) -> tuple[str, ...]:
+    """Bring the issues up to what the state says and return lines for the summary.
+
+    The run claims what it is about to file before it files anything.
+    """
+    run = event.run
+    with open_store(state) as store:
+        clusters, batches = wanted(store), umbrellas(store)
+    existing, gone = load_issues(hub, remembered(place))
+    # People are heard first: what they do not want to hear of is not told once more.
+    heard = _handler(hub, inputs, remembered(place), clusters, clock()).sweep(existing)
+    existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
+    rules = Rules(daily=inputs.settings.max_new_issues, run=run, login=hub.login())
+    first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
+    new = [action.id for action in first.actions if isinstance(action, Create)]
+    claimed = revised(place, lambda now: merged(now, heard.filings).with_claims(new, run, clock()), "claims")
+    ours = plan(clusters, existing, claimed, rules, clock(), batches, gone)
+    done = carry_out(hub, ours, claimed, clock)
+    with open_store(state, read_only=True) as store:
+        filings = answer_requests(hub, store, done.filings, clock())
+        there = _file_upstream(inputs, event, hub, store, clusters, filings, clock())
+    mine = _without_claims(there.filings, run)
+    revised(place, lambda now: merged(_without_claims(now, run), mine), "filed")
+    filed_there = [f"filed upstream: {url}" for url in there.filed]
+    return (*_notes(ours, done), *heard.problems, *filed_there, *there.problems)
+
+
+def listen_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> tuple[str, ...]:
+    """Do what the comment of the event asks for, or note it for the next fuzz job. Return lines for the summary."""
+    if not event.comment:
+        raise UserError("this run was started by no comment", "use the mode listen in a workflow on issue_comment")
+    before = remembered(place)
+    if event.issue not in before.issues:
+        return (f"issue {event.issue} is none of the bot's: nothing to do",)
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-listen-") as name:
+        path = Path(name) / "state.db"
+        fetch_state(place, path)
+        clusters: list[ClusterReport] = []
+        if path.exists():
+            with open_store(path) as store:
+                clusters = wanted(store)
+    heard = _handler(hub, inputs, before, clusters, clock()).handle_comment(event.issue, event.comment)
+    revised(place, lambda now: merged(now, heard.filings), f"comment {event.comment}")
+    return (f"comment {event.comment} in issue {event.issue} is handled", *heard.problems)
+
+
+def _handler(
+    hub: Hub, inputs: Inputs, filings: Filings, clusters: Sequence[ClusterReport], now: datetime
+) -> CommandHandler:
+    """The handler of commands in comments; `/nightfuzz upstream` writes a draft."""
+    draft = partial(write_draft, hub, inputs.upstream, policies(), by_fingerprint(clusters), now)
+    return CommandHandler(hub, filings, draft, now)
+
+
+def _file_upstream(
+    inputs: Inputs,
+    event: Event,
+    hub: Hub,
+    store: Store,
+    clusters: Sequence[ClusterReport],
+    filings: Filings,
+    now: datetime,
+) -> ApprovalResult:
+    """File what people have approved in the libraries' own trackers, if the input `upstream` allows that."""
+    if inputs.upstream != "approved" or not filings.drafts:
+        return ApprovalResult(filings)
+
+    def opened(repository: str) -> Hub:
+        if inputs.upstream_token is None:
+            raise UserError(
+                f"there is no token that may write to {repository}",
+                "a workflow's own token cannot: store one as a secret and give it as the input upstream-token",
+            )
+        # Who files there may do nothing in our own repository: claims are made by our own hub.
+        return Hub.open(TokenAuth(secret(inputs.upstream_token)), repository, event.api, home=hub)
+
+    clusters_by_fingerprint = by_fingerprint(clusters)
+    approver = Approver(hub, "approved", policies(), clusters_by_fingerprint, opened, newest_checks(store), now)
+    return approver.review(filings)
+
+
+def read(data: bytes) -> Filings:
+    """What a place remembers. Raises UserError where that cannot be read."""
+    try:
+        return Filings.model_validate_json(data) if data.strip() else Filings()
+    except ValidationError as error:
+        raise UserError(f"{FILINGS} cannot be read", "delete it: issues are found again by their markers") from error
+
+
+def remembered(place: Place) -> Filings:
+    """What the place has of issues; nothing where there is none yet."""
+    snapshot = place.load()
+    return Filings() if snapshot is None else read(snapshot.files.get(FILINGS, b""))
+
+
+def revised(place: Place, change: Callable[[Filings], Filings], what: str) -> Filings:
+    """Changes what the place has of issues; `change` is called again where somebody else was faster."""
+    return read(revise(place, FILINGS, lambda data: change(read(data)).to_json().encode(), what))
+
+
+def _without_claims(filings: Filings, run: str) -> Filings:
+    """What this run had claimed is filed, or free for others."""
+    return filings.model_copy(update={"claims": {key: each for key, each in filings.claims.items() if each.run != run}})
+
+
+def _notes(planned: IssuePlan, done: WriteReport) -> Iterator[str]:
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "nothing to do"
+    yield f"issues: {counts}"
+    for filed in done.filed[:SHOWN]:
+        yield f"new issue {filed.number}: {bounded(filed.title, LINE)}"
+    if planned.waiting:
+        yield f"{len(planned.waiting)} causes wait for another day: max-new-issues are filed"
+        yield from (f"waiting: {bounded(each.title, LINE)}" for each in planned.waiting[:SHOWN])
+    if planned.silent:
+        yield f"{planned.silent} causes of which people want to hear no more, or that are known"
+    if planned.private:
+        yield f"{planned.private} private causes: told nowhere"
+    yield from (bounded(line, LINE) for line in (*planned.notes, *done.problems))
+    yield from (f"left for the next run: {bounded(line, LINE)}" for line in done.left[:SHOWN])
+
+
+def answer_requests(hub: Hub, store: Store, filings: Filings, now: datetime) -> Filings:
+    """Settles requests that the state has an answer to, and brings the answers in their issues up to date."""
+    touched = set()
+    for request in filings.waiting:
+        bug = numbered(store, request.fingerprint)
+        text = "this bug is not on record any more" if bug is None else _answer(store, bug, request)
+        if text:
+            filings = filings.with_answer(request.key, text, now)
+            touched.add(request.issue)
+    for number in sorted(touched):
+        answer(hub, filings, number)
+    return filings
+
+
+def _answer(store: Store, bug: BugRow, request: CommandRequest) -> str:
+    """The answer; empty where there is none yet."""
+    if request.kind == "bisect":
+        return bisected(came_with(store, bug.id))
+    checks = [check for check in store.checks(bug.id) if datetime.fromisoformat(check.checked_at) > request.at]
+    if request.kind == "retry" and checks:
+        last = checks[-1]
+        return f"{last.status} on {store.target(last.target).version}: {last.hits} of {last.runs} runs"
+    if request.kind == "minimize":
+        return "it is minimised: the script is the smallest that was found to show it" if bug.minimised else ""
+    return ""
+
+
+def bisected(came: Came) -> str:
+    """Between which builds a bug came; empty before anything was tried."""
+    if came.bad is None:
+        return f"{came.tried} builds tried, none shows it" if came.tried else ""
+    good = f"last good: {_on(came.good)}" if came.good else "no older build is without it"
+    return f"first bad: {_on(came.bad)}; {good}; {came.tried} builds tried"
+
+
+def _on(probe: Probe) -> str:
+    return f"{probe.build} ({probe.hits} of {probe.runs} runs)"

@@ -1,0 +1,145 @@
+"""Folders of a job on the runner, the files in them, and what jobs hand to each other."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from fuzz_core.cli.state import STATE_FILE
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.intake import look_over
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.state.archive import parts, unpack
+from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.bot.state.update import fetch_state
+from nightfuzz.reports.results import Mode, Name, Names, Part
+
+PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
+RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
+SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
+
+
+def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
+    """The folders of a fuzz job. A state that stays on the runner is worked on where it is."""
+    root = Path(environment.get("RUNNER_TEMP") or ".").resolve() / f"nightfuzz-work-{inputs.shard}"
+    state = inputs.state_path.resolve() if inputs.state == "directory" and inputs.state_path else root / "state"
+    return Workspace(root, state, sources_of(inputs, environment, root))
+
+
+def sources_of(inputs: Inputs, environment: Mapping[str, str], root: Path) -> Path:
+    """The user's repository: out of the plan's artifact where it has one, else the workspace."""
+    packed = inputs.state_path / SOURCES if inputs.state == "artifact" and inputs.state_path else None
+    if packed is not None and packed.is_file():
+        return root / "sources"
+    return Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
+
+
+def unpack_sources(inputs: Inputs, work: Workspace) -> None:
+    """Takes the repository's files out of the plan's artifact. Raises UserError for an archive that is none of ours."""
+    if inputs.state != "artifact" or inputs.state_path is None or work.sources != work.root / "sources":
+        return
+    work.sources.mkdir(parents=True, exist_ok=True)
+    try:
+        with tarfile.open(inputs.state_path / SOURCES) as archive:
+            members = archive.getmembers()
+            if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
+                raise UserError(
+                    f"{SOURCES} is too large", f"at most {SOURCE_FILES:,} files of {SOURCE_BYTES >> 30} GiB"
+                )
+            # The filter keeps every member inside, and drops devices, links that lead out, and owners.
+            archive.extractall(work.sources, members, filter="data")
+    except (OSError, tarfile.TarError) as error:
+        raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error
+
+
+def restore(inputs: Inputs, work: Workspace, place: Callable[[], Place]) -> tuple[str, ...]:
+    """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it.
+
+    Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
+    """
+    if inputs.state == "directory" or work.state_file.exists():
+        return ()
+    work.state.mkdir(parents=True, exist_ok=True)
+    if inputs.state == "branch":
+        return fetch_state(place(), work.state_file)[1]
+    folder = inputs.state_path or Path()
+    try:
+        kept = parts({path.name: path.read_bytes() for path in folder.glob(f"{STATE}*")})
+        if kept:
+            unpack(kept, work.state_file)
+            look_over(work.state_file)
+    except UserError as error:
+        work.state_file.unlink(missing_ok=True)
+        return (error.problem,)
+    return ()
+
+
+TOLD_BYTES = 256 << 20
+
+
+class StartNote(Part):
+    """What a fuzz job noted before it began. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC."""
+
+    mode: Mode
+    target: Name
+    baseline: Name | None = None
+    at: Name
+    was: Mapping[Name, Name] = Field(default_factory=dict)
+    protection: Names = ()
+
+
+class EndNote(Part):
+    """How its commands ended: exit codes by name, in the order in which they ran, and what went wrong in words."""
+
+    codes: Mapping[Name, int] = Field(default_factory=dict)
+    problems: Names = ()
+    stopped: bool = False
+
+
+class Workspace(NamedTuple):
+    """root: for notes. state: directory of the state file. sources: of the user's repository."""
+
+    root: Path
+    state: Path
+    sources: Path
+
+    @property
+    def state_file(self) -> Path:
+        """The state file, which need not be there."""
+        return self.state / STATE_FILE
+
+    def answer_file(self, name: str) -> Path:
+        """Where the JSON of a command goes."""
+        return self.root / f"told-{name}.json"
+
+    def answer(self, name: str) -> Any:
+        """What a command has said; an empty dict where it has said nothing that can be read."""
+        path = self.answer_file(name)
+        try:
+            return json.loads(path.read_bytes()) if path.stat().st_size <= TOLD_BYTES else {}
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+    def note(self, note: StartNote | EndNote) -> None:
+        """Keeps a note for the steps that follow."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        (self.root / f"{type(note).__name__.lower()}.json").write_text(note.model_dump_json(), encoding="utf-8")
+
+    def start(self) -> StartNote:
+        """The note from before it began. Raises UserError where the job did not come that far."""
+        try:
+            return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
+        except (OSError, ValidationError) as error:
+            raise UserError("the job ended before it could begin to fuzz", "the log of its step says why") from error
+
+    def end(self) -> EndNote:
+        """The note from after it; where it was killed before, that is what the note says."""
+        try:
+            return EndNote.model_validate_json((self.root / "endnote.json").read_bytes())
+        except (OSError, ValidationError):
+            return EndNote(stopped=True)

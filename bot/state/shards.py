@@ -1,0 +1,109 @@
+"""State files of untrusted jobs: within bounds, and each checked in a process of its own, away from tokens.
+
+`python -m nightfuzz.bot.state.shards RAW CLEAN KNOWN` is such a process. It says in JSON what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_core.adapters import ADAPTERS_VARIABLE
+from fuzz_core.ir.errors import UserError
+from fuzz_core.store.intake import take_in
+from nightfuzz.bot.state.archive import unpack
+from nightfuzz.bot.state.place import STATE
+
+SEALED = "private.age"
+PACKED_BYTES = 1 << 30
+SEALED_BYTES = 256 << 20
+SECONDS = 1800
+_PASSED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", ADAPTERS_VARIABLE)
+
+
+class Shards(NamedTuple):
+    """What untrusted jobs have left: state files, and encrypted parts."""
+
+    states: Sequence[Path] = ()
+    sealed: Sequence[bytes] = ()
+
+
+class ShardIntake(NamedTuple):
+    """dropped: rows that no store would have written, by reason. problem: why the whole file is none of ours."""
+
+    dropped: Mapping[str, int]
+    problem: str = ""
+
+
+def take_in_all(raw: Sequence[Path], clean: Sequence[Path], known: Path) -> list[ShardIntake]:
+    """Takes in several files at once. known: as for `take_in`."""
+    python = (sys.executable, "-P", "-m", __name__)
+    commands = [[*python, *map(str, (*each, known))] for each in zip(raw, clean, strict=True)]
+    # What a state may speak of depends on which libraries' packages are installed.
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment |= {name: os.environ[name] for name in _PASSED if name in os.environ}
+    processes = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for command in commands]
+    return [_result_of(process) for process in processes]
+
+
+def _result_of(process: subprocess.Popen[bytes]) -> ShardIntake:
+    with process:
+        try:
+            answer, _ = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return ShardIntake({}, f"reading it took longer than {SECONDS} seconds")
+    if process.returncode:
+        return ShardIntake({}, f"reading it ended with exit code {process.returncode}: see the log")
+    return ShardIntake(**json.loads(answer))
+
+
+def read_shards(folders: Sequence[Path], scratch: Path) -> tuple[Shards, tuple[str, ...]]:
+    """The state files of some shards, unpacked into `scratch`, and their encrypted parts; with what was refused."""
+    states, sealed, problems = [], [], []
+    for number, folder in enumerate(folders):
+        path = scratch / f"raw-{number}.db"
+        try:
+            unpack(_packed(folder), path)
+            states.append(path)
+            sealed += _sealed(folder)
+        except UserError as error:
+            problems.append(f"shard {number + 1}: {error.problem}")
+    return Shards(states, sealed), tuple(problems)
+
+
+def _packed(folder: Path) -> list[bytes]:
+    """The parts of a packed state. Raises UserError where there is none, or one is a link or too large."""
+    found = sorted(folder.glob(f"{STATE}*"), key=lambda path: (len(path.name), path.name))
+    if not found or any(path.is_symlink() for path in found):
+        raise UserError("there is no packed state", "run the fuzz job again")
+    if sum(path.stat().st_size for path in found) > PACKED_BYTES:
+        raise UserError(f"the packed state is larger than {PACKED_BYTES >> 20} MiB", "run the fuzz job again")
+    return [path.read_bytes() for path in found]
+
+
+def _sealed(folder: Path) -> list[bytes]:
+    path = folder / SEALED
+    if path.is_symlink() or not path.is_file():
+        return []
+    if path.stat().st_size > SEALED_BYTES:
+        raise UserError(f"{SEALED} is larger than {SEALED_BYTES >> 20} MiB", "run the fuzz job again")
+    return [path.read_bytes()]
+
+
+def main(raw: str, clean: str, known: str) -> None:
+    """Takes in one file."""
+    try:
+        answer = ShardIntake(take_in(Path(raw), Path(clean), Path(known)).dropped)
+    except UserError as error:
+        answer = ShardIntake({}, error.problem)
+    print(json.dumps(answer._asdict()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
