@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.exporting import Ran, result_of, split
+from fuzz_core.campaign.document import Ran, result_of
+from fuzz_core.campaign.partition import split
 from fuzz_core.collect.places import Places
 from fuzz_core.execution.docker import read_protection
 from fuzz_core.store.opening import open_store

@@ -14,7 +14,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from fuzz_core.campaign.exporting import standings_now
+from fuzz_core.campaign.document import standings_now
 from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store

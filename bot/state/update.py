@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_core.campaign.exporting import Split, joined, split
+from fuzz_core.campaign.partition import Split, joined, split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from fuzz_core.store.merging import Merged

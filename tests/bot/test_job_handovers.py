@@ -13,9 +13,9 @@ from typing import Any
 import pyrage
 import pytest
 from actioninputs import inputs
-from fuzz_core.cli.settings import load
 from leavings import KEY, add_bug, leave
 
+from fuzz_core.cli.settings import load
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, TestCase
@@ -82,7 +82,9 @@ def _files(tmp_path: Path, filings: Filings) -> dict[str, bytes]:
 def taught() -> Filings:
     """People have said of one issue that it is wrong, and asked for a bisection in another."""
     common = {"library": "torch", "created_at": NOW, "at": NOW}
-    wrong = IssueRecord(number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common)
+    wrong = IssueRecord(
+        number=1, url="https://h/i/1", signatures={FINGERPRINT: "torch.f: E: x"}, teaching="wrong", **common
+    )
     request = CommandRequest(kind="bisect", fingerprint="b" * 32, issue=2, comment=9, by="m", at=NOW)
     return Filings(issues={1: wrong}, requests={request.key: request})
 

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from statecases import HARMLESS, OLD, WILD, case, clock, copied, earlier, fresh, histories, lived, settled
 
-from fuzz_core.campaign.exporting import split
+from fuzz_core.campaign.partition import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, open_store

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
-from fuzz_core.cli.settings import Settings
 
+from fuzz_core.cli.settings import Settings
 from nightfuzz.bot.action.dependencies import reader_of
 from nightfuzz.bot.action.inputs import ActionSettings, Inputs, read_inputs, written
 from nightfuzz.bot.init.action import DEFAULT, WORKFLOWS, action_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzz_core.campaign.exporting import Ran, result_of
+from fuzz_core.campaign.document import Ran, result_of
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.opening import open_store

@@ -10,7 +10,7 @@ import pytest
 from golden_file import check_golden
 from record import digest, recorded, steady, streams
 
-from fuzz_core.campaign.exporting import Ran, result_of
+from fuzz_core.campaign.document import Ran, result_of
 from fuzz_core.campaign.session import Session
 from nightfuzz.reports.annotations import commands
 from nightfuzz.reports.comment import comment

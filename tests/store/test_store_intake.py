@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from statecases import OLD, call, copied, earlier, fresh, histories, lived, said, settled
 
-from fuzz_core.campaign.exporting import split
+from fuzz_core.campaign.partition import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store import SeedRecord, intake, open_store
 from fuzz_core.store.findings import News

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from statecases import NEW, OLD, call, case, copied, fresh, histories, lived, ran, said, target
 from store_values import bug
 
-from fuzz_core.campaign.exporting import split
+from fuzz_core.campaign.partition import split
 from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import SeedRecord, Store, open_store

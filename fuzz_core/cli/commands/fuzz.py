@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Mapping
 
 from fuzz_core.campaign.cases import keep_environment
+from fuzz_core.campaign.document import write_report
 from fuzz_core.campaign.engine import CallEngine, FuzzEngine, GandalfEngine, MocoEngine, fuzz_and_examine
 from fuzz_core.campaign.examination import TriageOptions, TriageReport
-from fuzz_core.campaign.exporting import write_report
 from fuzz_core.campaign.fuzzing import FuzzOptions
 from fuzz_core.campaign.gandalf.figures import GandalfOptions
 from fuzz_core.campaign.moco.plot import MocoOptions

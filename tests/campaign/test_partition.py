@@ -26,7 +26,7 @@ from statecases import (
     target,
 )
 
-from fuzz_core.campaign.exporting import joined, split
+from fuzz_core.campaign.partition import joined, split
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, SeedRecord, Store, open_store
 from fuzz_core.store.checks import Change, NewCheck, Probe

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from fuzz_core.campaign.changes import Dropped
-from fuzz_core.campaign.exporting import Ran, result_of, standings_now, write_report
+from fuzz_core.campaign.document import Ran, result_of, standings_now, write_report
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place
 from fuzz_core.ir.outcome import Outcome, Verdict
@@ -58,10 +58,14 @@ def test_what_was_there_before_is_not_new(fakelib_session: Session) -> None:
     assert [bug.api for bug in export(fakelib_session, apis={"fakelib.old"}).bugs] == ["fakelib.old"]
 
 
-def test_the_report_of_a_session_tells_its_bugs_from_older_ones(fakelib_session: Session, tmp_path: Path) -> None:
-    store = fakelib_session.store
+def test_the_report_of_a_session_tells_its_bugs_from_older_ones(
+    fakelib_session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, began = fakelib_session.store, datetime(2026, 1, 2, tzinfo=UTC)
+    fakelib_session.began = began
+    monkeypatch.setattr(store, "_clock", lambda: began - timedelta(days=1))
     found(store, "fakelib.old")
-    fakelib_session.began = datetime.now(UTC)
+    monkeypatch.setattr(store, "_clock", lambda: began)
     found(store, "fakelib.new", Outcome("exception", "SystemError", "broken"))
     found(store, "fakelib.hidden", CORRUPTED)
     store.finish_run(store.runs()[-1].id, "done", {"tests": 10, "seconds": 1.5, "apis": 3, "kept": 2})

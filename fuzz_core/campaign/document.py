@@ -1,39 +1,33 @@
-"""What leaves a state: the `reports.results.Result` of a run, and the parts of a state that may be public or not."""
+"""The results document of a run (`nightfuzz.reports.results.Result`), made from its state."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from fuzz_core.campaign.cases import Judged, case, guarded
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.comparison import worst_first
-from fuzz_core.campaign.history import libraries, origin_of, review_standings
+from fuzz_core.campaign.history import origin_of
+from fuzz_core.campaign.partition import is_deadly
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place
 from fuzz_core.execution.docker import read_protection
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import FIXED, Change
 from fuzz_core.store.findings import signature_digest
-from fuzz_core.store.merging import Merged, merge
-from fuzz_core.store.opening import now, open_store
-from fuzz_core.store.parting import Apart, Shown, part, shown_changes
-from fuzz_core.store.records import BugRow, FindingRow, TargetRecord
+from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.triage.assess import suspected_death, suspicion, withheld
 from fuzz_core.triage.recheck import FIXED as FIXED_TURN
 from fuzz_core.triage.recheck import REGRESSED
-from fuzz_core.triage.simplify import cost
 from nightfuzz.reports import results, summary
 from nightfuzz.reports.text import clean, title
 
 _TURNS: dict[str, results.Way] = {FIXED_TURN: "fixed", REGRESSED: "regression"}
 TEXT, NAME = 20_000, 500
 SITES, APIS, FRAMES = 200, 200, 50
-PENDING = "pending"
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ def result_of(store: Store, ran: Ran) -> results.Result:
     told = [each for each in found if ran.apis is None or each.row.api in ran.apis]
     public = [each for each in told if not each.severity.private]
     compared = [] if ran.baseline is None else worst_first(store.changes(ran.target, ran.baseline))
-    harmless = [one for one in compared if not _is_deadly(one)]
+    harmless = [one for one in compared if not is_deadly(one)]
     private = sum(each.severity.private and each.row.status != FIXED for each in told)
     return results.Result(
         **{name: getattr(ran, name) for name in ("mode", "shard", "shards", "figures", "stopped")},
@@ -104,10 +98,6 @@ def write_report(path: Path, session: Session) -> Path:
     was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
     ran = Ran("nightly", key, was=was, figures=figures, protection=read_protection(session.state_dir))
     return summary.write_report(path, result_of(store, ran))
-
-
-def _is_deadly(change: Change | Shown) -> bool:
-    return bool(suspected_death(change.before) or suspected_death(change.after))
 
 
 def _cut(text: str, limit: int = NAME) -> str:
@@ -191,56 +181,3 @@ def _turns(found: Iterable[Judged], was: Mapping[str, str]) -> Iterable[results.
         past = each.standing.past
         turn: results.Way = _TURNS[past[-1].kind] if past else "reopened"
         yield _part(results.Turn, row, fingerprint=row.signature, number=row.id, turn=turn, build=each.standing.build)
-
-
-class Split(NamedTuple):
-    """What was kept apart. fingerprints: of private bugs, sorted. pending: how many findings wait for examination.
-
-    there: whether there is a private part at all; what nobody has examined may be private too.
-    """
-
-    there: bool
-    fingerprints: tuple[str, ...]
-    pending: int
-
-
-def split(source: Path, public: Path, private: Path, clock: Callable[[], datetime] = now) -> Split:
-    """Writes the public and the private part of a state as two state files; the source stays as it is.
-
-    Private are bugs that `withheld` names, with all that belongs to them; findings that nobody has examined; checks and
-    changes that died as those do. `joined` makes the two one again. Raises UserError for a file that cannot be read.
-    """
-    with open_store(source, read_only=True, clock=clock) as store:
-        bugs, library = {bug.id: bug for bug in store.bugs()}, libraries(store)
-        # On whichever build of a library: by cause and by signature.
-        named = {(library[bugs[each].target], bugs[each].signature) for each in withheld(list(bugs.values()))}
-        hidden = frozenset(bug.id for bug in bugs.values() if (library[bug.target], bug.signature) in named)
-        findings = [finding for key in library for finding in store.findings(key)]
-        apart = Apart(
-            hidden,
-            frozenset(each.id for each in findings if _may_be_private(each, bugs.get(each.bug or 0), hidden)),
-            frozenset(each.id for each in store.checks() if suspected_death(_examined(each.outcome, bugs[each.bug]))),
-            frozenset(each.id for each in shown_changes(store) if _is_deadly(each)),
-        )
-    fingerprints = tuple(sorted({bugs[number].signature for number in hidden}))
-    pending = sum(each.status == PENDING for each in findings)
-    return Split(part(source, public, private, apart, clock), fingerprints, pending)
-
-
-def joined(into: Store, others: Sequence[Path]) -> Merged:
-    """Folds other states of the same kind into one, and brings up where bugs stand with what all of them have seen."""
-    done = merge(into, others, cost)
-    review_standings(into)
-    return done
-
-
-def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[int]) -> bool:
-    if finding.status == PENDING or finding.bug in hidden:
-        return True
-    outcome = finding.outcome if bug is None else _examined(finding.outcome, bug)
-    return bool(suspicion(finding.verdict.kind, outcome))
-
-
-def _examined(outcome: Outcome, bug: BugRow) -> Outcome:
-    """What was seen in passing has no native stack: that of the bug, which has its signature, says where it was."""
-    return outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)

@@ -1,0 +1,79 @@
+"""The public and the private part of a state: split for publishing, and joined again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_core.campaign.history import libraries, review_standings
+from fuzz_core.ir.outcome import Outcome
+from fuzz_core.store.checks import Change
+from fuzz_core.store.merging import Merged, merge
+from fuzz_core.store.opening import now, open_store
+from fuzz_core.store.parting import Apart, Shown, part, shown_changes
+from fuzz_core.store.records import BugRow, FindingRow
+from fuzz_core.store.store import Store
+from fuzz_core.triage.assess import suspected_death, suspicion, withheld
+from fuzz_core.triage.simplify import cost
+
+PENDING = "pending"
+
+
+class Split(NamedTuple):
+    """What was kept apart. fingerprints: of private bugs, sorted. pending: how many findings wait for examination.
+
+    there: whether there is a private part at all; what nobody has examined may be private too.
+    """
+
+    there: bool
+    fingerprints: tuple[str, ...]
+    pending: int
+
+
+def split(source: Path, public: Path, private: Path, clock: Callable[[], datetime] = now) -> Split:
+    """Writes the public and the private part of a state as two state files; the source stays as it is.
+
+    Private are bugs that `withheld` names, with all that belongs to them; findings that nobody has examined; checks and
+    changes that died as those do. `joined` makes the two one again. Raises UserError for a file that cannot be read.
+    """
+    with open_store(source, read_only=True, clock=clock) as store:
+        bugs, library = {bug.id: bug for bug in store.bugs()}, libraries(store)
+        # On whichever build of a library: by cause and by signature.
+        named = {(library[bugs[each].target], bugs[each].signature) for each in withheld(list(bugs.values()))}
+        hidden = frozenset(bug.id for bug in bugs.values() if (library[bug.target], bug.signature) in named)
+        findings = [finding for key in library for finding in store.findings(key)]
+        apart = Apart(
+            hidden,
+            frozenset(each.id for each in findings if _may_be_private(each, bugs.get(each.bug or 0), hidden)),
+            frozenset(each.id for each in store.checks() if suspected_death(_examined(each.outcome, bugs[each.bug]))),
+            frozenset(each.id for each in shown_changes(store) if is_deadly(each)),
+        )
+    fingerprints = tuple(sorted({bugs[number].signature for number in hidden}))
+    pending = sum(each.status == PENDING for each in findings)
+    return Split(part(source, public, private, apart, clock), fingerprints, pending)
+
+
+def joined(into: Store, others: Sequence[Path]) -> Merged:
+    """Folds other states of the same kind into one, and brings up where bugs stand with what all of them have seen."""
+    done = merge(into, others, cost)
+    review_standings(into)
+    return done
+
+
+def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[int]) -> bool:
+    if finding.status == PENDING or finding.bug in hidden:
+        return True
+    outcome = finding.outcome if bug is None else _examined(finding.outcome, bug)
+    return bool(suspicion(finding.verdict.kind, outcome))
+
+
+def _examined(outcome: Outcome, bug: BugRow) -> Outcome:
+    """What was seen in passing has no native stack: that of the bug, which has its signature, says where it was."""
+    return outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
+
+
+def is_deadly(change: Change | Shown) -> bool:
+    """Whether one of the two builds may have died of a fault that must not be public."""
+    return bool(suspected_death(change.before) or suspected_death(change.after))
