@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = ROOT / "requirements"
 # Jobs of the Action that hold a token.
-TOKEN_JOBS = ("plan", "report", "issues")
+TOKEN_JOBS = ("steps",)
 
 
 def _locked(name: str) -> dict[str, list[str]]:

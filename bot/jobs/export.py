@@ -11,7 +11,7 @@ from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.document import Ran, result_of
 from fuzz_core.campaign.partition import split
 from fuzz_core.collect.places import Places
-from fuzz_core.execution.docker import read_protection
+from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.jobs.workspace import JUNIT, REPORT, RESULTS, SARIF, EndNote, StartNote, Workspace

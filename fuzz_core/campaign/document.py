@@ -14,7 +14,7 @@ from fuzz_core.campaign.history import origin_of
 from fuzz_core.campaign.partition import is_deadly
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place
-from fuzz_core.execution.docker import read_protection
+from fuzz_core.execution.protection import read_protection
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.checks import FIXED, Change
 from fuzz_core.store.findings import signature_digest
@@ -91,13 +91,18 @@ def write_report(path: Path, session: Session) -> Path:
     figures = results.Figures(
         seconds=sum(run.seconds for run in runs),
         tests=sum(run.tests for run in runs),
-        apis=max((run.summary.get("apis", 0) for run in runs), default=0),
+        apis=max((_api_count(run.summary.get("apis", 0)) for run in runs), default=0),
         findings=sum(run.summary.get("kept", 0) for run in runs),
         pending=len(store.pending_findings(key)),
     )
     was = {bug.signature: bug.status for bug in store.bugs() if bug.first_found < began}
     ran = Ran("nightly", key, was=was, figures=figures, protection=read_protection(session.state_dir))
     return summary.write_report(path, result_of(store, ran))
+
+
+def _api_count(found: int | Sequence[str]) -> int:
+    """How many apis a run was about: a run of model programs keeps their names."""
+    return found if isinstance(found, int) else len(found)
 
 
 def _cut(text: str, limit: int = NAME) -> str:

@@ -27,12 +27,11 @@ from fuzz_core.execution.docker import (
     Engine,
     Sandbox,
     container_protection,
-    process_protection,
     reach,
-    write_protection,
 )
 from fuzz_core.execution.image import find_image, identity
 from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, lent, open_to, outermost, project, version_of
+from fuzz_core.execution.protection import process_protection, write_protection
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError

@@ -1,7 +1,4 @@
-"""A container for untrusted code: no network, nothing of the machine but what it is shown, results as files.
-
-What stands between the code under test and the machine, with a container or without, is said in words for reports.
-"""
+"""A container for untrusted code: no network, nothing of the machine but what it is shown, results as files."""
 
 from __future__ import annotations
 
@@ -11,8 +8,6 @@ import math
 import os
 import queue
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +21,6 @@ import docker.errors  # type: ignore[import-untyped]
 import requests.exceptions
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit  # type: ignore[import-untyped]
 
-from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 
 LABEL = "nightfuzz.owner"
@@ -42,14 +36,6 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PATIENCE = 2
 LINE = 64 << 10
 ALL = 256 << 20
-# The file in which a state keeps what was on in its last run.
-FILE = "protection.txt"
-LINES, LINE_LENGTH = 20, 500
-_ASKED = "from fuzz_core.worker.limits import cut_network; print(cut_network())"
-_NETWORKS = {
-    "namespace": "no network: each worker has a network namespace of its own",
-    "python": "network: refused in Python alone, as this user may make no network namespace; native code can connect",
-}
 
 
 class NoEngine(UserError):  # noqa: N818 - named for what is wrong
@@ -329,17 +315,6 @@ def relay(stream: Iterable[tuple[bytes | None, bytes | None]], write: Write, mos
             write("… further output is left out", True)
 
 
-def process_protection(reason: str = "") -> tuple[str, ...]:
-    """The lines for workers that are plain processes. reason: why they are not in a container."""
-    ran = subprocess.run([sys.executable, "-P", "-c", _ASKED], capture_output=True, text=True)
-    why = f" ({reason})" if reason else ""
-    return (
-        f"no container{why}: workers are processes of this user, who can read and write what the user can",
-        "limits on memory, size of files, open files and processes; an environment without tokens; an empty directory",
-        _NETWORKS.get(ran.stdout.strip(), "network: as for any other process"),
-    )
-
-
 def container_protection(engine: Engine, sandbox: Sandbox) -> tuple[str, ...]:
     """The lines for a container."""
     gpus = "no GPU" if sandbox.gpus is None else f"GPUs: {', '.join(sandbox.gpus) or 'all'}"
@@ -363,22 +338,3 @@ def _limits(info: Mapping[str, Any], sandbox: Sandbox) -> Iterator[str]:
     yield f"{sandbox.processes} processes" if info.get("PidsLimit") else "no limit on processes: this kernel has none"
     if sandbox.cpus is not None:
         yield f"{sandbox.cpus:g} CPUs"
-
-
-def write_protection(state: Path, lines: Sequence[str]) -> None:
-    """Keeps the lines with the state, for the report of the run; none where workers were plain processes."""
-    path = state / FILE
-    if path.is_dir() and not path.is_symlink():
-        remove(path)
-    path.unlink(missing_ok=True)
-    if lines:
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def read_protection(state: Path) -> tuple[str, ...]:
-    """What was on in the last run on this state."""
-    try:
-        text = state.joinpath(FILE).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return process_protection()
-    return tuple(line[:LINE_LENGTH] for line in text.splitlines()[:LINES])

@@ -80,6 +80,22 @@ def test_no_module_of_the_sources_is_imported(work: Workspace, wheel: Path, tmp_
     assert not imported.exists()
 
 
+def test_no_process_of_ours_has_a_folder_of_the_sources_in_its_path(
+    work: Workspace, wheel: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen, spy = tmp_path / "seen", tmp_path / "site"
+    spy.mkdir()
+    note = f"open({str(seen)!r}, 'a').write(json.dumps([sys.path, dict(os.environ)]) + chr(10))"
+    (spy / "sitecustomize.py").write_text(f"import atexit, json, os, sys\natexit.register(lambda: {note})\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(spy), os.environ["PYTHONPATH"]]))
+    assert night(work, wheel) == 0
+    notes = [json.loads(line) for line in seen.read_text().splitlines()]
+    assert len(notes) > 2
+    sources = str(work.sources.resolve())
+    assert [path for paths, _ in notes for path in paths if not path or path.startswith(sources)] == []
+    assert [name for _, environment in notes for name, value in environment.items() if sources in value] == []
+
+
 def test_what_the_runner_tells_its_steps_does_not_reach_a_command(
     work: Workspace, wheel: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

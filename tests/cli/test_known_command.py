@@ -47,7 +47,7 @@ def test_a_known_bug_fails_no_run_and_its_findings_are_counted(cli: Cli, traced:
     assert (done.json["triage"]["bugs"], done.json["triage"]["known"] > 0) == ([], True)
     assert status(traced) == "known"
     assert entries(cli, traced)["scale"]["findings"] == done.json["triage"]["known"]
-    assert "1 more are known already" in Path(done.json["report"]).read_text()
+    assert "1 known bug and 0 fixed bugs on record" in Path(done.json["report"]).read_text()
 
 
 def test_an_expired_entry_makes_it_speak_again_once(cli: Cli, state: Path) -> None:

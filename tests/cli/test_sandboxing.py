@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from fuzz_core.cli.sandbox import _print_line, command_line, sandbox_of
 from fuzz_core.cli.settings import Settings
-from fuzz_core.execution.docker import Engine, container_protection, read_protection, write_protection
+from fuzz_core.execution.docker import Engine, container_protection
 from fuzz_core.execution.image import ROOT, addresses
+from fuzz_core.execution.protection import read_protection, write_protection
 from fuzz_core.store.records import TargetRecord
 
 Cli = Callable[..., Any]
