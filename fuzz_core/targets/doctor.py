@@ -93,7 +93,7 @@ def check_index() -> Check:
     """Whether pip finds a small package that every torch target needs: one listing, no download."""
     remedy = "check the network and pip's settings; without an index, use a wheel file or python:/path/to/bin/python"
     try:
-        found = index.listed(index.sources(), _ASKED_OF_INDEX, timeout=5.0, retries=0)
+        found = index.listed(index.sources(), _ASKED_OF_INDEX, hasty=True)
     except UserError as error:
         return Check("package index", False, error.problem.splitlines()[0], remedy)
     return _check("package index", bool(found), "reachable" if found else "it answers with nothing", remedy)

@@ -34,7 +34,6 @@ from fuzz_core.targets.spec import FLAVOURS, Flavour, TargetSpec
 
 TORCH_INDEX_VARIABLE = "NIGHTFUZZ_TORCH_INDEX"
 _TORCH_INDEX = "https://download.pytorch.org/whl"
-_HASTY_S = 10.0
 # Today's build may not be there yet.
 NORMAL_DAYS = 1
 _DRIVER = re.compile(r"CUDA Version: *(\d+)\.(\d+)")
@@ -121,7 +120,7 @@ def resolve(spec: TargetSpec, flavour: Flavour) -> list[Build]:
         return _builds(spec, flavour, listed)
     elsewhere: list[Artifact] = []
     with suppress(IndexUnreachable):
-        elsewhere = index.listing(f"{torch_index()}/{label}", str(spec.distribution), timeout=_HASTY_S, retries=0)
+        elsewhere = index.listing(f"{torch_index()}/{label}", str(spec.distribution), hasty=True)
     version = spec.version or (Version(newest[0].version).public if newest else None)
     labelled = choice.newest(elsewhere, replace(wish, version=version, label=label), _machine())
     return _builds(spec, flavour, [*listed, *elsewhere], labelled)
