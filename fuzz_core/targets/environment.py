@@ -88,14 +88,14 @@ def _of_build(order: _Order, build: Build) -> Target:
 def _newest(order: _Order) -> Target:
     """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
     try:
-        return _first(order, resolve(order.spec, order.flavour), (wheels.Vanished,))
-    except (installer.IndexUnreachable, NotListed, wheels.Vanished) as error:
+        return _first(order, resolve(order.spec, order.flavour), (wheels.MissingFileError,))
+    except (installer.IndexUnreachable, NotListed, wheels.MissingFileError) as error:
         unreachable = isinstance(error, installer.IndexUnreachable)
         if order.spec.version is None and not (unreachable and order.access.allow_cached):
             hint = ", or allow what is kept here: --allow-cached" if unreachable else ""
             raise type(error)(error.problem, error.remedy + hint) from error
         # Of what is kept as a wheel alone, the dependencies may be out of reach; an older build may be installed.
-        return _first(order, _kept(order, error), (wheels.Vanished, installer.IndexUnreachable))
+        return _first(order, _kept(order, error), (wheels.MissingFileError, installer.IndexUnreachable))
 
 
 def _kept(order: _Order, error: UserError) -> list[Build]:
@@ -122,7 +122,7 @@ def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], .
             if order.spec.version is not None:
                 raise
             gone += (f"{error.problem.splitlines()[0]}: took the next newest",)
-    raise wheels.Vanished(
+    raise wheels.MissingFileError(
         f"no build of {order.spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later"
     )
 
