@@ -22,7 +22,7 @@ from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
 from fuzz_core.cli.output import CommandOutput, printable
 from fuzz_core.cli.session import target_of
 from fuzz_core.cli.settings import DEFAULT_FILE, Settings
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import open_state, state_file
 from fuzz_core.execution.docker import (
     Engine,
     Sandbox,
@@ -36,7 +36,6 @@ from fuzz_core.execution.mounting import Interpreter, hidden, interpreter, lent,
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.record import targets_root
 
@@ -117,7 +116,7 @@ def _print_line(line: str, error: bool) -> None:
 def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRecord], dict[str, str]]:
     """The targets that the command works on, made if need be, and their keys by the option that named them."""
     keys, found = {}, []
-    with open_store(state_file(settings)) as store:
+    with open_state(settings) as store:
         for option in NAMING:
             spec = context.params.get(option) or getattr(settings, option, None)
             if spec is not None and option in context.params:

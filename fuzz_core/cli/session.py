@@ -15,14 +15,13 @@ from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, today
+from fuzz_core.cli.state import open_state, today
 from fuzz_core.collect.sources import source_of
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
 from fuzz_core.modelgen.gandalf.table import COMPARED, Library
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.compiler import make_ready
@@ -72,7 +71,7 @@ def open_sessions(
 ) -> Iterator[list[Session]]:
     """Sessions on the targets that are chosen, in one store. Signals ask them to stop."""
     check_names(settings)
-    with stopping() as stopped, open_store(state_file(settings)) as store:
+    with stopping() as stopped, open_state(settings) as store:
         records = choose(store)
         for record in records:
             ready(settings, record)

@@ -9,10 +9,9 @@ from typing import Protocol, TypeVar
 from fuzz_core.campaign.changes import changes_between
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, target_key
+from fuzz_core.cli.state import read_state, target_key
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.findings import Operator
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import Coverage
 from fuzz_core.store.store import Store
 
@@ -29,7 +28,7 @@ def apis(
     settings: Settings, output: CommandOutput, gaps: bool, coverage: bool, changes: bool, since: str | None
 ) -> Report:
     """Coverage of a target's apis, operators that they have reached, or what changed since an earlier build."""
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         target = target_key(store, settings.target)
         if changes or since is not None:
             return _changes(store, settings, target, since)

@@ -9,9 +9,8 @@ from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import access_of
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import open_state
 from fuzz_core.store.checks import Probe
-from fuzz_core.store.opening import open_store
 
 
 def bisect(
@@ -36,7 +35,7 @@ def bisect(
         access=access_of(settings),
         timeout=settings.timeout,
     )
-    with stopping() as stopped, open_store(state_file(settings)) as store, output.watch() as watch:
+    with stopping() as stopped, open_state(settings) as store, output.watch() as watch:
         row = store.bug(bug)
         session = Session(store, store.target(row.target), settings.state, settings.workers, watch, stopped)
         found = search(session, row, options)

@@ -8,10 +8,9 @@ from typing import Any
 from fuzz_core.campaign.cases import match, review
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, today
+from fuzz_core.cli.state import open_state, read_state, state_file, today
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KnownCount
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.triage.known import Known, Registry, add_entry, entry_of, load_registry, remove_entry
 
@@ -23,7 +22,7 @@ def add(
 ) -> Report:
     """Writes a bug into the user's file; from then on it is counted, not reported."""
     file = settings.known
-    with open_store(state_file(settings)) as store:
+    with open_state(settings) as store:
         row = store.bug(bug)
         registry = load_registry(file, today())
         already = match(store, registry, row)
@@ -64,7 +63,7 @@ def list_entries(settings: Settings, output: CommandOutput) -> Report:
     counts: dict[str, KnownCount] = {}
     # Without a state nothing was matched yet, and the entries can be listed all the same.
     if file.exists():
-        with open_store(file, read_only=True) as store:
+        with read_state(settings) as store:
             counts = store.known_counts()
     rows = [_row(registry, entry, counts.get(entry.name)) for entry in registry.entries]
     shown = [
@@ -111,7 +110,7 @@ def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
         remove_entry(settings.known, name)
         speaking = []
     else:
-        with open_store(file) as store:
+        with open_state(settings) as store:
             remove_entry(settings.known, name)
             speaking = review(store, load_registry(settings.known, today()))
     again = f"; reported again: bug {', '.join(map(str, speaking))}" if speaking else ""

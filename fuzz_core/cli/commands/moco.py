@@ -15,14 +15,13 @@ from fuzz_core.campaign.moco.seeds import seeds as seed_programs
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings, check
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import read_state
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.drawing import svg
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.kinds import kind_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles
 from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor
-from fuzz_core.store.opening import open_store
 
 
 def knowledge(settings: Settings, output: CommandOutput, time: str | None, wheel: Path | None) -> Report:
@@ -98,7 +97,7 @@ def _seed(each: Seed | Refused) -> tuple[str, str, int, str]:
 
 def tree(settings: Settings, output: CommandOutput, number: int | None, draw: Path | None) -> Report:
     """Lists the trees on record, tells of one, or draws it."""
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         trees = store.trees() if number is None else [store.tree(number)]
         nodes = store.tree_nodes(number) if number is not None else []
     if draw is not None:
