@@ -173,7 +173,10 @@ def sandbox_of(
     cannot be shown to it.
     """
     user = user_of(engine)
-    pythons = [_interpreter(record, user, instead) for record in records]
+    for home in (Path(record.python).absolute().parent.parent for record in records):
+        if user == STRANGER and home.is_relative_to(targets_root()):
+            open_to(home, user[1])
+    pythons = [interpreter(record.python, instead.get(record.python, "")) for record in records]
     projects = outermost(project(path) for path in (*settings.docs, *settings.tests, *settings.models))
     needed = outermost([*(each for python in pythons for each in python.folders), *_files(settings, files)])
     kept, memory = settings.state.absolute(), settings.sandbox_memory
@@ -191,14 +194,6 @@ def sandbox_of(
         cpus=settings.sandbox_cpus,
         gpus=_gpus(records, os.environ),
     )
-
-
-def _interpreter(record: TargetRecord, user: tuple[int, int], instead: Mapping[str, str]) -> Interpreter:
-    needed = interpreter(record.python, instead.get(record.python, ""))
-    home = Path(record.python).absolute().parent.parent
-    if user == STRANGER and home.is_relative_to(targets_root()):
-        open_to(home, user[1])
-    return needed
 
 
 def _files(settings: Settings, files: Iterable[Path]) -> list[Path]:

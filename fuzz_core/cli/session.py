@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.scheduler import ranking_of
@@ -19,7 +19,7 @@ from fuzz_core.cli.state import open_state, today
 from fuzz_core.collect.sources import source_of
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
-from fuzz_core.modelgen.gandalf.table import COMPARED, Library
+from fuzz_core.modelgen.gandalf.table import COMPARED, LIBRARIES, Library
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.records import TargetRecord
@@ -32,7 +32,6 @@ from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.known import load_registry
 
 TRACE_SHARE = 0.4
-LIBRARIES: tuple[Library, ...] = get_args(Library)
 
 
 def access_of(settings: Settings) -> Access:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Any
 
 from fuzz_core.campaign.changes import changes_between
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
@@ -14,14 +14,6 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.findings import Operator
 from fuzz_core.store.records import Coverage
 from fuzz_core.store.store import Store
-
-
-class _OfApi(Protocol):
-    @property
-    def api(self) -> str: ...
-
-
-Row = TypeVar("Row", bound=_OfApi)
 
 
 def apis(
@@ -37,7 +29,8 @@ def apis(
         return _coverage([row for row in _chosen(settings, store.coverage(target)) if row.gap or not gaps])
 
 
-def _chosen(settings: Settings, rows: Iterable[Row]) -> list[Row]:
+def _chosen(settings: Settings, rows: Iterable[Any]) -> list[Any]:
+    """The rows whose api the settings ask for."""
     patterns = settings.api or ["*"]
     return [row for row in rows if any(fnmatch.fnmatch(row.api, pattern) for pattern in patterns)]
 

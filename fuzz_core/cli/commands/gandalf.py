@@ -12,7 +12,7 @@ from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import sessions_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.gandalf.table import LIBRARIES, Operator, load
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
 
 
 def operators(settings: Settings, output: CommandOutput) -> Report:
@@ -23,11 +23,10 @@ def operators(settings: Settings, output: CommandOutput) -> Report:
     return Report(data, [TextTable(["family", "operator", *LIBRARIES], rows)])
 
 
-def _said(operator: Operator, library: str) -> str:
+def _said(operator: Operator, library: Library) -> str:
     for words, why in (("wrong", operator.wrong), ("not there", operator.excluded), ("single", operator.single)):
-        for each, reason in why.items():
-            if each == library:
-                return f"{words}: {reason}"
+        if library in why:
+            return f"{words}: {why[library]}"
     return "yes"
 
 
