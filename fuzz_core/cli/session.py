@@ -24,8 +24,7 @@ from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.compiler import make_ready
-from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.environment import ensure, make_ready
 from fuzz_core.targets.record import Target, list_targets
 from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec

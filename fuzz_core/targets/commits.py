@@ -17,7 +17,7 @@ from fuzz_core.adapters.library import library_of
 from fuzz_core.targets import index
 from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.facts import TargetInfo
-from fuzz_core.targets.record import Origin
+from fuzz_core.targets.record import BuildOrigin
 
 API_VARIABLE = "NIGHTFUZZ_GITHUB_API"
 _API = "https://api.github.com"
@@ -53,7 +53,7 @@ class _Entry(BaseModel):
     commit: _Message
 
 
-def origin_of(artifact: Artifact, info: TargetInfo) -> Origin | None:
+def origin_of(artifact: Artifact, info: TargetInfo) -> BuildOrigin | None:
     """Date and source commit of an installed build; None for a wheel that the user gave."""
     if not artifact.index:
         return None
@@ -63,7 +63,7 @@ def origin_of(artifact: Artifact, info: TargetInfo) -> Origin | None:
             commit = of_torch_nightly(day, info.commit, session)
     else:
         commit = said_by_library(info.commit)
-    return Origin(artifact, day.isoformat() if day else "", dated_by, *commit)
+    return BuildOrigin(artifact, day.isoformat() if day else "", dated_by, *commit)
 
 
 def said_by_library(said: str | None, called: str = "its own version file") -> Commit:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import compiler, index, installer, process
+from fuzz_core.targets import environment, index, installer, process
 from fuzz_core.targets.record import CACHE_VARIABLE, list_targets, lock_of, targets_root
 from fuzz_core.targets.spec import parse_spec
 
@@ -104,9 +104,9 @@ def _compilers(configured: str | None) -> Iterator[DoctorCheck]:
     libraries = {target.library for target in list_targets()}
     with contextlib.suppress(UserError):
         libraries |= {parse_spec(configured).library or ""} - {""} if configured else set()
-    if needing := sorted(filter(compiler.compiles, libraries)):
-        lacking = compiler.missing()
-        found = ", ".join(lacking) or f"{shutil.which(compiler.COMPILER)} and Python's headers"
+    if needing := sorted(filter(environment.compiles, libraries)):
+        lacking = environment.missing_compiler()
+        found = ", ".join(lacking) or f"{shutil.which(environment.COMPILER)} and Python's headers"
         detail = f"{found}, for {', '.join(needing)}"
         yield DoctorCheck("compiler", not lacking, detail, "; ".join(lacking.values()))
 

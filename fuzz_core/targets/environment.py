@@ -5,25 +5,26 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import sysconfig
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from fuzz_core.adapters.dialect import COMPILED_FOLDER, compiled, dialect_of
 from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer, wheels
 from fuzz_core.targets.commits import origin_of
-from fuzz_core.targets.compiler import check_compiler, compiles
 from fuzz_core.targets.facts import COMPILING_S, TIMEOUT_S, TargetInfo, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
     Access,
-    Build,
-    NotListed,
-    age_notes,
+    InstallPlan,
+    NoBuildError,
     kept_builds,
     key_of,
     resolve,
@@ -38,6 +39,10 @@ _NUMPY_ABI = re.compile(
     r"|module 'numpy' has no attribute"
 )
 _OLD_NUMPY = "numpy<2"
+# What a library that compiles itself needs of this machine.
+COMPILER, _HEADER = "g++", "Python.h"
+# Operators that such a library compiles lie in such a folder, whatever is above it.
+_OPERATORS = "**/jit/*"
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def ensure(
     return _newest(order)
 
 
-def _of_build(order: _Order, build: Build) -> Target:
+def _of_build(order: _Order, build: InstallPlan) -> Target:
     with lock_of(order.home, build.key):
         # Looked at again under the lock: another run may have made it while this one waited.
         target = read_record(order.home, build.key)
@@ -89,7 +94,7 @@ def _newest(order: _Order) -> Target:
     """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
     try:
         return _first(order, resolve(order.spec, order.flavour), (wheels.MissingFileError,))
-    except (installer.IndexUnreachable, NotListed, wheels.MissingFileError) as error:
+    except (installer.IndexUnreachable, NoBuildError, wheels.MissingFileError) as error:
         unreachable = isinstance(error, installer.IndexUnreachable)
         if order.spec.version is None and not (unreachable and order.access.allow_cached):
             hint = ", or allow what is kept here: --allow-cached" if unreachable else ""
@@ -98,11 +103,11 @@ def _newest(order: _Order) -> Target:
         return _first(order, _kept(order, error), (wheels.MissingFileError, installer.IndexUnreachable))
 
 
-def _kept(order: _Order, error: UserError) -> list[Build]:
+def _kept(order: _Order, error: UserError) -> list[InstallPlan]:
     """What is here of an index that does not give it, newest first, with a note. Raises `error` if that is nothing."""
     try:
         found = kept_builds(order.spec, order.flavour, order.home)
-    except NotListed:
+    except NoBuildError:
         if not isinstance(error, installer.IndexUnreachable):
             raise error from None
         raise type(error)(error.problem, f"{error.remedy}; nothing of it is kept here") from error
@@ -111,13 +116,12 @@ def _kept(order: _Order, error: UserError) -> list[Build]:
     return [replace(build, notes=(note, *build.notes)) for build in found]
 
 
-def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], ...]) -> Target:
+def _first(order: _Order, listed: list[InstallPlan], passing: tuple[type[UserError], ...]) -> Target:
     """The first that can be had: `passing` are the errors after which the next is tried, unless one was pinned."""
     gone: tuple[str, ...] = ()
     for build in listed:
         try:
-            age = age_notes(order.spec, build, order.access.today())
-            return _of_build(order, replace(build, notes=(*build.notes, *age, *gone)))
+            return _of_build(order, replace(build, notes=build.notes + gone))
         except passing as error:
             if order.spec.version is not None:
                 raise
@@ -155,7 +159,7 @@ def _installed(target: Target) -> str:
     return target.info.flavour if library_of(target.library).own_index else target.wanted
 
 
-def _make(order: _Order, build: Build) -> Target:
+def _make(order: _Order, build: InstallPlan) -> Target:
     home, library = order.home, order.library
     clear(home, build.key)
     _check_disk(home, library, order.wanted)
@@ -180,7 +184,7 @@ def _make(order: _Order, build: Build) -> Target:
     return target
 
 
-def _working(order: _Order, build: Build, python: Path) -> Target:
+def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
     """The probed target; a build from before numpy 2 whose wheel does not say so is given an older numpy."""
     try:
         return _probed(order, build, python)
@@ -192,7 +196,7 @@ def _working(order: _Order, build: Build, python: Path) -> Target:
         return _probed(order, replace(build, notes=(*build.notes, note)), python)
 
 
-def _probed(order: _Order, build: Build, python: Path) -> Target:
+def _probed(order: _Order, build: InstallPlan, python: Path) -> Target:
     info = probe(python, order.library, _patience(order.library))
     _refuse_other_version(build, info)
     _refuse_other_flavour(order.flavour, info)
@@ -215,7 +219,7 @@ def _check_disk(home: Path, library: str, wanted: str) -> None:
         )
 
 
-def _refuse_other_version(build: Build, info: TargetInfo) -> None:
+def _refuse_other_version(build: InstallPlan, info: TargetInfo) -> None:
     try:
         version = Version(info.version)
     except InvalidVersion as error:
@@ -245,3 +249,57 @@ def _refuse_other_flavour(flavour: Flavour, info: TargetInfo) -> None:
             f"asked for a {flavour} build of {info.library}, but {info.version} is a {info.flavour} build: refused",
             "configure an index that has one, or take the flavour auto",
         )
+
+
+def compiles(library: str) -> bool:
+    """Whether a library compiles what it runs; False for an unknown library."""
+    with suppress(UserError):
+        return bool(dialect_of(library).compiled)
+    return False
+
+
+def missing_compiler() -> dict[str, str]:
+    """What is not there, with the remedy."""
+    lacking = {}
+    if shutil.which(COMPILER) is None:
+        lacking[f"no C++ compiler ({COMPILER})"] = "on Debian: apt install g++"
+    if not Path(sysconfig.get_path("include"), _HEADER).is_file():
+        lacking[f"no headers of this Python ({_HEADER})"] = "on Debian: apt install python3-dev"
+    return lacking
+
+
+def check_compiler(library: str) -> None:
+    """Raises UserError where the library compiles itself and cannot do so here: told at once, not after minutes."""
+    lacking = missing_compiler() if compiles(library) else {}
+    if lacking:
+        raise UserError(f"{library} compiles itself: {', '.join(lacking)}", "; ".join(lacking.values()))
+
+
+def make_ready(library: str, python: Path, most: int) -> None:
+    """Has the library compile its core where this compiler has not yet, and drops its oldest operators above `most`
+    bytes.
+
+    A cache of the user's own, of an interpreter that was not made here, is left as it is. Raises UserError as `probe`.
+    """
+    if not compiles(library):
+        return
+    probe(python, library, COMPILING_S)
+    folder = compiled(python)
+    if COMPILED_FOLDER in folder.parts:
+        prune(folder, most)
+
+
+def prune(folder: Path, most: int) -> int:
+    """Removes compiled operators, oldest first, until they take `most` bytes; how many files went.
+
+    One that is gone is compiled again when it is needed.
+    """
+    states = [(path, path.stat()) for path in folder.glob(_OPERATORS) if path.is_file() and not path.is_symlink()]
+    left, gone = sum(state.st_size for _, state in states), 0
+    for path, state in sorted(states, key=lambda each: each[1].st_mtime):
+        if left <= most:
+            break
+        with suppress(FileNotFoundError):
+            path.unlink()
+        left, gone = left - state.st_size, gone + 1
+    return gone

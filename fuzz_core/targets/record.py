@@ -25,7 +25,7 @@ _RECORD = "target.json"
 
 
 @dataclass(frozen=True)
-class Origin:
+class BuildOrigin:
     """Where a build from an index comes from. day: ISO date or empty, told by `dated_by`. commit: hexadecimal digits of
     the source commit or empty, told by `commit_by` in words."""
 
@@ -49,7 +49,7 @@ class Target:
     wanted: str
     info: TargetInfo
     notes: tuple[str, ...] = ()
-    origin: Origin | None = None
+    origin: BuildOrigin | None = None
 
     def summary(self) -> str:
         """One line: what exactly is installed."""
@@ -75,7 +75,7 @@ def to_json(target: Target) -> dict[str, Any]:
     return data
 
 
-def _told(origin: Origin) -> str:
+def _told(origin: BuildOrigin) -> str:
     day = f"built {origin.day}" if origin.dated_by == "version" else f"uploaded {origin.day}"
     commit = f"commit {origin.commit} by {origin.commit_by}" if origin.commit else "source commit unknown"
     return f" ({day if origin.day else 'date unknown'}, {commit})"
