@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import requests
 from packaging.version import Version
-from pydantic import BaseModel
 
 from fuzz_core.adapters.library import library_of
 from fuzz_core.targets import index
@@ -40,17 +39,6 @@ class NightlyRelease(NamedTuple):
     own: str
     day: date
     source: str
-
-
-class _Message(BaseModel):
-    message: str
-
-
-class _Entry(BaseModel):
-    """A commit as GitHub's API tells it."""
-
-    sha: str
-    commit: _Message
 
 
 def origin_of(artifact: Artifact, info: TargetInfo) -> BuildOrigin | None:
@@ -100,12 +88,12 @@ def nightly_releases(day: date, session: requests.Session) -> list[NightlyReleas
     return [release for entry in data if (release := _release(entry)) is not None]
 
 
-def _release(data: Any) -> NightlyRelease | None:
+def _release(entry: Any) -> NightlyRelease | None:
+    """The release of a commit as GitHub's API tells it; None for another commit."""
     try:
-        entry = _Entry.model_validate(data)
-        found = _SUBJECT.fullmatch(entry.commit.message.split("\n")[0].strip())
-        return NightlyRelease(entry.sha, date.fromisoformat(found[1]), found[2]) if found else None
-    except ValueError:
+        found = _SUBJECT.fullmatch(entry["commit"]["message"].split("\n")[0].strip())
+        return NightlyRelease(str(entry["sha"]), date.fromisoformat(found[1]), found[2]) if found else None
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

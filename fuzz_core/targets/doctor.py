@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import environment, index, installer, process
+from fuzz_core.targets import environment, facts, index, installer, process
 from fuzz_core.targets.record import CACHE_VARIABLE, list_targets, lock_of, targets_root
 from fuzz_core.targets.spec import parse_spec
 
@@ -104,7 +104,7 @@ def _compilers(configured: str | None) -> Iterator[DoctorCheck]:
     libraries = {target.library for target in list_targets()}
     with contextlib.suppress(UserError):
         libraries |= {parse_spec(configured).library or ""} - {""} if configured else set()
-    if needing := sorted(filter(environment.compiles, libraries)):
+    if needing := sorted(filter(facts.compiles, libraries)):
         lacking = environment.missing_compiler()
         found = ", ".join(lacking) or f"{shutil.which(environment.COMPILER)} and Python's headers"
         detail = f"{found}, for {', '.join(needing)}"

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
-from fuzz_core.adapters.dialect import COMPILED_FOLDER, compiled, dialect_of
+from fuzz_core.adapters.dialect import COMPILED_FOLDER, compiled
 from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer, wheels
 from fuzz_core.targets.commits import origin_of
-from fuzz_core.targets.facts import COMPILING_S, TIMEOUT_S, TargetInfo, probe
+from fuzz_core.targets.facts import TargetInfo, compiles, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
@@ -39,7 +39,6 @@ _NUMPY_ABI = re.compile(
     r"|module 'numpy' has no attribute"
 )
 _OLD_NUMPY = "numpy<2"
-# What a library that compiles itself needs of this machine.
 COMPILER, _HEADER = "g++", "Python.h"
 # Operators that such a library compiles lie in such a folder, whatever is above it.
 _OPERATORS = "**/jit/*"
@@ -134,7 +133,7 @@ def _first(order: _Order, listed: list[InstallPlan], passing: tuple[type[UserErr
 def _existing(spec: TargetSpec, home: Path) -> Target:
     """Asks a user's interpreter anew every time: what is installed there changes behind our back."""
     assert spec.path is not None
-    info = probe(spec.path, spec.library, _patience(spec.library))
+    info = probe(spec.path, spec.library)
     place = hashlib.sha256(str(spec.path).encode()).hexdigest()[:8]
     key = key_of(info.library, info.version, info.tag, "python", place)
     target = Target(key, spec.text, info.library, spec.path, info.version, info.flavour, info)
@@ -162,8 +161,16 @@ def _installed(target: Target) -> str:
 def _make(order: _Order, build: InstallPlan) -> Target:
     home, library = order.home, order.library
     clear(home, build.key)
-    _check_disk(home, library, order.wanted)
-    check_compiler(library)
+    needed, free = library_of(library).space.get(order.wanted, 0), shutil.disk_usage(home).free
+    if free < needed:
+        raise UserError(
+            f"{library} ({order.wanted}) needs {needed / 1e9:.1f} GB under {home}, {free / 1e9:.1f} GB are free",
+            "free some space, remove a target, or set NIGHTFUZZ_CACHE to another disk",
+        )
+    lacking = missing_compiler() if compiles(library) else {}
+    if lacking:
+        # Told at once, not after minutes.
+        raise UserError(f"{library} compiles itself: {', '.join(lacking)}", "; ".join(lacking.values()))
     try:
         (home / build.key).mkdir()
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
@@ -197,26 +204,11 @@ def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
 
 
 def _probed(order: _Order, build: InstallPlan, python: Path) -> Target:
-    info = probe(python, order.library, _patience(order.library))
+    info = probe(python, order.library)
     _refuse_other_version(build, info)
     _refuse_other_flavour(order.flavour, info)
     named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
     return Target(*named, info, build.notes, origin_of(build.artifact, info))
-
-
-def _patience(library: str | None) -> float:
-    """Seconds for a first import."""
-    return COMPILING_S if library and compiles(library) else TIMEOUT_S
-
-
-def _check_disk(home: Path, library: str, wanted: str) -> None:
-    needed = library_of(library).space.get(wanted, 0)
-    free = shutil.disk_usage(home).free
-    if free < needed:
-        raise UserError(
-            f"{library} ({wanted}) needs {needed / 1e9:.1f} GB under {home}, {free / 1e9:.1f} GB are free",
-            "free some space, remove a target, or set NIGHTFUZZ_CACHE to another disk",
-        )
 
 
 def _refuse_other_version(build: InstallPlan, info: TargetInfo) -> None:
@@ -251,28 +243,14 @@ def _refuse_other_flavour(flavour: Flavour, info: TargetInfo) -> None:
         )
 
 
-def compiles(library: str) -> bool:
-    """Whether a library compiles what it runs; False for an unknown library."""
-    with suppress(UserError):
-        return bool(dialect_of(library).compiled)
-    return False
-
-
 def missing_compiler() -> dict[str, str]:
-    """What is not there, with the remedy."""
+    """What a library that compiles itself lacks on this machine, with the remedy."""
     lacking = {}
     if shutil.which(COMPILER) is None:
         lacking[f"no C++ compiler ({COMPILER})"] = "on Debian: apt install g++"
     if not Path(sysconfig.get_path("include"), _HEADER).is_file():
         lacking[f"no headers of this Python ({_HEADER})"] = "on Debian: apt install python3-dev"
     return lacking
-
-
-def check_compiler(library: str) -> None:
-    """Raises UserError where the library compiles itself and cannot do so here: told at once, not after minutes."""
-    lacking = missing_compiler() if compiles(library) else {}
-    if lacking:
-        raise UserError(f"{library} compiles itself: {', '.join(lacking)}", "; ".join(lacking.values()))
 
 
 def make_ready(library: str, python: Path, most: int) -> None:
@@ -283,7 +261,7 @@ def make_ready(library: str, python: Path, most: int) -> None:
     """
     if not compiles(library):
         return
-    probe(python, library, COMPILING_S)
+    probe(python, library)
     folder = compiled(python)
     if COMPILED_FOLDER in folder.parts:
         prune(folder, most)
