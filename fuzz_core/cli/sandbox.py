@@ -10,7 +10,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -189,10 +189,10 @@ def sandbox_of(
         shown=tuple(sorted({*needed, *projects})),
         placed=_placed(pythons, user, folder),
         hidden=tuple(_hidden(projects, [*needed, kept])),
-        environment={**_environment(os.environ), COMPILED_VARIABLE: str(kept / COMPILED_FOLDER)},
+        environment={**_environment(), COMPILED_VARIABLE: str(kept / COMPILED_FOLDER)},
         folder=Path.cwd(),
         cpus=settings.sandbox_cpus,
-        gpus=_gpus(records, os.environ),
+        gpus=_gpus(records),
     )
 
 
@@ -229,19 +229,19 @@ def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path)
     return placed
 
 
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """What workers are given anyway, but for places of this machine; nothing else of the caller's."""
     names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
-    kept = {name: environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in environ}
+    kept = {name: os.environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in os.environ}
     columns = str(shutil.get_terminal_size().columns)
-    return {**kept, "HOME": "/tmp", "PYTHONPATH": environ.get(ADAPTERS_VARIABLE, ""), "COLUMNS": columns}
+    return {**kept, "HOME": "/tmp", "PYTHONPATH": kept.get(ADAPTERS_VARIABLE, ""), "COLUMNS": columns}
 
 
-def _gpus(records: Iterable[TargetRecord], environ: Mapping[str, str]) -> tuple[str, ...] | None:
+def _gpus(records: Iterable[TargetRecord]) -> tuple[str, ...] | None:
     """Where a target sees a CUDA device: those that it may see, all where the environment names none."""
     if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
         return None
-    return tuple(filter(None, environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
+    return tuple(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
 
 
 def fit(
@@ -284,7 +284,9 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerC
         engine.run(sandbox, [*LOOK, str(sandbox.kept), mark, *pythons], lambda line, error: lines.append(line))
     finally:
         (sandbox.kept / mark).unlink(missing_ok=True)
-    found = _decode(lines)
+    found: dict[str, Any] = {}
+    with suppress(IndexError, TypeError, ValueError):
+        found |= json.loads(lines[-1])
     if found.get("identity") != identity():
         raise UserError(
             f"the image {sandbox.image} holds nightfuzz {found.get('identity') or lines[-1:]}, this is {identity()}",
@@ -296,11 +298,3 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerC
             "the engine must see the files of this machine, and the user of the container get to that directory",
         )
     return ContainerCheck(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))
-
-
-def _decode(lines: Sequence[str]) -> dict[str, Any]:
-    try:
-        found = json.loads(lines[-1])
-    except (IndexError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -83,23 +83,21 @@ def has_gpu() -> bool:
 
 
 def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
-    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction."""
-    named = _named_flavour(spec)
+    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction.
+
+    A spec may name a flavour itself: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`.
+    """
+    local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
+    named = ""
+    if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
+        named = "cpu"
+    elif spec.label or (local or "").startswith("cu"):
+        named = "cuda"
     if named and flavour not in ("auto", named):
         raise UserError(f"{spec.text} names a {named} build, the flavour asked for is {flavour}", "drop one of the two")
     if flavour == "auto":
         return named or ("cuda" if has_gpu() else "cpu")
     return flavour
-
-
-def _named_flavour(spec: TargetSpec) -> str | None:
-    """The flavour that the spec itself says: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`."""
-    local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
-    if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
-        return "cpu"
-    if spec.label:
-        return "cuda"
-    return "cuda" if local and local.startswith("cu") else None
 
 
 def resolve(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:

@@ -46,8 +46,13 @@ def describe(found: Bisection) -> list[str]:
     """The answer in lines."""
     bad, good = ("last bad", "first fixed") if found.fixed else ("first bad", "last good")
     lines = [f"{bad}: {_build(found.bad)}"]
-    lines += [f"{good}: {_build(found.good)}" if found.good else _no_good(found)]
-    lines += [f"cannot tell: {probe.build}: {_reason(probe)}" for probe in found.between]
+    side, beyond = "newer" if found.fixed else "older", ""
+    if found.beyond:
+        beyond = f": the {found.beyond} beyond it could not tell as far as they were tried"
+    lines += [f"{good}: {_build(found.good)}" if found.good else f"no {side} build is without it{beyond}"]
+    for probe in found.between:
+        reason, _, _ = str(probe.info["reason"]).strip().partition("\n")
+        lines.append(f"cannot tell: {probe.build}: {reason}")
     if found.between:
         what, count = "went" if found.fixed else "came", len(found.between)
         lines.append(f"so it {what} with one of {count + 1} builds: the {count} between them cannot tell")
@@ -61,17 +66,6 @@ def _build(probe: Probe) -> str:
     day, commit = probe.info["day"], probe.info["commit"]
     about = ", ".join(part for part in (day, f"commit {commit}" if commit else "") if part)
     return f"{probe.build}{f' ({about})' if about else ''}, shown in {probe.hits} of {probe.runs} runs"
-
-
-def _no_good(found: Bisection) -> str:
-    side = "newer" if found.fixed else "older"
-    if found.beyond:
-        return f"no {side} build is without it: the {found.beyond} beyond it could not tell as far as they were tried"
-    return f"no {side} build is without it"
-
-
-def _reason(probe: Probe) -> str:
-    return str(probe.info["reason"]).strip().partition("\n")[0]
 
 
 def _surely(found: Bisection) -> str:

@@ -15,6 +15,7 @@ from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.triage.known import Known, Registry, add_entry, entry_of, load_registry, remove_entry
 
 MATCHED = 80
+SHIPPED = "it is shipped with nightfuzz; an entry of that name in your file takes its place"
 
 
 def add(
@@ -27,18 +28,15 @@ def add(
         registry = load_registry(file, today())
         already = match(store, registry, row)
         if already is not None:
-            raise UserError(f"bug {bug} is known already, by the entry {already.name!r}", _remedy(registry, already))
+            remedy = SHIPPED
+            if already.name in registry.own:
+                remedy = f"`nightfuzz known remove {already.name}` first"
+            raise UserError(f"bug {bug} is known already, by the entry {already.name!r}", remedy)
         given = {"issue": issue, "reason": reason, "expires": _day(expires)}
         entry = _entry_for(row, store.target(row.target), registry, given)
         add_entry(file, entry)
         review(store, load_registry(file, today()))
     return Report(text=[f"{entry.name}: added to {file}; bug {bug} is counted from now on"])
-
-
-def _remedy(registry: Registry, entry: Known) -> str:
-    if entry.name in registry.own:
-        return f"`nightfuzz known remove {entry.name}` first"
-    return "it is shipped with nightfuzz; an entry of that name in your file takes its place"
 
 
 def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> Known:
@@ -67,7 +65,15 @@ def list_entries(settings: Settings, output: CommandOutput) -> Report:
             counts = store.known_counts()
     rows = [_row(registry, entry, counts.get(entry.name)) for entry in registry.entries]
     shown = [
-        [row["name"], row["origin"], _what(row), _until(row), row["bugs"], row["findings"], row["last_seen"] or "never"]
+        [
+            row["name"],
+            row["origin"],
+            _what(row),
+            f"{row['expires'] or 'never'}{' (expired)' * row['expired']}",
+            row["bugs"],
+            row["findings"],
+            row["last_seen"] or "never",
+        ]
         for row in rows
     ]
     table = TextTable(["entry", "from", "matches", "expires", "bugs", "findings", "last"], shown)
@@ -93,10 +99,6 @@ def _what(row: dict[str, Any]) -> str:
     if isinstance(value, list):
         value = f"{value[0]} +{len(value) - 1}" if len(value) > 1 else value[0]
     return f"{key} {value}"[:MATCHED] + (f" in mode {row['mode']}" if row["mode"] else "")
-
-
-def _until(row: dict[str, Any]) -> str:
-    return f"{row['expires'] or 'never'}{' (expired)' if row['expired'] else ''}"
 
 
 def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
