@@ -81,14 +81,6 @@ def ensure(
     return _newest(order)
 
 
-def _of_build(order: _Order, build: InstallPlan) -> Target:
-    with lock_of(order.home, build.key):
-        # Looked at again under the lock: another run may have made it while this one waited.
-        target = read_record(order.home, build.key)
-        # What is to be known of it may be another thing each time: this time, the index may have been out of reach.
-        return replace(target, notes=build.notes) if target else _make(order, build)
-
-
 def _newest(order: _Order) -> Target:
     """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
     try:
@@ -120,7 +112,12 @@ def _first(order: _Order, listed: list[InstallPlan], passing: tuple[type[UserErr
     gone: tuple[str, ...] = ()
     for build in listed:
         try:
-            return _of_build(order, replace(build, notes=build.notes + gone))
+            with lock_of(order.home, build.key):
+                # Looked at again under the lock: another run may have made it while this one waited.
+                target = read_record(order.home, build.key)
+                # What is to be known of it may be another thing each time: the index may have been out of reach.
+                notes = build.notes + gone
+                return replace(target, notes=notes) if target else _make(order, replace(build, notes=notes))
         except passing as error:
             if order.spec.version is not None:
                 raise
@@ -147,15 +144,12 @@ def _made(order: _Order) -> Target | None:
     if order.spec.version is None or order.spec.kind == "wheel":
         return None
     for target in list_targets(order.home):
+        # A TensorFlow of either flavour says that it was built for CUDA: there the wish is what tells them apart.
+        installed = target.info.flavour if library_of(target.library).own_index else target.wanted
         same = target.spec == order.spec.text and target.wanted == order.wanted
-        if same and order.flavour in ("auto", _installed(target)):
+        if same and order.flavour in ("auto", installed):
             return target
     return None
-
-
-def _installed(target: Target) -> str:
-    """A TensorFlow of either flavour says that it was built for CUDA: there the wish is what tells them apart."""
-    return target.info.flavour if library_of(target.library).own_index else target.wanted
 
 
 def _make(order: _Order, build: InstallPlan) -> Target:
@@ -206,7 +200,13 @@ def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
 def _probed(order: _Order, build: InstallPlan, python: Path) -> Target:
     info = probe(python, order.library)
     _refuse_other_version(build, info)
-    _refuse_other_flavour(order.flavour, info)
+    # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
+    if library_of(info.library).own_index and order.flavour not in ("auto", info.flavour):
+        raise UserError(
+            f"asked for a {order.flavour} build of {info.library}, "
+            f"but {info.version} is a {info.flavour} build: refused",
+            "configure an index that has one, or take the flavour auto",
+        )
     named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
     return Target(*named, info, build.notes, origin_of(build.artifact, info))
 
@@ -232,15 +232,6 @@ def _is_called(build: Version, said: Version) -> bool:
     if build.is_postrelease and not said.is_postrelease:
         build = Version(str(build).replace(f".post{build.post}", ""))
     return said == build if build.local else Version(said.public) == build
-
-
-def _refuse_other_flavour(flavour: Flavour, info: TargetInfo) -> None:
-    # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
-    if library_of(info.library).own_index and flavour not in ("auto", info.flavour):
-        raise UserError(
-            f"asked for a {flavour} build of {info.library}, but {info.version} is a {info.flavour} build: refused",
-            "configure an index that has one, or take the flavour auto",
-        )
 
 
 def missing_compiler() -> dict[str, str]:

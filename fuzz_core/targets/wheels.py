@@ -30,6 +30,8 @@ from fuzz_core.targets.record import cache_folder, lock_of
 
 BOUND_BYTES = 20_000_000_000
 _META = "wheel.json"
+# The locks lie in a hidden folder.
+_FOLDERS = "[!.]*"
 TIMEOUT_S = 60.0
 TRIES = 5
 # What a cut connection loses of the download, at most.
@@ -84,14 +86,8 @@ def _of_this_machine(artifact: Artifact) -> Path:
 
 def cached() -> list[Artifact]:
     """What is here, by what its index said when it was downloaded."""
-    read = [_read(folder) for folder in _folders(wheels_root())]
+    read = [_read(folder) for folder in sorted(wheels_root().glob(_FOLDERS))]
     return [known.artifact for known in read if known is not None]
-
-
-def _folders(root: Path) -> list[Path]:
-    if not root.is_dir():
-        return []
-    return sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith("."))
 
 
 def _read(folder: Path) -> _Kept | None:
@@ -150,7 +146,7 @@ def _refuse_broken(path: Path) -> None:
 
 def _evict(root: Path, bound: int, keep: str) -> None:
     """Oldest use first; what another process holds at the moment stays."""
-    sizes = {folder: _size(folder) for folder in _folders(root)}
+    sizes = {folder: _size(folder) for folder in root.glob(_FOLDERS)}
     total = sum(sizes.values())
     for folder in sorted((each for each in sizes if each.name != keep), key=_last_use):
         if total <= bound:
