@@ -8,6 +8,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 
 from rich.console import Console
@@ -20,22 +21,21 @@ BUGS, USER_ERROR, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
 
 def guarded(work: Callable[[], int]) -> int:
     """Runs a command and turns what it raises into one clear error and an exit code."""
-    console = Console(stderr=True)
+    say = partial(Console(stderr=True, highlight=False).print, markup=False, soft_wrap=True)
     try:
         return work()
     except UserError as error:
-        console.print(f"error: {error}", markup=False, highlight=False, soft_wrap=True)
+        say(f"error: {error}")
         return USER_ERROR
     except (KeyboardInterrupt, Interrupted):
-        console.print("interrupted; everything found so far is kept", markup=False)
+        say("interrupted; everything found so far is kept")
         return INTERRUPTED
     except NightfuzzError as error:
-        console.print(f"failed: {error}", markup=False, highlight=False, soft_wrap=True)
+        say(f"failed: {error}")
         return OUR_BUG
     except Exception:  # noqa: BLE001 - the boundary: whatever is left is our bug and is shown whole
         versions = f"nightfuzz {fuzz_core.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
-        console.print(f"this is a bug in nightfuzz; please report the lines below\n{versions}", markup=False)
-        console.print(traceback.format_exc(), markup=False, highlight=False, soft_wrap=True)
+        say(f"this is a bug in nightfuzz; please report the lines below\n{versions}\n{traceback.format_exc()}")
         return OUR_BUG
 
 

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from fuzz_core.adapters.dialect import COMPILED_FOLDER, COMPILED_VARIABLE
 from fuzz_core.cli.output import CommandOutput, printable
 from fuzz_core.cli.session import target_of
 from fuzz_core.cli.settings import DEFAULT_FILE, Settings
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import open_state, state_file
 from fuzz_core.execution.docker import (
     Engine,
     Sandbox,
@@ -35,7 +35,6 @@ from fuzz_core.execution.protection import process_protection, write_protection
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.record import targets_root
 
@@ -116,7 +115,7 @@ def _print_line(line: str, error: bool) -> None:
 def _targets(context: typer.Context, settings: Settings) -> tuple[list[TargetRecord], dict[str, str]]:
     """The targets that the command works on, made if need be, and their keys by the option that named them."""
     keys, found = {}, []
-    with open_store(state_file(settings)) as store:
+    with open_state(settings) as store:
         for option in NAMING:
             spec = context.params.get(option) or getattr(settings, option, None)
             if spec is not None and option in context.params:
@@ -173,7 +172,10 @@ def sandbox_of(
     cannot be shown to it.
     """
     user = user_of(engine)
-    pythons = [_interpreter(record, user, instead) for record in records]
+    for home in (Path(record.python).absolute().parent.parent for record in records):
+        if user == STRANGER and home.is_relative_to(targets_root()):
+            open_to(home, user[1])
+    pythons = [interpreter(record.python, instead.get(record.python, "")) for record in records]
     projects = outermost(project(path) for path in (*settings.docs, *settings.tests, *settings.models))
     needed = outermost([*(each for python in pythons for each in python.folders), *_files(settings, files)])
     kept, memory = settings.state.absolute(), settings.sandbox_memory
@@ -186,19 +188,11 @@ def sandbox_of(
         shown=tuple(sorted({*needed, *projects})),
         placed=_placed(pythons, user, folder),
         hidden=tuple(_hidden(projects, [*needed, kept])),
-        environment={**_environment(os.environ), COMPILED_VARIABLE: str(kept / COMPILED_FOLDER)},
+        environment={**_environment(), COMPILED_VARIABLE: str(kept / COMPILED_FOLDER)},
         folder=Path.cwd(),
         cpus=settings.sandbox_cpus,
-        gpus=_gpus(records, os.environ),
+        gpus=_gpus(records),
     )
-
-
-def _interpreter(record: TargetRecord, user: tuple[int, int], instead: Mapping[str, str]) -> Interpreter:
-    needed = interpreter(record.python, instead.get(record.python, ""))
-    home = Path(record.python).absolute().parent.parent
-    if user == STRANGER and home.is_relative_to(targets_root()):
-        open_to(home, user[1])
-    return needed
 
 
 def _files(settings: Settings, files: Iterable[Path]) -> list[Path]:
@@ -234,19 +228,19 @@ def _placed(pythons: Sequence[Interpreter], user: tuple[int, int], folder: Path)
     return placed
 
 
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """What workers are given anyway, but for places of this machine; nothing else of the caller's."""
     names = [name for name in KEPT_VARIABLES if name not in _ELSEWHERE]
-    kept = {name: environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in environ}
+    kept = {name: os.environ[name] for name in (*names, ADAPTERS_VARIABLE) if name in os.environ}
     columns = str(shutil.get_terminal_size().columns)
-    return {**kept, "HOME": "/tmp", "PYTHONPATH": environ.get(ADAPTERS_VARIABLE, ""), "COLUMNS": columns}
+    return {**kept, "HOME": "/tmp", "PYTHONPATH": kept.get(ADAPTERS_VARIABLE, ""), "COLUMNS": columns}
 
 
-def _gpus(records: Iterable[TargetRecord], environ: Mapping[str, str]) -> tuple[str, ...] | None:
+def _gpus(records: Iterable[TargetRecord]) -> tuple[str, ...] | None:
     """Where a target sees a CUDA device: those that it may see, all where the environment names none."""
     if not any(str(device).startswith("cuda") for record in records for device in record.info.get("devices", ())):
         return None
-    return tuple(filter(None, environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
+    return tuple(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
 
 
 def fit(
@@ -289,7 +283,9 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerC
         engine.run(sandbox, [*LOOK, str(sandbox.kept), mark, *pythons], lambda line, error: lines.append(line))
     finally:
         (sandbox.kept / mark).unlink(missing_ok=True)
-    found = _decode(lines)
+    found: dict[str, Any] = {}
+    with suppress(IndexError, TypeError, ValueError):
+        found |= json.loads(lines[-1])
     if found.get("identity") != identity():
         raise UserError(
             f"the image {sandbox.image} holds nightfuzz {found.get('identity') or lines[-1:]}, this is {identity()}",
@@ -301,11 +297,3 @@ def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerC
             "the engine must see the files of this machine, and the user of the container get to that directory",
         )
     return ContainerCheck(str(found["version"]), str(found["prefix"]), dict(found["interpreters"]))
-
-
-def _decode(lines: Sequence[str]) -> dict[str, Any]:
-    try:
-        found = json.loads(lines[-1])
-    except (IndexError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from fuzz_core.campaign.carryover import TraceReport
 from fuzz_core.campaign.scheduler import ranking_of
@@ -15,25 +15,22 @@ from fuzz_core.campaign.tracing import TraceOptions, trace
 from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, today
+from fuzz_core.cli.state import open_state, today
 from fuzz_core.collect.sources import source_of
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.modelgen.gandalf.guides import check_guidance
-from fuzz_core.modelgen.gandalf.table import COMPARED, Library
+from fuzz_core.modelgen.gandalf.table import COMPARED, LIBRARIES, Library
 from fuzz_core.mutation.registry import check_off
 from fuzz_core.oracles.contract import oracle_of
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
-from fuzz_core.targets.compiler import make_ready
-from fuzz_core.targets.environment import ensure
+from fuzz_core.targets.environment import ensure, make_ready
 from fuzz_core.targets.record import Target, list_targets
 from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
 from fuzz_core.triage.known import load_registry
 
 TRACE_SHARE = 0.4
-LIBRARIES: tuple[Library, ...] = get_args(Library)
 
 
 def access_of(settings: Settings) -> Access:
@@ -72,7 +69,7 @@ def open_sessions(
 ) -> Iterator[list[Session]]:
     """Sessions on the targets that are chosen, in one store. Signals ask them to stop."""
     check_names(settings)
-    with stopping() as stopped, open_store(state_file(settings)) as store:
+    with stopping() as stopped, open_state(settings) as store:
         records = choose(store)
         for record in records:
             ready(settings, record)

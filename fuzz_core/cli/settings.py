@@ -83,7 +83,7 @@ class Settings(BaseModel):
     A description is the help text of the flag. It names the default where the value alone does not say it.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     target: str | None = Field(None, description="Target, as for `pull` [default: the one that was used last]")
     baseline: str | None = Field(None, description="Another build to compare with, as for `pull`")
@@ -91,8 +91,8 @@ class Settings(BaseModel):
     library: str | None = Field(None, description="Library of an interpreter that holds several")
     index: str | None = Field(None, description="Address of the package index [default: that of pip]")
     allow_cached: bool = Field(False, description="Without a network, take the newest build that is kept here")
-    compile_cache: float = Field(4.0, description="GB that compiled code may take", ge=0, allow_inf_nan=False)
-    wheel_cache: float = Field(20.0, description="GB that downloaded wheels may take", ge=0, allow_inf_nan=False)
+    compile_cache: float = Field(4.0, description="GB that compiled code may take", ge=0)
+    wheel_cache: float = Field(20.0, description="GB that downloaded wheels may take", ge=0)
     state: Path = Field(Path(".nightfuzz"), description="State directory")
     workers: int = Field(2, description="Worker processes", ge=1, le=256)
     time: Seconds = Field(45 * 60.0, description="Time-box: 45m, 90s, 1h30m")
@@ -124,7 +124,7 @@ class Settings(BaseModel):
     guidance: str = Field(
         "novelty", description="gandalf: random, mcmc, genetic, q, double-q, dqn, ddqn, bandit or novelty choose"
     )
-    reward: Annotated[list[Annotated[float, Field(ge=0, allow_inf_nan=False)]], Words] = Field(
+    reward: Annotated[list[Annotated[float, Field(ge=0)]], Words] = Field(
         [1.0, 1.0, 1.0],
         description="gandalf: what disagreements, crashes, and NaN or inf are worth to guidance",
         min_length=3,
@@ -135,7 +135,6 @@ class Settings(BaseModel):
         description="Share of the fuzzing in which model programs grow, 0 for none",
         ge=0,
         lt=1,
-        allow_inf_nan=False,
     )
     knowledge_import: Path | None = Field(
         None, description="Directory of the MoCo authors' files, one for each api (YAML, JSON)"
@@ -154,8 +153,8 @@ class Settings(BaseModel):
     sandbox: Literal["none", "auto", "docker"] = Field("none", description="none, auto or docker: work in a container")
     sandbox_image: str | None = Field(None, description="Image of the container")
     sandbox_base: str | None = Field(None, description="Image that the container's image is built on")
-    sandbox_memory: float | None = Field(None, description="GB of memory", gt=0, allow_inf_nan=False)
-    sandbox_cpus: float | None = Field(None, description="Processors of the container", gt=0, allow_inf_nan=False)
+    sandbox_memory: float | None = Field(None, description="GB of memory", gt=0)
+    sandbox_cpus: float | None = Field(None, description="Processors of the container", gt=0)
     sandbox_processes: int | None = Field(None, description="Processes and threads of the container", ge=64)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
 from fuzz_core.store.store import Store
 
 STATE_FILE = "state.db"
@@ -21,6 +22,16 @@ def state_file(settings: Settings) -> Path:
             f"cannot make the state directory {settings.state}: {error.strerror}", "use --state DIR"
         ) from error
     return settings.state / STATE_FILE
+
+
+def open_state(settings: Settings) -> Store:
+    """The state, to be written. Raises as `state_file` and `open_store` do."""
+    return open_store(state_file(settings))
+
+
+def read_state(settings: Settings) -> Store:
+    """The state, to be read alone. Raises as `state_file` and `open_store` do."""
+    return open_store(state_file(settings), read_only=True)
 
 
 def target_key(store: Store, wanted: str | None) -> str:

@@ -49,8 +49,14 @@ def newest(artifacts: Iterable[Artifact], wish: Wish, machine: Machine) -> list[
     ranks = {tag: -place for place, tag in enumerate(machine.tags)}
     fitting = [each for each in artifacts if installable(each, ranks, machine.python)]
     found = _of_version(fitting, wish.version) if wish.version else _unpinned(fitting, wish)
-    found = [each for each in found if wish.label is None or _has_label(each, wish)]
-    return sorted(_of_flavour(found, wish), key=lambda each: _order(each, wish, ranks), reverse=True)
+    if wish.label is not None:
+        labels = {wish.label, None} if wish.label == "cpu" and wish.plain_is_cpu else {wish.label}
+        found = [each for each in found if Version(each.version).local in labels]
+    # Of nightlies, one flavour may be missing tonight: its build of yesterday is better than another flavour. Where
+    # nothing is of the flavour, all are given: the caller says what is wrong with them.
+    if wish.nightly or wish.strict:
+        found = [each for each in found if flavour_fits(each, wish)] or found
+    return sorted(found, key=lambda each: _order(each, wish, ranks), reverse=True)
 
 
 def installable(artifact: Artifact, ranks: Mapping[Tag, int], python: str) -> bool:
@@ -64,15 +70,14 @@ def installable(artifact: Artifact, ranks: Mapping[Tag, int], python: str) -> bo
 
 def flavour_fits(artifact: Artifact, wish: Wish) -> bool:
     """Whether a build is for what is wanted: CUDA or the processor alone."""
-    return wish.accelerated is None or _is_cpu(artifact, wish) != wish.accelerated
+    local = Version(artifact.version).local
+    is_cpu = local == "cpu" if local else wish.plain_is_cpu
+    return wish.accelerated is None or is_cpu != wish.accelerated
 
 
 def _of_version(fitting: list[Artifact], version: str) -> list[Artifact]:
     asked = Version(version)
-    versions = {each: Version(each.version) for each in fitting}
-    return [
-        each for each, has in versions.items() if has == asked or (not asked.local and Version(has.public) == asked)
-    ]
+    return [each for each in fitting if asked in ((has := Version(each.version)), Version(has.public))]
 
 
 def _unpinned(fitting: list[Artifact], wish: Wish) -> list[Artifact]:
@@ -80,25 +85,6 @@ def _unpinned(fitting: list[Artifact], wish: Wish) -> list[Artifact]:
     if wish.nightly:
         return [each for each in kept if Version(each.version).is_devrelease]
     return [each for each in kept if not Version(each.version).is_prerelease] or kept
-
-
-def _has_label(artifact: Artifact, wish: Wish) -> bool:
-    local = Version(artifact.version).local
-    return local == wish.label or (local is None and wish.label == "cpu" and wish.plain_is_cpu)
-
-
-def _of_flavour(found: list[Artifact], wish: Wish) -> list[Artifact]:
-    """Of nightlies, one flavour may be missing tonight: its build of yesterday is better than another flavour.
-
-    Where nothing is of the flavour, all are given: the caller says what is wrong with them.
-    """
-    fitting = [each for each in found if flavour_fits(each, wish)]
-    return fitting or found if wish.nightly or wish.strict else found
-
-
-def _is_cpu(artifact: Artifact, wish: Wish) -> bool:
-    local = Version(artifact.version).local
-    return local == "cpu" if local else wish.plain_is_cpu
 
 
 def _order(artifact: Artifact, wish: Wish, ranks: Mapping[Tag, int]) -> Any:

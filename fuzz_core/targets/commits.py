@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import requests
 from packaging.version import Version
-from pydantic import BaseModel
 
 from fuzz_core.adapters.library import library_of
 from fuzz_core.targets import index
 from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.facts import TargetInfo
-from fuzz_core.targets.record import Origin
+from fuzz_core.targets.record import BuildOrigin
 
 API_VARIABLE = "NIGHTFUZZ_GITHUB_API"
 _API = "https://api.github.com"
@@ -42,18 +41,7 @@ class NightlyRelease(NamedTuple):
     source: str
 
 
-class _Message(BaseModel):
-    message: str
-
-
-class _Entry(BaseModel):
-    """A commit as GitHub's API tells it."""
-
-    sha: str
-    commit: _Message
-
-
-def origin_of(artifact: Artifact, info: TargetInfo) -> Origin | None:
+def origin_of(artifact: Artifact, info: TargetInfo) -> BuildOrigin | None:
     """Date and source commit of an installed build; None for a wheel that the user gave."""
     if not artifact.index:
         return None
@@ -63,7 +51,7 @@ def origin_of(artifact: Artifact, info: TargetInfo) -> Origin | None:
             commit = of_torch_nightly(day, info.commit, session)
     else:
         commit = said_by_library(info.commit)
-    return Origin(artifact, day.isoformat() if day else "", dated_by, *commit)
+    return BuildOrigin(artifact, day.isoformat() if day else "", dated_by, *commit)
 
 
 def said_by_library(said: str | None, called: str = "its own version file") -> Commit:
@@ -100,12 +88,12 @@ def nightly_releases(day: date, session: requests.Session) -> list[NightlyReleas
     return [release for entry in data if (release := _release(entry)) is not None]
 
 
-def _release(data: Any) -> NightlyRelease | None:
+def _release(entry: Any) -> NightlyRelease | None:
+    """The release of a commit as GitHub's API tells it; None for another commit."""
     try:
-        entry = _Entry.model_validate(data)
-        found = _SUBJECT.fullmatch(entry.commit.message.split("\n")[0].strip())
-        return NightlyRelease(entry.sha, date.fromisoformat(found[1]), found[2]) if found else None
-    except ValueError:
+        found = _SUBJECT.fullmatch(entry["commit"]["message"].split("\n")[0].strip())
+        return NightlyRelease(str(entry["sha"]), date.fromisoformat(found[1]), found[2]) if found else None
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

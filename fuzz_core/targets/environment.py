@@ -5,25 +5,26 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import sysconfig
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from fuzz_core.adapters.dialect import COMPILED_FOLDER, compiled
 from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer, wheels
 from fuzz_core.targets.commits import origin_of
-from fuzz_core.targets.compiler import check_compiler, compiles
-from fuzz_core.targets.facts import COMPILING_S, TIMEOUT_S, TargetInfo, probe
+from fuzz_core.targets.facts import TargetInfo, compiles, probe
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
     Access,
-    Build,
-    NotListed,
-    age_notes,
+    InstallPlan,
+    NoBuildError,
     kept_builds,
     key_of,
     resolve,
@@ -38,6 +39,9 @@ _NUMPY_ABI = re.compile(
     r"|module 'numpy' has no attribute"
 )
 _OLD_NUMPY = "numpy<2"
+COMPILER, _HEADER = "g++", "Python.h"
+# Operators that such a library compiles lie in such a folder, whatever is above it.
+_OPERATORS = "**/jit/*"
 
 
 @dataclass(frozen=True)
@@ -77,32 +81,24 @@ def ensure(
     return _newest(order)
 
 
-def _of_build(order: _Order, build: Build) -> Target:
-    with lock_of(order.home, build.key):
-        # Looked at again under the lock: another run may have made it while this one waited.
-        target = read_record(order.home, build.key)
-        # What is to be known of it may be another thing each time: this time, the index may have been out of reach.
-        return replace(target, notes=build.notes) if target else _make(order, build)
-
-
 def _newest(order: _Order) -> Target:
     """The newest of an index; what is kept here where it can't be had, and is allowed or the very build asked for."""
     try:
-        return _first(order, resolve(order.spec, order.flavour), (wheels.Vanished,))
-    except (installer.IndexUnreachable, NotListed, wheels.Vanished) as error:
+        return _first(order, resolve(order.spec, order.flavour), (wheels.MissingFileError,))
+    except (installer.IndexUnreachable, NoBuildError, wheels.MissingFileError) as error:
         unreachable = isinstance(error, installer.IndexUnreachable)
         if order.spec.version is None and not (unreachable and order.access.allow_cached):
             hint = ", or allow what is kept here: --allow-cached" if unreachable else ""
             raise type(error)(error.problem, error.remedy + hint) from error
         # Of what is kept as a wheel alone, the dependencies may be out of reach; an older build may be installed.
-        return _first(order, _kept(order, error), (wheels.Vanished, installer.IndexUnreachable))
+        return _first(order, _kept(order, error), (wheels.MissingFileError, installer.IndexUnreachable))
 
 
-def _kept(order: _Order, error: UserError) -> list[Build]:
+def _kept(order: _Order, error: UserError) -> list[InstallPlan]:
     """What is here of an index that does not give it, newest first, with a note. Raises `error` if that is nothing."""
     try:
         found = kept_builds(order.spec, order.flavour, order.home)
-    except NotListed:
+    except NoBuildError:
         if not isinstance(error, installer.IndexUnreachable):
             raise error from None
         raise type(error)(error.problem, f"{error.remedy}; nothing of it is kept here") from error
@@ -111,18 +107,22 @@ def _kept(order: _Order, error: UserError) -> list[Build]:
     return [replace(build, notes=(note, *build.notes)) for build in found]
 
 
-def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], ...]) -> Target:
+def _first(order: _Order, listed: list[InstallPlan], passing: tuple[type[UserError], ...]) -> Target:
     """The first that can be had: `passing` are the errors after which the next is tried, unless one was pinned."""
     gone: tuple[str, ...] = ()
     for build in listed:
         try:
-            age = age_notes(order.spec, build, order.access.today())
-            return _of_build(order, replace(build, notes=(*build.notes, *age, *gone)))
+            with lock_of(order.home, build.key):
+                # Looked at again under the lock: another run may have made it while this one waited.
+                target = read_record(order.home, build.key)
+                # What is to be known of it may be another thing each time: the index may have been out of reach.
+                notes = build.notes + gone
+                return replace(target, notes=notes) if target else _make(order, replace(build, notes=notes))
         except passing as error:
             if order.spec.version is not None:
                 raise
             gone += (f"{error.problem.splitlines()[0]}: took the next newest",)
-    raise wheels.Vanished(
+    raise wheels.MissingFileError(
         f"no build of {order.spec.text} can be had: {gone[0].rpartition(': ')[0]}", "ask the index later"
     )
 
@@ -130,7 +130,7 @@ def _first(order: _Order, listed: list[Build], passing: tuple[type[UserError], .
 def _existing(spec: TargetSpec, home: Path) -> Target:
     """Asks a user's interpreter anew every time: what is installed there changes behind our back."""
     assert spec.path is not None
-    info = probe(spec.path, spec.library, _patience(spec.library))
+    info = probe(spec.path, spec.library)
     place = hashlib.sha256(str(spec.path).encode()).hexdigest()[:8]
     key = key_of(info.library, info.version, info.tag, "python", place)
     target = Target(key, spec.text, info.library, spec.path, info.version, info.flavour, info)
@@ -144,22 +144,27 @@ def _made(order: _Order) -> Target | None:
     if order.spec.version is None or order.spec.kind == "wheel":
         return None
     for target in list_targets(order.home):
+        # A TensorFlow of either flavour says that it was built for CUDA: there the wish is what tells them apart.
+        installed = target.info.flavour if library_of(target.library).own_index else target.wanted
         same = target.spec == order.spec.text and target.wanted == order.wanted
-        if same and order.flavour in ("auto", _installed(target)):
+        if same and order.flavour in ("auto", installed):
             return target
     return None
 
 
-def _installed(target: Target) -> str:
-    """A TensorFlow of either flavour says that it was built for CUDA: there the wish is what tells them apart."""
-    return target.info.flavour if library_of(target.library).own_index else target.wanted
-
-
-def _make(order: _Order, build: Build) -> Target:
+def _make(order: _Order, build: InstallPlan) -> Target:
     home, library = order.home, order.library
     clear(home, build.key)
-    _check_disk(home, library, order.wanted)
-    check_compiler(library)
+    needed, free = library_of(library).space.get(order.wanted, 0), shutil.disk_usage(home).free
+    if free < needed:
+        raise UserError(
+            f"{library} ({order.wanted}) needs {needed / 1e9:.1f} GB under {home}, {free / 1e9:.1f} GB are free",
+            "free some space, remove a target, or set NIGHTFUZZ_CACHE to another disk",
+        )
+    lacking = missing_compiler() if compiles(library) else {}
+    if lacking:
+        # Told at once, not after minutes.
+        raise UserError(f"{library} compiles itself: {', '.join(lacking)}", "; ".join(lacking.values()))
     try:
         (home / build.key).mkdir()
         # A name never used before: the installer of a run that was killed may still be writing into the old one.
@@ -180,7 +185,7 @@ def _make(order: _Order, build: Build) -> Target:
     return target
 
 
-def _working(order: _Order, build: Build, python: Path) -> Target:
+def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
     """The probed target; a build from before numpy 2 whose wheel does not say so is given an older numpy."""
     try:
         return _probed(order, build, python)
@@ -192,30 +197,21 @@ def _working(order: _Order, build: Build, python: Path) -> Target:
         return _probed(order, replace(build, notes=(*build.notes, note)), python)
 
 
-def _probed(order: _Order, build: Build, python: Path) -> Target:
-    info = probe(python, order.library, _patience(order.library))
+def _probed(order: _Order, build: InstallPlan, python: Path) -> Target:
+    info = probe(python, order.library)
     _refuse_other_version(build, info)
-    _refuse_other_flavour(order.flavour, info)
+    # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
+    if library_of(info.library).own_index and order.flavour not in ("auto", info.flavour):
+        raise UserError(
+            f"asked for a {order.flavour} build of {info.library}, "
+            f"but {info.version} is a {info.flavour} build: refused",
+            "configure an index that has one, or take the flavour auto",
+        )
     named = (build.key, order.spec.text, order.library, python, info.version, order.wanted)
     return Target(*named, info, build.notes, origin_of(build.artifact, info))
 
 
-def _patience(library: str | None) -> float:
-    """Seconds for a first import."""
-    return COMPILING_S if library and compiles(library) else TIMEOUT_S
-
-
-def _check_disk(home: Path, library: str, wanted: str) -> None:
-    needed = library_of(library).space.get(wanted, 0)
-    free = shutil.disk_usage(home).free
-    if free < needed:
-        raise UserError(
-            f"{library} ({wanted}) needs {needed / 1e9:.1f} GB under {home}, {free / 1e9:.1f} GB are free",
-            "free some space, remove a target, or set NIGHTFUZZ_CACHE to another disk",
-        )
-
-
-def _refuse_other_version(build: Build, info: TargetInfo) -> None:
+def _refuse_other_version(build: InstallPlan, info: TargetInfo) -> None:
     try:
         version = Version(info.version)
     except InvalidVersion as error:
@@ -238,10 +234,41 @@ def _is_called(build: Version, said: Version) -> bool:
     return said == build if build.local else Version(said.public) == build
 
 
-def _refuse_other_flavour(flavour: Flavour, info: TargetInfo) -> None:
-    # Torch alone: TensorFlow has one build for both, and a jittor compiles for what it finds.
-    if library_of(info.library).own_index and flavour not in ("auto", info.flavour):
-        raise UserError(
-            f"asked for a {flavour} build of {info.library}, but {info.version} is a {info.flavour} build: refused",
-            "configure an index that has one, or take the flavour auto",
-        )
+def missing_compiler() -> dict[str, str]:
+    """What a library that compiles itself lacks on this machine, with the remedy."""
+    lacking = {}
+    if shutil.which(COMPILER) is None:
+        lacking[f"no C++ compiler ({COMPILER})"] = "on Debian: apt install g++"
+    if not Path(sysconfig.get_path("include"), _HEADER).is_file():
+        lacking[f"no headers of this Python ({_HEADER})"] = "on Debian: apt install python3-dev"
+    return lacking
+
+
+def make_ready(library: str, python: Path, most: int) -> None:
+    """Has the library compile its core where this compiler has not yet, and drops its oldest operators above `most`
+    bytes.
+
+    A cache of the user's own, of an interpreter that was not made here, is left as it is. Raises UserError as `probe`.
+    """
+    if not compiles(library):
+        return
+    probe(python, library)
+    folder = compiled(python)
+    if COMPILED_FOLDER in folder.parts:
+        prune(folder, most)
+
+
+def prune(folder: Path, most: int) -> int:
+    """Removes compiled operators, oldest first, until they take `most` bytes; how many files went.
+
+    One that is gone is compiled again when it is needed.
+    """
+    states = [(path, path.stat()) for path in folder.glob(_OPERATORS) if path.is_file() and not path.is_symlink()]
+    left, gone = sum(state.st_size for _, state in states), 0
+    for path, state in sorted(states, key=lambda each: each[1].st_mtime):
+        if left <= most:
+            break
+        with suppress(FileNotFoundError):
+            path.unlink()
+        left, gone = left - state.st_size, gone + 1
+    return gone

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +22,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from fuzz_core.adapters.dialect import all_surroundings, profile_of
+from fuzz_core.adapters.dialect import all_surroundings, dialect_of, profile_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import process
 from fuzz_core.targets.spec import libraries
@@ -164,11 +165,21 @@ class Environment:
     problem: str = ""
 
 
-def probe(python: Path, library: str | None = None, timeout: float = TIMEOUT_S) -> TargetInfo:
-    """Runs `python` on a small script that imports the library (the only one it has, if None). `timeout` in seconds.
+def compiles(library: str | None) -> bool:
+    """Whether a library compiles what it runs; False for an unknown library."""
+    with suppress(UserError):
+        return library is not None and bool(dialect_of(library).compiled)
+    return False
+
+
+def probe(python: Path, library: str | None = None, timeout: float | None = None) -> TargetInfo:
+    """Runs `python` on a small script that imports the library (the only one it has, if None).
+
+    timeout: seconds, by default as many as a first import may take.
 
     Raises UserError where there is no such interpreter, it is too old or silent, or the library doesn't import.
     """
+    timeout = timeout or (COMPILING_S if compiles(library) else TIMEOUT_S)
     try:
         done, answer = _run(python, library, timeout)
     except subprocess.TimeoutExpired as error:

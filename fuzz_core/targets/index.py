@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -19,12 +19,11 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion
 from pypi_simple import (
+    ACCEPT_ANY,
     PYPI_SIMPLE_ENDPOINT,
     DistributionPackage,
     Link,
-    NoSuchProjectError,
     ProjectPage,
-    PyPISimple,
     UnsupportedContentTypeError,
     UnsupportedRepoVersionError,
 )
@@ -35,7 +34,8 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer
 from fuzz_core.targets.artifact import Artifact, sha256_of, without_secrets
 
-TIMEOUT_S = 30.0
+# Seconds until the answer begins, and how often a request is repeated. Where others can be asked, one try is enough.
+TIMEOUT_S, HASTY_S = 30.0, 10.0
 RETRIES = 3
 _CHECK = "check the network and the address of the index"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -65,28 +65,27 @@ class PackageSource(NamedTuple):
 def sources() -> list[PackageSource]:
     """Where pip is set up to look, else the public index. Raises UserError if pip may look nowhere."""
     settings = installer.pip_settings()
-    links = [PackageSource(_address(each), flat=True) for each in settings.get("find-links", "").split()]
-    if settings.get("no-index", "").lower() not in _YES:
-        indexes = [settings.get("index-url") or PYPI_SIMPLE_ENDPOINT, *settings.get("extra-index-url", "").split()]
-        return [*(PackageSource(_address(each)) for each in indexes), *links]
-    if not links:
+    indexes = [settings.get("index-url") or PYPI_SIMPLE_ENDPOINT, *settings.get("extra-index-url", "").split()]
+    if settings.get("no-index", "").lower() in _YES:
+        indexes = []
+    named = [(each, False) for each in indexes] + [(each, True) for each in settings.get("find-links", "").split()]
+    if not named:
         raise UserError("pip is set up to use no package index", "name one: --index https://HOST/PATH")
-    return links
+    return [
+        PackageSource(each if urlsplit(each).scheme else Path(each).expanduser().absolute().as_uri(), flat)
+        for each, flat in named
+    ]
 
 
-def _address(place: str) -> str:
-    return place if urlsplit(place).scheme else Path(place).expanduser().absolute().as_uri()
-
-
-def listed(places: Iterable[PackageSource], distribution: str, **how: Any) -> list[Artifact]:
-    """The files of a package in all sources, as `listing` gives them. `how`: its timeout and retries.
+def listed(places: Iterable[PackageSource], distribution: str, hasty: bool = False) -> list[Artifact]:
+    """The files of a package in all sources, as `listing` gives them.
 
     Raises as `listing` does, but only if no source has a file.
     """
     found, errors = [], []
     for address, flat in places:
         try:
-            found += listing(address, distribution, flat, **how)
+            found += listing(address, distribution, flat, hasty)
         except UserError as error:
             errors.append(error)
     if errors and not found:
@@ -94,55 +93,55 @@ def listed(places: Iterable[PackageSource], distribution: str, **how: Any) -> li
     return found
 
 
-def listing(
-    address: str, distribution: str, flat: bool = False, timeout: float = TIMEOUT_S, retries: int = RETRIES
-) -> list[Artifact]:
+def listing(address: str, distribution: str, flat: bool = False, hasty: bool = False) -> list[Artifact]:
     """Every wheel and source archive of a package that a source lists, in its order; empty if it lacks the package.
 
-    `timeout` in seconds. Raises installer.IndexUnreachable where the index does not answer, UserError where the answer
-    is none.
+    hasty: one try, with a short timeout. Raises installer.IndexUnreachable where the index does not answer, UserError
+    where the answer is none.
     """
     shown = without_secrets(address).rstrip("/")
+    page = address if flat else f"{address.rstrip('/')}/{canonicalize_name(distribution)}/"
     try:
-        if address.startswith("file:"):
-            packages = _local(address, distribution, flat)
+        if page.startswith("file:"):
+            packages = _local(Path(url2pathname(urlsplit(page).path)), distribution, flat)
         else:
-            packages = _remote(address, distribution, flat, timeout, retries)
-    except NoSuchProjectError:
-        return []
-    except (UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
-        raise UserError(f"{shown} does not answer as a package index does: {error}", _CHECK) from error
-    except requests.JSONDecodeError as error:
-        raise UserError(f"{shown} does not answer as a package index does: it can't be read", _CHECK) from error
-    except requests.RequestException as error:
-        raise installer.IndexUnreachable(f"the index {shown} can't be reached: {reason(error)}", _CHECK) from error
-    except ValueError as error:
-        raise UserError(f"{shown} does not answer as a package index does: it can't be read", _CHECK) from error
+            answer = _answer(page, shown, flat, hasty)
+            packages = ProjectPage.from_response(answer, distribution).packages if answer else []
+    except (ValueError, UnsupportedRepoVersionError) as error:
+        says = isinstance(error, UnsupportedContentTypeError | UnsupportedRepoVersionError)
+        why = str(error) if says else "it can't be read"
+        raise UserError(f"{shown} does not answer as a package index does: {why}", _CHECK) from error
     except OSError as error:
         raise UserError(f"{shown} can't be read: {error.strerror}", "check that folder") from error
     read = [_artifact(shown, distribution, package) for package in packages]
     return [artifact for artifact in read if artifact is not None]
 
 
-def _remote(address: str, distribution: str, flat: bool, timeout: float, retries: int) -> Iterable[DistributionPackage]:
-    again = Retry(retries, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), raise_on_status=False)
-    with session() as made, PyPISimple(address, session=made) as client:
-        for scheme in ("http://", "https://"):
-            made.mount(scheme, HTTPAdapter(max_retries=again))
-        if not flat:
-            return client.get_project_page(distribution, timeout=timeout).packages
-        answer = made.get(address, timeout=timeout)
-        answer.raise_for_status()
-        return ProjectPage.from_html(distribution, answer.content, answer.url).packages
+def _answer(page: str, shown: str, flat: bool, hasty: bool) -> requests.Response:
+    """The response for a page. It is false if an index has no page of the package."""
+    again = Retry(
+        0 if hasty else RETRIES, backoff_factor=0.2, status_forcelist=(429, 502, 503, 504), raise_on_status=False
+    )
+    try:
+        with session() as made:
+            for scheme in ("http://", "https://"):
+                made.mount(scheme, HTTPAdapter(max_retries=again))
+            answer = made.get(page, headers={"Accept": ACCEPT_ANY}, timeout=HASTY_S if hasty else TIMEOUT_S)
+        if flat or answer.status_code != 404:
+            answer.raise_for_status()
+    except requests.RequestException as error:
+        raise installer.IndexUnreachable(f"the index {shown} can't be reached: {reason(error)}", _CHECK) from error
+    return answer
 
 
-def _local(address: str, distribution: str, flat: bool) -> Iterable[DistributionPackage]:
-    place = Path(url2pathname(urlsplit(address).path))
-    page = place if flat else place / canonicalize_name(distribution) / "index.html"
+def _local(place: Path, distribution: str, flat: bool) -> list[DistributionPackage]:
+    """The files of a package that a folder holds or a page of links lists; in an index, `place` is a package's own."""
+    page = place if flat else place / "index.html"
+    if not flat and not page.exists():
+        return []
     if page.is_file():
         return ProjectPage.from_html(distribution, page.read_bytes(), page.as_uri()).packages
-    files = sorted(place.iterdir()) if flat else []
-    named = (path for path in files if (_named(path.name) or [""])[0] == canonicalize_name(distribution))
+    named = [each for each in sorted(place.iterdir()) if _named(each.name)[0] == canonicalize_name(distribution)]
     links = (Link(path.name, f"{path.as_uri()}#sha256={sha256_of(path)}", {}) for path in named)
     return [DistributionPackage.from_link(link, distribution) for link in links]
 
@@ -159,20 +158,24 @@ def reason(error: requests.RequestException) -> str:
     return named or (known.group(0) if known else type(error).__name__)
 
 
-def _artifact(index: str, distribution: str, package: DistributionPackage) -> Artifact | None:
+def _artifact(shown: str, distribution: str, package: DistributionPackage) -> Artifact | None:
     """None for files of other kinds and packages, and for names that say nothing: some predate every rule."""
-    named = _named(package.filename)
-    if named is None or named[0] != canonicalize_name(distribution) or _SUSPECT.search(package.filename):
+    name, version = _named(package.filename)
+    if name != canonicalize_name(distribution) or _SUSPECT.search(package.filename):
         return None
     found = package.digests.get("sha256", "").lower()
-    details: dict[str, Any] = {
-        "sha256": found if _SHA256.fullmatch(found) else None,
-        "size": package.size,
-        "requires_python": package.requires_python or "",
-        "uploaded": package.upload_time.isoformat() if package.upload_time else "",
-        "yanked": _plain(package.yanked_reason or "") if package.is_yanked else None,
-    }
-    return Artifact(index, distribution, named[1], package.filename, package.url, **details)
+    return Artifact(
+        shown,
+        distribution,
+        version,
+        package.filename,
+        package.url,
+        sha256=found if _SHA256.fullmatch(found) else None,
+        size=package.size,
+        requires_python=package.requires_python or "",
+        uploaded=package.upload_time.isoformat() if package.upload_time else "",
+        yanked=_plain(package.yanked_reason or "") if package.is_yanked else None,
+    )
 
 
 def _plain(text: str) -> str:
@@ -180,10 +183,10 @@ def _plain(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)[:_MAX_REASON].strip()
 
 
-def _named(filename: str) -> tuple[str, str] | None:
-    """The package and the version in the name of a file."""
+def _named(filename: str) -> tuple[str, str]:
+    """The package and the version in the name of a file; empty in a name of another kind."""
     try:
         name, version = (parse_wheel_filename if filename.endswith(".whl") else parse_sdist_filename)(filename)[:2]
         return name, str(version)
     except (InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):
-        return None
+        return "", ""

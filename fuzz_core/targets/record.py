@@ -25,7 +25,7 @@ _RECORD = "target.json"
 
 
 @dataclass(frozen=True)
-class Origin:
+class BuildOrigin:
     """Where a build from an index comes from. day: ISO date or empty, told by `dated_by`. commit: hexadecimal digits of
     the source commit or empty, told by `commit_by` in words."""
 
@@ -49,14 +49,20 @@ class Target:
     wanted: str
     info: TargetInfo
     notes: tuple[str, ...] = ()
-    origin: Origin | None = None
+    origin: BuildOrigin | None = None
 
     def summary(self) -> str:
         """One line: what exactly is installed."""
         info = self.info
         commit = f" (commit {info.commit})" if info.commit else ""
-        if self.origin is not None:
-            commit = _told(self.origin)
+        if (origin := self.origin) is not None:
+            day = (
+                f"{'built' if origin.dated_by == 'version' else 'uploaded'} {origin.day}"
+                if origin.day
+                else "date unknown"
+            )
+            source = f"commit {origin.commit} by {origin.commit_by}" if origin.commit else "source commit unknown"
+            commit = f" ({day}, {source})"
         build = f"CUDA {info.cuda} build" if info.cuda else "CPU build"
         return (
             f"{self.library} {self.version}{commit}, {build}, Python {info.python}, numpy {info.numpy}, "
@@ -73,12 +79,6 @@ def to_json(target: Target) -> dict[str, Any]:
     """Everything of it as JSON data, without what an address may hold of passwords."""
     data: dict[str, Any] = TypeAdapter(Target).dump_python(target, mode="json")
     return data
-
-
-def _told(origin: Origin) -> str:
-    day = f"built {origin.day}" if origin.dated_by == "version" else f"uploaded {origin.day}"
-    commit = f"commit {origin.commit} by {origin.commit_by}" if origin.commit else "source commit unknown"
-    return f" ({day if origin.day else 'date unknown'}, {commit})"
 
 
 def cache_folder() -> Path:

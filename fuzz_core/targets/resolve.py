@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -30,17 +30,16 @@ from fuzz_core.targets import choice, index, process, wheels
 from fuzz_core.targets.artifact import Artifact, sha256_of, without_secrets
 from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import list_targets
-from fuzz_core.targets.spec import FLAVOURS, Flavour, TargetSpec
+from fuzz_core.targets.spec import Flavour, TargetSpec
 
 TORCH_INDEX_VARIABLE = "NIGHTFUZZ_TORCH_INDEX"
 _TORCH_INDEX = "https://download.pytorch.org/whl"
-_HASTY_S = 10.0
 # Today's build may not be there yet.
 NORMAL_DAYS = 1
 _DRIVER = re.compile(r"CUDA Version: *(\d+)\.(\d+)")
 
 
-class NotListed(UserError):  # noqa: N818 - says what happened, as UserError does
+class NoBuildError(UserError):
     """The index answers, and has no build that fits."""
 
 
@@ -51,18 +50,17 @@ def _today() -> date:
 @dataclass(frozen=True)
 class Access:
     """How what is outside is reached. allow_cached: without a network, the newest build that is here will do.
-    cache_bytes: how much the kept wheels may take. today: by which nights are old, in UTC."""
+    cache_bytes: how much the kept wheels may take."""
 
     allow_cached: bool = False
     cache_bytes: int = wheels.BOUND_BYTES
-    today: Callable[[], date] = _today
 
 
 DEFAULT_ACCESS = Access()
 
 
 @dataclass(frozen=True)
-class Build:
+class InstallPlan:
     """What is going to be installed. requirement: its name, with extras. options: for the installer. notes: what the
     user should know. artifact: its file."""
 
@@ -85,10 +83,16 @@ def has_gpu() -> bool:
 
 
 def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
-    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction."""
-    if flavour not in FLAVOURS:
-        raise UserError(f"unknown flavour {flavour!r}", f"choose one of: {', '.join(FLAVOURS)}")
-    named = _named_flavour(spec)
+    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction.
+
+    A spec may name a flavour itself: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`.
+    """
+    local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
+    named = ""
+    if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
+        named = "cpu"
+    elif spec.label or (local or "").startswith("cu"):
+        named = "cuda"
     if named and flavour not in ("auto", named):
         raise UserError(f"{spec.text} names a {named} build, the flavour asked for is {flavour}", "drop one of the two")
     if flavour == "auto":
@@ -96,20 +100,10 @@ def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
     return flavour
 
 
-def _named_flavour(spec: TargetSpec) -> str | None:
-    """The flavour that the spec itself says: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`."""
-    local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
-    if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
-        return "cpu"
-    if spec.label:
-        return "cuda"
-    return "cuda" if local and local.startswith("cu") else None
-
-
-def resolve(spec: TargetSpec, flavour: Flavour) -> list[Build]:
+def resolve(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
     """The builds that a spec can mean here, newest first.
 
-    Raises IndexUnreachable where the index does not answer, NotListed where nothing there fits, and UserError for a
+    Raises IndexUnreachable where the index does not answer, NoBuildError where nothing there fits, and UserError for a
     flavour that doesn't exist and for a wheel of another Python.
     """
     if spec.kind == "wheel":
@@ -121,33 +115,25 @@ def resolve(spec: TargetSpec, flavour: Flavour) -> list[Build]:
         return _builds(spec, flavour, listed)
     elsewhere: list[Artifact] = []
     with suppress(IndexUnreachable):
-        elsewhere = index.listing(f"{torch_index()}/{label}", str(spec.distribution), timeout=_HASTY_S, retries=0)
+        elsewhere = index.listing(f"{torch_index()}/{label}", str(spec.distribution), hasty=True)
     version = spec.version or (Version(newest[0].version).public if newest else None)
     labelled = choice.newest(elsewhere, replace(wish, version=version, label=label), _machine())
     return _builds(spec, flavour, [*listed, *elsewhere], labelled)
 
 
-def builds(spec: TargetSpec, flavour: Flavour) -> list[Build]:
+def builds(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
     """The builds that `resolve` finds in the index of the spec alone. Raises as `resolve` does."""
     return _builds(spec, flavour, index.listed(_sources(spec, flavour), str(spec.distribution)))
 
 
-def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[Build]:
-    """The same of what is here: kept wheels and made targets of the index. Raises NotListed where there is none."""
+def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[InstallPlan]:
+    """The same of what is here: kept wheels and made targets of the index. Raises NoBuildError where there is none."""
     addresses = {without_secrets(each.address).rstrip("/") for each in _sources(spec, flavour)}
     addresses |= {f"{torch_index()}/cpu"} if _is_own_release(spec) else set()
     made = [target.origin.artifact for target in list_targets(home) if target.origin is not None]
     here = {each.key: each for each in (*wheels.cached(), *made)}.values()
     ours = [each for each in here if each.index in addresses and each.distribution == spec.distribution]
     return _builds(spec, flavour, ours, where="what is kept here")
-
-
-def age_notes(spec: TargetSpec, build: Build, today: date) -> tuple[str, ...]:
-    """That the newest night is an old one: days may be missing, or the nights of this Python or flavour have ended."""
-    day, _ = build.artifact.dated()
-    if not spec.nightly or spec.version is not None or day is None or (today - day).days <= NORMAL_DAYS:
-        return ()
-    return (f"no newer night than that of {day} fits here, {(today - day).days} days ago",)
 
 
 def key_of(*parts: str) -> str:
@@ -191,7 +177,7 @@ def _missing_label(spec: TargetSpec, newest: Sequence[Artifact], wish: choice.Wi
     return "cpu" if not wish.accelerated and not there and sys.platform == "linux" else None
 
 
-def _wheel_build(spec: TargetSpec) -> Build:
+def _wheel_build(spec: TargetSpec) -> InstallPlan:
     assert spec.path is not None
     _name, version, _build, tags = parse_wheel_filename(spec.path.name)
     ours = list(sys_tags())
@@ -203,12 +189,12 @@ def _wheel_build(spec: TargetSpec) -> Build:
         )
     name = str(spec.distribution)
     artifact = Artifact("", name, str(version), spec.path.name, spec.path.as_uri(), sha256_of(spec.path))
-    return Build(key_of(name, str(version), _python_tag(), artifact.key[:8]), version, name, artifact)
+    return InstallPlan(key_of(name, str(version), _python_tag(), artifact.key[:8]), version, name, artifact)
 
 
 def _builds(
     spec: TargetSpec, flavour: Flavour, listed: list[Artifact], found: Sequence[Artifact] = (), where: str = ""
-) -> list[Build]:
+) -> list[InstallPlan]:
     """`found`, else the files of `listed` that fit, as builds."""
     found = found or choice.newest(listed, _wish(spec, flavour), _machine())
     if not found:
@@ -234,20 +220,20 @@ def _driver() -> tuple[int, int] | None:
     return (int(found.group(1)), int(found.group(2))) if found else None
 
 
-def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Build:
+def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> InstallPlan:
     version, wanted = Version(artifact.version), wanted_flavour(spec, flavour)
     library, name = library_of(spec.library), artifact.distribution
     # One build for CPU and GPU uses a GPU with the CUDA libraries, which come as an extra.
     extra = name in library.dual and wanted == "cuda" and sys.platform == "linux"
     # Dependencies of PyTorch's own builds are in the same index, some in no other.
     own = library.own_index and (spec.nightly or artifact.index.startswith(torch_index()))
-    return Build(
+    return InstallPlan(
         key_of(name + "-cuda" * extra, artifact.version, _python_tag(), artifact.key[:8]),
         version,
         name + "[and-cuda]" * extra,
         artifact,
         ("--extra-index-url", artifact.index) if own else (),
-        (*_flavour_notes(spec, flavour, wanted, version), *_notes(artifact)),
+        (*_flavour_notes(spec, flavour, wanted, version), *_notes(spec, artifact)),
     )
 
 
@@ -264,26 +250,31 @@ def _flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Vers
     return (f"{problem}: took that",)
 
 
-def _notes(artifact: Artifact) -> tuple[str, ...]:
+def _notes(spec: TargetSpec, artifact: Artifact) -> list[str]:
+    """What a user should know of the file. The newest night may be old: a Python or a flavour may get no new ones."""
     notes = []
     if artifact.yanked is not None:
         why = f": {artifact.yanked}" if artifact.yanked else ""
         notes.append(f"{artifact.filename} has been yanked{why}; it is taken as its version was asked for")
     if artifact.sha256 is None:
         notes.append(f"the index gives no SHA-256 of {artifact.filename}: what came could not be verified")
-    return tuple(notes)
+    day, _ = artifact.dated()
+    age = (_today() - day).days if day and spec.nightly and spec.version is None else 0
+    if age > NORMAL_DAYS:
+        notes.append(f"no newer night than that of {day} fits here, {age} days ago")
+    return notes
 
 
-def _none(spec: TargetSpec, listed: list[Artifact], where: str) -> NotListed:
+def _none(spec: TargetSpec, listed: list[Artifact], where: str) -> NoBuildError:
     machine, here = _machine(), f"{_python_tag()} on this platform"
     if not listed and spec.index:
-        return NotListed(f"the index {where} has no package {spec.distribution}", "check its name and the address")
+        return NoBuildError(f"the index {where} has no package {spec.distribution}", "check its name and the address")
     ranks = dict.fromkeys(machine.tags, 0)
     fitting = [each for each in listed if choice.installable(each, ranks, machine.python)]
     if not fitting:
-        return NotListed(f"{where} has no {spec.distribution} for {here}", "use another Python, or another index")
+        return NoBuildError(f"{where} has no {spec.distribution} for {here}", "use another Python, or another index")
     if spec.version is None and all(each.yanked is not None for each in fitting):
-        return NotListed(f"{where}: every {spec.distribution} for {here} has been yanked", "pin one: ==VERSION")
+        return NoBuildError(f"{where}: every {spec.distribution} for {here} has been yanked", "pin one: ==VERSION")
     wanted = "nightly build" if spec.nightly else "build"
     labelled = f" labelled {spec.label}" if spec.label else ""
     versions = sorted({Version(each.version) for each in fitting})
@@ -293,4 +284,4 @@ def _none(spec: TargetSpec, listed: list[Artifact], where: str) -> NotListed:
         asked = Version(spec.version)
         near = [each for each in versions if each < asked][-3:] + [each for each in versions if each > asked][:3]
         missing, hint = f"{spec.distribution}=={asked}", f"nearest versions: {', '.join(map(str, near))}"
-    return NotListed(f"{where} has no {wanted} of {missing}{labelled} for {here}", hint)
+    return NoBuildError(f"{where} has no {wanted} of {missing}{labelled} for {here}", hint)

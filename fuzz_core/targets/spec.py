@@ -25,7 +25,6 @@ FORMS = (
     "python:/path/to/bin/python"
 )
 Flavour = Literal["auto", "cpu", "cuda"]
-FLAVOURS: tuple[Flavour, ...] = ("auto", "cpu", "cuda")
 _NAME = re.compile(r"(?P<name>[^/=<>~!\s]+)(?:/(?P<label>[A-Za-z0-9._]+))?\s*(?P<version>[=<>~!].*)?", re.DOTALL)
 _PLUGIN = "nightfuzz_"
 _ALIKE = 60  # of 100: below that a guess is noise

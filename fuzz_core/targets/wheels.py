@@ -30,6 +30,8 @@ from fuzz_core.targets.record import cache_folder, lock_of
 
 BOUND_BYTES = 20_000_000_000
 _META = "wheel.json"
+# The locks lie in a hidden folder.
+_FOLDERS = "[!.]*"
 TIMEOUT_S = 60.0
 TRIES = 5
 # What a cut connection loses of the download, at most.
@@ -38,12 +40,8 @@ _CHUNK = 1 << 16
 _GONE = (403, 404, 410)
 
 
-class Vanished(UserError):  # noqa: N818 - says what happened, as UserError does
+class MissingFileError(UserError):
     """A file that its index lists can't be had any more."""
-
-
-class _Cut(Exception):  # noqa: N818 - says what happened, as UserError does
-    """What came is no use, or not all: the next try may get further."""
 
 
 def wheels_root() -> Path:
@@ -63,8 +61,8 @@ class _Kept:
 def held(artifact: Artifact, bound: int = BOUND_BYTES) -> Iterator[Path]:
     """The file of an artifact, downloaded unless it is on this machine, verified; it stays while the context lasts.
 
-    Afterwards the least recently used go until all take at most `bound` bytes. Raises Vanished where it is gone,
-    IndexUnreachable where the network fails, UserError where the file is damaged or no archive.
+    Afterwards the least recently used go until all take at most `bound` bytes. Raises MissingFileError where it is
+    gone, IndexUnreachable where the network fails, UserError where the file is damaged or no archive.
     """
     if artifact.url.startswith("file:"):
         yield _of_this_machine(artifact)
@@ -80,7 +78,7 @@ def held(artifact: Artifact, bound: int = BOUND_BYTES) -> Iterator[Path]:
 def _of_this_machine(artifact: Artifact) -> Path:
     path = Path(url2pathname(urlsplit(artifact.url).path))
     if not path.is_file():
-        raise Vanished(f"{artifact.filename} is listed, but gone from {path.parent}", "choose another build")
+        raise MissingFileError(f"{artifact.filename} is listed, but gone from {path.parent}", "choose another build")
     if problem := _mismatch(artifact, path, sha256_of(path)):
         raise UserError(f"{artifact.filename} is damaged: {problem}", "choose another build")
     return path
@@ -88,14 +86,8 @@ def _of_this_machine(artifact: Artifact) -> Path:
 
 def cached() -> list[Artifact]:
     """What is here, by what its index said when it was downloaded."""
-    read = [_read(folder) for folder in _folders(wheels_root())]
+    read = [_read(folder) for folder in sorted(wheels_root().glob(_FOLDERS))]
     return [known.artifact for known in read if known is not None]
-
-
-def _folders(root: Path) -> list[Path]:
-    if not root.is_dir():
-        return []
-    return sorted(each for each in root.iterdir() if each.is_dir() and not each.name.startswith("."))
 
 
 def _read(folder: Path) -> _Kept | None:
@@ -154,7 +146,7 @@ def _refuse_broken(path: Path) -> None:
 
 def _evict(root: Path, bound: int, keep: str) -> None:
     """Oldest use first; what another process holds at the moment stays."""
-    sizes = {folder: _size(folder) for folder in _folders(root)}
+    sizes = {folder: _size(folder) for folder in root.glob(_FOLDERS)}
     total = sum(sizes.values())
     for folder in sorted((each for each in sizes if each.name != keep), key=_last_use):
         if total <= bound:
@@ -184,21 +176,19 @@ def _last_use(folder: Path) -> float:
 def _fetch(artifact: Artifact, path: Path) -> str:
     """Downloads a file, going on with `path` + `.part` where an earlier try left one; returns its SHA-256.
 
-    Raises Vanished where it is gone, IndexUnreachable where the network fails, UserError where the content is not what
-    the index says (nothing is kept of it then).
+    Raises MissingFileError where it is gone, IndexUnreachable where the network fails, UserError where the content is
+    not what the index says (nothing is kept of it then).
     """
     part = path.with_name(f"{path.name}.part")
     resumed = part.exists()
     digest = _whole(artifact, part)
-    if resumed and _mismatch(artifact, part, digest):
-        # What an earlier try left may be of a file that has been replaced since: once from the start.
-        _forget(part)
-        digest = _whole(artifact, part)
     if problem := _mismatch(artifact, part, digest):
-        _forget(part)
+        part.unlink()
+        if resumed:
+            # What an earlier try left may be of a file that has been replaced since: once from the start.
+            return _fetch(artifact, path)
         raise UserError(f"{artifact.filename} is damaged: {problem}", "try again later, or choose another build")
     part.replace(path)
-    _note_of(part).unlink(missing_ok=True)
     return digest
 
 
@@ -214,73 +204,34 @@ def _mismatch(artifact: Artifact, part: Path, digest: str) -> str:
 
 def _whole(artifact: Artifact, part: Path) -> str:
     with index.session() as session:
-        for attempt in range(TRIES):
+        for attempt in range(1, TRIES + 1):
             try:
                 _more(artifact, part, session)
-            except (
-                _Cut,
-                requests.ConnectionError,
-                requests.Timeout,
-                requests.exceptions.ChunkedEncodingError,
-            ) as error:
-                if attempt + 1 == TRIES:
-                    raise _unreachable(artifact, error) from error
-                sleep(2.0**attempt)
-            except requests.RequestException as error:
-                raise _unreachable(artifact, error) from error
-            else:
                 break
+            except requests.RequestException as error:
+                refused = error.response is not None and error.response.status_code < 500
+                if refused or attempt == TRIES:
+                    raise IndexUnreachable(
+                        f"{artifact.filename} can't be downloaded: {index.reason(error)}",
+                        "check the network; the next try goes on",
+                    ) from error
+                sleep(2.0 ** (attempt - 1))
     return sha256_of(part)
 
 
-def _unreachable(artifact: Artifact, error: Exception) -> IndexUnreachable:
-    why = index.reason(error) if isinstance(error, requests.RequestException) else "the server does not send it"
-    return IndexUnreachable(
-        f"{artifact.filename} can't be downloaded: {why}", "check the network; the next try goes on"
-    )
-
-
 def _more(artifact: Artifact, part: Path, session: requests.Session) -> None:
-    """One request: for the rest where a part is there and its validator still holds, else for all."""
-    have = part.stat().st_size if part.exists() else 0
+    """One request: for the rest where a part is there whose whole a hash can tell, else for all."""
+    have = part.stat().st_size if artifact.sha256 and part.exists() else 0
     headers = {"Range": f"bytes={have}-"} if have else {}
-    if have and (validator := _note_of(part).read_text(encoding="utf-8") if _note_of(part).exists() else ""):
-        headers["If-Range"] = validator
     with session.get(artifact.url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
-        if answer.status_code == 416 and have:
-            # Nothing is left to send: the part is the file, or it is longer than that and of no use.
-            if answer.headers.get("Content-Range", "").rpartition("/")[2] != str(have):
-                _forget(part)
-                raise _Cut
-            return
         if answer.status_code in _GONE:
-            raise Vanished(
+            raise MissingFileError(
                 f"{artifact.filename} is listed, but gone (HTTP {answer.status_code})", "choose another build"
             )
-        if answer.status_code >= 500:
-            raise _Cut
+        if answer.status_code == 416:
+            # Nothing is left to send: the part is the file, or its hash will tell that it is not.
+            return
         answer.raise_for_status()
-        goes_on = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        if answer.status_code == 206 and not goes_on:
-            _forget(part)
-            raise _Cut
-        _keep_validator(part, answer)
-        with part.open("ab" if goes_on else "wb") as file:
+        with part.open("ab" if answer.status_code == 206 else "wb") as file:
             for chunk in answer.iter_content(_CHUNK):
                 file.write(chunk)
-
-
-def _note_of(part: Path) -> Path:
-    return part.with_name(f"{part.name}.validator")
-
-
-def _keep_validator(part: Path, answer: requests.Response) -> None:
-    etag = answer.headers.get("ETag", "")
-    # A weak one says that two files mean the same, not that they are the same bytes.
-    validator = etag if etag and not etag.startswith("W/") else answer.headers.get("Last-Modified", "")
-    _note_of(part).write_text(validator, encoding="utf-8")
-
-
-def _forget(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _note_of(part).unlink(missing_ok=True)

@@ -24,7 +24,6 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import commits, index, resolve
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.record import Target
-from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
 
 DAY = date(2026, 4, 24)
@@ -213,12 +212,12 @@ def test_the_fallback_shows_in_the_summary(github: SetUp) -> None:
 
 @pytest.mark.usefixtures("nights", "github")
 @pytest.mark.parametrize(("days", "notes"), [(0, 0), (1, 0), (2, 1), (90, 1)])
-def test_that_the_newest_night_is_old_is_said(days: int, notes: int) -> None:
-    access = Access(today=lambda: DAY + timedelta(days=days))
-    told = ensure(parse_spec("torch-nightly/cpu"), access=access).notes
+def test_that_the_newest_night_is_old_is_said(monkeypatch: pytest.MonkeyPatch, days: int, notes: int) -> None:
+    monkeypatch.setattr(resolve, "_today", lambda: DAY + timedelta(days=days))
+    told = ensure(parse_spec("torch-nightly/cpu")).notes
     assert len(told) == notes
     assert all(f"no newer night than that of 2026-04-24 fits here, {days} days ago" in each for each in told)
-    assert ensure(parse_spec("torch-nightly/cpu==2.13.0.dev20260424"), access=access).notes == ()
+    assert ensure(parse_spec("torch-nightly/cpu==2.13.0.dev20260424")).notes == ()
 
 
 def test_a_release_from_an_index_keeps_to_the_flavour(

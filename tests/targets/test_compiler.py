@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fuzz_core.adapters.dialect import COMPILED_VARIABLE, compiled
-from fuzz_core.targets.compiler import prune
+from fuzz_core.targets.environment import prune
 
 
 def filled(folder: Path, ages: list[int]) -> list[Path]:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from fuzz_core.targets.doctor import Check, checks
+from fuzz_core.targets.doctor import DoctorCheck, checks
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.spec import parse_spec
 
 pytestmark = pytest.mark.usefixtures("own_index")
 
 
-def by_name() -> dict[str, Check]:
+def by_name() -> dict[str, DoctorCheck]:
     return {check.name: check for check in checks()}
 
 

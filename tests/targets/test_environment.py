@@ -14,7 +14,7 @@ import pytest
 
 from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import compiler, installer
+from fuzz_core.targets import environment, installer
 from fuzz_core.targets.artifact import sha256_of
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.record import Target, list_targets, lock_of, remove, targets_root
@@ -114,8 +114,8 @@ def test_a_library_that_compiles_itself_is_not_begun_without_a_compiler(
     make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel("1.0")
-    monkeypatch.setattr(compiler, "compiles", lambda library: True)
-    monkeypatch.setattr(compiler.shutil, "which", lambda _: None)
+    monkeypatch.setattr(environment, "compiles", lambda library: True)
+    monkeypatch.setattr(environment.shutil, "which", lambda _: None)
     with pytest.raises(UserError, match=r"fakelib compiles itself: no C\+\+ compiler") as refused:
         made()
     assert "apt install g++" in refused.value.remedy

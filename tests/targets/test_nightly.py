@@ -15,7 +15,7 @@ from fuzz_core.targets.installer import IndexUnreachable
 from fuzz_core.targets.record import Target, list_targets, read_record, targets_root
 from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
-from fuzz_core.targets.wheels import Vanished
+from fuzz_core.targets.wheels import MissingFileError
 
 NIGHTS = ["1.0.dev20260101", "1.0.dev20260102", "1.0.dev20260104"]
 
@@ -92,7 +92,7 @@ def test_the_next_newest_stands_in_for_a_vanished_one_and_it_is_said(faulty: tup
 def test_a_vanished_pin_is_an_error(faulty: tuple[str, Faults]) -> None:
     address, faults = faulty
     faults.gone = {f"fakelib-{NIGHTS[2]}-py3-none-any.whl"}
-    with pytest.raises(Vanished, match=r"is listed, but gone \(HTTP 404\)"):
+    with pytest.raises(MissingFileError, match=r"is listed, but gone \(HTTP 404\)"):
         made(address, f"fakelib=={NIGHTS[2]}")
     assert list_targets() == []
 
@@ -100,7 +100,7 @@ def test_a_vanished_pin_is_an_error(faulty: tuple[str, Faults]) -> None:
 def test_when_all_have_vanished_that_is_said(faulty: tuple[str, Faults]) -> None:
     address, faults = faulty
     faults.gone = {f"fakelib-{night}-py3-none-any.whl" for night in NIGHTS}
-    with pytest.raises(Vanished, match=r"no build of .* can be had: .*HTTP 404"):
+    with pytest.raises(MissingFileError, match=r"no build of .* can be had: .*HTTP 404"):
         made(address)
 
 

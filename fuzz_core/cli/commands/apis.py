@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Any
 
 from fuzz_core.campaign.changes import changes_between
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, target_key
+from fuzz_core.cli.state import read_state, target_key
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.findings import Operator
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import Coverage
 from fuzz_core.store.store import Store
-
-
-class _OfApi(Protocol):
-    @property
-    def api(self) -> str: ...
-
-
-Row = TypeVar("Row", bound=_OfApi)
 
 
 def apis(
     settings: Settings, output: CommandOutput, gaps: bool, coverage: bool, changes: bool, since: str | None
 ) -> Report:
     """Coverage of a target's apis, operators that they have reached, or what changed since an earlier build."""
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         target = target_key(store, settings.target)
         if changes or since is not None:
             return _changes(store, settings, target, since)
@@ -38,7 +29,8 @@ def apis(
         return _coverage([row for row in _chosen(settings, store.coverage(target)) if row.gap or not gaps])
 
 
-def _chosen(settings: Settings, rows: Iterable[Row]) -> list[Row]:
+def _chosen(settings: Settings, rows: Iterable[Any]) -> list[Any]:
+    """The rows whose api the settings ask for."""
     patterns = settings.api or ["*"]
     return [row for row in rows if any(fnmatch.fnmatch(row.api, pattern) for pattern in patterns)]
 

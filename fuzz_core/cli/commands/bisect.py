@@ -9,9 +9,8 @@ from fuzz_core.cli.errors import stopping
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.session import access_of
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import open_state
 from fuzz_core.store.checks import Probe
-from fuzz_core.store.opening import open_store
 
 
 def bisect(
@@ -36,7 +35,7 @@ def bisect(
         access=access_of(settings),
         timeout=settings.timeout,
     )
-    with stopping() as stopped, open_store(state_file(settings)) as store, output.watch() as watch:
+    with stopping() as stopped, open_state(settings) as store, output.watch() as watch:
         row = store.bug(bug)
         session = Session(store, store.target(row.target), settings.state, settings.workers, watch, stopped)
         found = search(session, row, options)
@@ -47,8 +46,13 @@ def describe(found: Bisection) -> list[str]:
     """The answer in lines."""
     bad, good = ("last bad", "first fixed") if found.fixed else ("first bad", "last good")
     lines = [f"{bad}: {_build(found.bad)}"]
-    lines += [f"{good}: {_build(found.good)}" if found.good else _no_good(found)]
-    lines += [f"cannot tell: {probe.build}: {_reason(probe)}" for probe in found.between]
+    side, beyond = "newer" if found.fixed else "older", ""
+    if found.beyond:
+        beyond = f": the {found.beyond} beyond it could not tell as far as they were tried"
+    lines += [f"{good}: {_build(found.good)}" if found.good else f"no {side} build is without it{beyond}"]
+    for probe in found.between:
+        reason, _, _ = str(probe.info["reason"]).strip().partition("\n")
+        lines.append(f"cannot tell: {probe.build}: {reason}")
     if found.between:
         what, count = "went" if found.fixed else "came", len(found.between)
         lines.append(f"so it {what} with one of {count + 1} builds: the {count} between them cannot tell")
@@ -62,17 +66,6 @@ def _build(probe: Probe) -> str:
     day, commit = probe.info["day"], probe.info["commit"]
     about = ", ".join(part for part in (day, f"commit {commit}" if commit else "") if part)
     return f"{probe.build}{f' ({about})' if about else ''}, shown in {probe.hits} of {probe.runs} runs"
-
-
-def _no_good(found: Bisection) -> str:
-    side = "newer" if found.fixed else "older"
-    if found.beyond:
-        return f"no {side} build is without it: the {found.beyond} beyond it could not tell as far as they were tried"
-    return f"no {side} build is without it"
-
-
-def _reason(probe: Probe) -> str:
-    return str(probe.info["reason"]).strip().partition("\n")[0]
 
 
 def _surely(found: Bisection) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 from fuzz_core.campaign.cases import Judged, judged
 from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, target_key
+from fuzz_core.cli.state import read_state, target_key
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.store.checks import OPEN, CheckRow
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow
 from fuzz_core.triage.assess import Severity
 
@@ -24,7 +23,7 @@ def bugs(settings: Settings, output: CommandOutput, target: str | None, by_clust
 
     Of all targets together every bug has one line, that of its first row; of one target all its rows are listed.
     """
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         wanted = None if target is None else target_key(store, target)
         found = judged(store, store.bugs(wanted))
     if wanted is None:
@@ -94,7 +93,7 @@ def _severity_json(found: Severity) -> dict[str, Any]:
 
 def show(settings: Settings, output: CommandOutput, bug: int) -> Report:
     """One bug in full."""
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         target = store.bug(bug).target
         each = next(each for each in judged(store, store.bugs(target)) if each.row.id == bug)
         checks = store.checks(each.first)

@@ -10,11 +10,10 @@ from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_caus
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import read_state
 from fuzz_core.ir.codec import encode_test
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import Change
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 
@@ -23,7 +22,7 @@ SHOWN_APIS = 6
 
 def changes(settings: Settings, output: CommandOutput) -> Report:
     """What the latest comparison on record (or that of the target named) has found."""
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         pairs = [pair for pair in store.compared() if settings.target in (None, pair[0])]
         pairs = [pair for pair in pairs if settings.baseline in (None, pair[1])]
         if not pairs:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.targets.doctor import checks
@@ -14,4 +12,4 @@ def doctor(settings: Settings, output: CommandOutput) -> Report:
     found = checks(configured=settings.target)
     rows = [["ok" if each.ok else "missing", each.name, each.detail, each.remedy] for each in found]
     code = 2 if any(each.required and not each.ok for each in found) else 0
-    return Report([asdict(each) for each in found], [TextTable(["", "what", "found", "remedy"], rows)], code)
+    return Report([each._asdict() for each in found], [TextTable(["", "what", "found", "remedy"], rows)], code)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fuzz_core.campaign.gandalf.engine import sides_of
 from fuzz_core.campaign.gandalf.ordering import order_of
 from fuzz_core.campaign.gandalf.verifying import Verified, comparable, verified
@@ -12,7 +10,7 @@ from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import sessions_of
 from fuzz_core.cli.settings import Settings
 from fuzz_core.ir.errors import UserError
-from fuzz_core.modelgen.gandalf.table import LIBRARIES, Operator, load
+from fuzz_core.modelgen.gandalf.table import LIBRARIES, Library, Operator, load
 
 
 def operators(settings: Settings, output: CommandOutput) -> Report:
@@ -23,11 +21,10 @@ def operators(settings: Settings, output: CommandOutput) -> Report:
     return Report(data, [TextTable(["family", "operator", *LIBRARIES], rows)])
 
 
-def _said(operator: Operator, library: str) -> str:
+def _said(operator: Operator, library: Library) -> str:
     for words, why in (("wrong", operator.wrong), ("not there", operator.excluded), ("single", operator.single)):
-        for each, reason in why.items():
-            if each == library:
-                return f"{words}: {reason}"
+        if library in why:
+            return f"{words}: {why[library]}"
     return "yes"
 
 
@@ -73,15 +70,10 @@ def order(settings: Settings, output: CommandOutput, name: str | None) -> Report
     ]
     rows = sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
     columns = ("operator", "followed by", "times", "programs")
-    shown = [[*row[:3], _first(row[3])] for row in rows]
+    shown = [[*row[:3], ", ".join(row[3][:3]) + f" and {len(row[3]) - 3} more" * (len(row[3]) > 3)] for row in rows]
     return Report([dict(zip(columns, row, strict=True)) for row in rows], [TextTable(columns, shown)])
 
 
 def _check(name: str) -> None:
     if name not in load():
         raise UserError(f"no operator {name!r}", "`nightfuzz gandalf operators` lists them")
-
-
-def _first(programs: Sequence[str]) -> str:
-    rest = len(programs) - 3
-    return ", ".join(programs[:3]) + (f" and {rest} more" if rest > 0 else "")

@@ -6,15 +6,14 @@ from fuzz_core.campaign.history import Build
 from fuzz_core.campaign.history import history as builds_of
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, target_key
-from fuzz_core.store.opening import open_store
+from fuzz_core.cli.state import read_state, target_key
 
 HEAD = ("build", "date", "commit", "fuzzed", "apis", "tests", "found", "new", "fixed", "back")
 
 
 def history(settings: Settings, output: CommandOutput) -> Report:
     """Every build of the state (of one target's), the oldest first."""
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         builds = builds_of(store)
         if settings.target is not None:
             key = target_key(store, settings.target)

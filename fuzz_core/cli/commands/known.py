@@ -8,14 +8,14 @@ from typing import Any
 from fuzz_core.campaign.cases import match, review
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, today
+from fuzz_core.cli.state import open_state, read_state, state_file, today
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KnownCount
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.triage.known import Known, Registry, add_entry, entry_of, load_registry, remove_entry
 
 MATCHED = 80
+SHIPPED = "it is shipped with nightfuzz; an entry of that name in your file takes its place"
 
 
 def add(
@@ -23,23 +23,20 @@ def add(
 ) -> Report:
     """Writes a bug into the user's file; from then on it is counted, not reported."""
     file = settings.known
-    with open_store(state_file(settings)) as store:
+    with open_state(settings) as store:
         row = store.bug(bug)
         registry = load_registry(file, today())
         already = match(store, registry, row)
         if already is not None:
-            raise UserError(f"bug {bug} is known already, by the entry {already.name!r}", _remedy(registry, already))
+            remedy = SHIPPED
+            if already.name in registry.own:
+                remedy = f"`nightfuzz known remove {already.name}` first"
+            raise UserError(f"bug {bug} is known already, by the entry {already.name!r}", remedy)
         given = {"issue": issue, "reason": reason, "expires": _day(expires)}
         entry = _entry_for(row, store.target(row.target), registry, given)
         add_entry(file, entry)
         review(store, load_registry(file, today()))
     return Report(text=[f"{entry.name}: added to {file}; bug {bug} is counted from now on"])
-
-
-def _remedy(registry: Registry, entry: Known) -> str:
-    if entry.name in registry.own:
-        return f"`nightfuzz known remove {entry.name}` first"
-    return "it is shipped with nightfuzz; an entry of that name in your file takes its place"
 
 
 def _entry_for(bug: BugRow, target: TargetRecord, registry: Registry, given: dict[str, Any]) -> Known:
@@ -64,11 +61,19 @@ def list_entries(settings: Settings, output: CommandOutput) -> Report:
     counts: dict[str, KnownCount] = {}
     # Without a state nothing was matched yet, and the entries can be listed all the same.
     if file.exists():
-        with open_store(file, read_only=True) as store:
+        with read_state(settings) as store:
             counts = store.known_counts()
     rows = [_row(registry, entry, counts.get(entry.name)) for entry in registry.entries]
     shown = [
-        [row["name"], row["origin"], _what(row), _until(row), row["bugs"], row["findings"], row["last_seen"] or "never"]
+        [
+            row["name"],
+            row["origin"],
+            _what(row),
+            f"{row['expires'] or 'never'}{' (expired)' * row['expired']}",
+            row["bugs"],
+            row["findings"],
+            row["last_seen"] or "never",
+        ]
         for row in rows
     ]
     table = TextTable(["entry", "from", "matches", "expires", "bugs", "findings", "last"], shown)
@@ -96,10 +101,6 @@ def _what(row: dict[str, Any]) -> str:
     return f"{key} {value}"[:MATCHED] + (f" in mode {row['mode']}" if row["mode"] else "")
 
 
-def _until(row: dict[str, Any]) -> str:
-    return f"{row['expires'] or 'never'}{' (expired)' if row['expired'] else ''}"
-
-
 def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
     """Takes an entry out of the user's file; what only it matched is reported again."""
     if name in load_registry(settings.known, today()).shipped:
@@ -111,7 +112,7 @@ def remove(settings: Settings, output: CommandOutput, name: str) -> Report:
         remove_entry(settings.known, name)
         speaking = []
     else:
-        with open_store(file) as store:
+        with open_state(settings) as store:
             remove_entry(settings.known, name)
             speaking = review(store, load_registry(settings.known, today()))
     again = f"; reported again: bug {', '.join(map(str, speaking))}" if speaking else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ from fuzz_core.campaign.moco.seeds import seeds as seed_programs
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.session import session_of
 from fuzz_core.cli.settings import Settings, check
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import read_state
 from fuzz_core.ir.errors import UserError
 from fuzz_core.modelgen.moco.drawing import svg
 from fuzz_core.modelgen.moco.facts import Knowledge
 from fuzz_core.modelgen.moco.kinds import kind_of
 from fuzz_core.modelgen.moco.knowledge.authors import AuthorsFiles
 from fuzz_core.modelgen.moco.knowledge.llm import ChatExtractor
-from fuzz_core.store.opening import open_store
 
 
 def knowledge(settings: Settings, output: CommandOutput, time: str | None, wheel: Path | None) -> Report:
@@ -31,7 +29,7 @@ def knowledge(settings: Settings, output: CommandOutput, time: str | None, wheel
     with session_of(settings, output) as session:
         # Before the experiments, which take minutes.
         files = None if settings.knowledge_import is None else AuthorsFiles(settings.knowledge_import)
-        chat = _chat(settings, session.target.library, os.environ)
+        chat = _chat(settings, session.target.library)
         found = made(session, seconds, wheel, [each for each in (files, chat) if each is not None])
         figures = {"file": str(kept_in(session)), **_figures(found)}
     if files is not None:
@@ -43,30 +41,23 @@ def knowledge(settings: Settings, output: CommandOutput, time: str | None, wheel
     return Report(figures, [f"{name}: {value}" for name, value in figures.items()])
 
 
-def _chat(settings: Settings, library: str, environment: Mapping[str, str]) -> ChatExtractor | None:
+def _chat(settings: Settings, library: str) -> ChatExtractor | None:
     """The language model to ask, None where the settings name none. Raises UserError where it is of no use."""
     if settings.llm_endpoint is None or settings.llm_model is None:
         if (settings.llm_endpoint, settings.llm_model, settings.llm_key_variable) != (None, None, None):
             raise UserError("a model of language needs an address and a name", "give both llm_endpoint and llm_model")
         return None
-    chat = ChatExtractor(
-        settings.llm_endpoint, settings.llm_model, library, _key(settings.llm_key_variable, environment)
-    )
-    chat.check()
-    return chat
-
-
-def _key(variable: str | None, environment: Mapping[str, str]) -> str:
-    """The key itself, empty where none is needed. What may be a key in the wrong place is not repeated."""
-    if variable is None:
-        return ""
-    key = environment.get(variable, "").strip()
-    if not key:
+    variable = settings.llm_key_variable
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if variable and not key:
+        # What may be a key in the wrong place is not repeated.
         raise UserError(
             "the environment variable that llm_key_variable names is not set",
             "put the key into it, and only the variable's name into llm_key_variable",
         )
-    return key
+    chat = ChatExtractor(settings.llm_endpoint, settings.llm_model, library, key)
+    chat.check()
+    return chat
 
 
 def _figures(knowledge: Knowledge) -> dict[str, Any]:
@@ -98,7 +89,7 @@ def _seed(each: Seed | Refused) -> tuple[str, str, int, str]:
 
 def tree(settings: Settings, output: CommandOutput, number: int | None, draw: Path | None) -> Report:
     """Lists the trees on record, tells of one, or draws it."""
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         trees = store.trees() if number is None else [store.tree(number)]
         nodes = store.tree_nodes(number) if number is not None else []
     if draw is not None:

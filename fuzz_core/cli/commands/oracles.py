@@ -8,8 +8,6 @@ from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.oracles.contract import ORACLES, oracle_of
 
-SUSPECTS = "suspects"
-
 
 def oracles(settings: Settings, output: CommandOutput) -> Report:
     """Every oracle with its share and its switch."""
@@ -17,7 +15,7 @@ def oracles(settings: Settings, output: CommandOutput) -> Report:
     for name in ORACLES:
         oracle, on = oracle_of(name), name in settings.oracles
         data.append({"oracle": name, "share": oracle.share, "on": on})
-        share = f"{oracle.share:.1%}" if oracle.share else SUSPECTS
+        share = f"{oracle.share:.1%}" if oracle.share else "suspects"
         rows.append([name, share, "on" if on else "off", (type(oracle).__doc__ or "").split("\n")[0]])
     switch = f"switched by `oracles` in nightfuzz.toml, as in oracles = {json.dumps(settings.oracles)}"
     return Report(data, [TextTable(["oracle", "share", "on", "finds"], rows), switch])

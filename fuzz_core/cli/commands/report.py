@@ -10,9 +10,8 @@ from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.campaign.cases import ENVIRONMENT, Judged, batch, case, guarded, keep_environment
 from fuzz_core.cli.output import CommandOutput, Report, printable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file, target_key
+from fuzz_core.cli.state import open_state, read_state, target_key
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json, without_places
@@ -39,7 +38,7 @@ def report(
 
     baseline: key of a target. run_now: whether the script is run for its output.
     """
-    with open_store(state_file(settings), read_only=True) as store:
+    with read_state(settings) as store:
         cases = []
         for each in _chosen(store, settings, bugs, umbrella):
             against = _baseline(store, each.row, baseline, settings.confirm_runs) if regression else None
@@ -108,7 +107,7 @@ def _environment(settings: Settings, output: CommandOutput, target: TargetRecord
     if kept is not None:
         return kept
     try:
-        with open_store(state_file(settings)) as store:
+        with open_state(settings) as store:
             return keep_environment(store, target)
     except UserError as error:
         output.note(f"the versions are not kept: {error.problem}")

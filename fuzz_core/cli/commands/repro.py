@@ -11,17 +11,16 @@ from fuzz_core.campaign.session import Session
 from fuzz_core.cli.errors import BUGS
 from fuzz_core.cli.output import CommandOutput, Report
 from fuzz_core.cli.settings import Settings
-from fuzz_core.cli.state import state_file
+from fuzz_core.cli.state import read_state
 from fuzz_core.execution.scratch import scratch
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
 from fuzz_core.triage.process import Processes
 from fuzz_core.triage.recheck import SHOWN, recognised
 
 
 def repro(settings: Settings, output: CommandOutput, bug: int, run_now: bool) -> Report:
     """Prints a bug's script, or looks for the bug on its own target as `recheck` does."""
-    with open_store(state_file(settings), read_only=True) as store, scratch() as folder:
+    with read_state(settings) as store, scratch() as folder:
         row = store.bug(bug)
         if not run_now:
             print(row.script)
