@@ -19,7 +19,7 @@ import typer
 from bson import decode_file_iter
 from bson.errors import InvalidBSON
 
-from bench.harness import STATE_FILE, Report
+from bench.harness import STATE_FILE, Measurement
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import Undescribable, UserError
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value
@@ -47,12 +47,12 @@ def measure(
     directory: Annotated[Path, typer.Argument(help="Directory of the dump's *.bson files")],
     target: Annotated[str, typer.Option(help="Key of a traced target")],
     state: Annotated[Path, typer.Option(help="State directory")] = Path(".nightfuzz"),
-) -> Report:
+) -> Measurement:
     """Import the dump and count its calls; the next `nightfuzz trace` runs the new invocations."""
     with open_store(state / STATE_FILE) as store:
         new, unmapped = save_dump(store, target, directory)
     reasons = [{"api": api, "reason": reason, "records": count} for (api, reason), count in unmapped.most_common()]
-    return Report([{"new invocations": new, "not imported": unmapped.total()}], {"not_imported": reasons})
+    return Measurement([{"new invocations": new, "not imported": unmapped.total()}], {"not_imported": reasons})
 
 
 def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[tuple[str, str]]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fuzz_core.oracles.kinds import Level
 from nightfuzz.reports import wording
-from nightfuzz.reports.results import Bug, Change, Dropped, Result, Site
+from nightfuzz.reports.results import BugEntry, ChangeEntry, RemovalEntry, RunResult, Site
 from nightfuzz.reports.text import bounded, clean
 
 # GitHub shows ten errors and ten warnings of a step, and takes fifty annotations of a check in one request.
@@ -29,12 +29,12 @@ class Note(NamedTuple):
     site: Site | None
 
 
-def notes(result: Result) -> list[Note]:
+def notes(result: RunResult) -> list[Note]:
     """What this run brings, one for each cause, the worst first: changes, bugs, apis that are gone."""
     return sorted(_notes(result), key=lambda note: (list(COMMANDS).index(note.level), note.site is None))
 
 
-def _notes(result: Result) -> Iterator[Note]:
+def _notes(result: RunResult) -> Iterator[Note]:
     for change, others in wording.alike(wording.changes(result, "regression", "changed")):
         more = f" and {len(others)} more" if others else ""
         yield _note(change, wording.change_level(change), wording.call(change) + more, _compared(result, change))
@@ -46,18 +46,18 @@ def _notes(result: Result) -> Iterator[Note]:
         yield _note(gone, wording.change_level(gone), gone.api, said)
 
 
-def _compared(result: Result, change: Change) -> str:
+def _compared(result: RunResult, change: ChangeEntry) -> str:
     was, now = wording.named(result.baseline, result.target), wording.named(result.target, result.baseline)
     before, after = wording.sides(change)
     return f"{was} {wording.told(before)}\n{now} {wording.told(after)}"
 
 
-def _note(one: Bug | Change | Dropped, level: Level, title: str, message: str) -> Note:
+def _note(one: BugEntry | ChangeEntry | RemovalEntry, level: Level, title: str, message: str) -> Note:
     lines = [bounded(line, MESSAGE) for line in message.split("\n")[:2]]
     return Note(level, bounded(title, TITLE), "\n".join(lines), one.sites[0] if one.sites else None)
 
 
-def commands(result: Result, most: int = STEP) -> list[str]:
+def commands(result: RunResult, most: int = STEP) -> list[str]:
     """The worst as workflow commands, a line each: `::error file=…,line=…,title=…::message`."""
     return [
         command(COMMANDS[note.level], note.message, title=note.title, **_place(note.site))
@@ -69,7 +69,7 @@ def _place(site: Site | None) -> dict[str, str]:
     return {} if site is None else {"file": site.path, "line": str(site.line)}
 
 
-def check_annotations(result: Result, most: int = REQUEST) -> list[dict[str, str | int]]:
+def check_annotations(result: RunResult, most: int = REQUEST) -> list[dict[str, str | int]]:
     """The worst that have a line, as GitHub's API for check runs takes them."""
     placed = ((note, note.site) for note in notes(result) if note.site is not None)
     return [

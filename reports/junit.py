@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from nightfuzz.reports import wording
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.text import bounded, clean, clipped
 
 NAME, MESSAGE, SCRIPT = 300, 1_000, 20_000
@@ -29,7 +29,7 @@ class _TestCase(NamedTuple):
     script: str = ""
 
 
-def junit(result: Result) -> str:
+def junit(result: RunResult) -> str:
     """The file's text. Failures are what this run brings; what is older, known or fixed is skipped, with the reason."""
     suites: dict[str, list[_TestCase]] = {}
     for case in (*_bugs(result), *_changes(result)):
@@ -43,7 +43,7 @@ def junit(result: Result) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _bugs(result: Result) -> Iterator[_TestCase]:
+def _bugs(result: RunResult) -> Iterator[_TestCase]:
     brought = {bug.fingerprint for bug in wording.brought(result)}
     for bug in wording.worst_first(result.bugs):
         case = _TestCase(bug.oracle, bug.api, f"{bug.title} [{bug.fingerprint[:8]}]", kind=bug.kind, script=bug.script)
@@ -54,7 +54,7 @@ def _bugs(result: Result) -> Iterator[_TestCase]:
             yield case._replace(skipped=bug.status if bug.status != "open" else "open, and not new")
 
 
-def _changes(result: Result) -> Iterator[_TestCase]:
+def _changes(result: RunResult) -> Iterator[_TestCase]:
     was = wording.named(result.baseline, result.target)
     for change in wording.changes(result, "regression", "changed", "fixed"):
         said = f"{wording.told(change.after)}; {was} {wording.told(change.before)}"
@@ -65,7 +65,7 @@ def _changes(result: Result) -> Iterator[_TestCase]:
         yield _TestCase(VERSIONS, gone.api, f"{gone.kind}: {gone.api}", f"{gone.kind}. {gone.said}", kind=gone.kind)
 
 
-def _suite(name: str, cases: list[_TestCase], result: Result) -> ET.Element:
+def _suite(name: str, cases: list[_TestCase], result: RunResult) -> ET.Element:
     suite = ET.Element("testsuite", name=_line(f"nightfuzz.{name}"))
     _count(suite, cases)
     suite.set("skipped", str(sum(bool(case.skipped) for case in cases)))

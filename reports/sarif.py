@@ -18,7 +18,7 @@ import fuzz_core
 from fuzz_core.oracles.kinds import OUTSIDE, RULES, Level, Rule
 from nightfuzz.reports import wording
 from nightfuzz.reports.markdown import fenced
-from nightfuzz.reports.results import Bug, Change, Dropped, Result, Site
+from nightfuzz.reports.results import BugEntry, ChangeEntry, RemovalEntry, RunResult, Site
 from nightfuzz.reports.text import bounded, clipped, fitting
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -49,11 +49,11 @@ class _Told(NamedTuple):
     message: str
     script: str
     new: bool
-    one: Bug | Change | Dropped
+    one: BugEntry | ChangeEntry | RemovalEntry
     properties: dict[str, Any]
 
 
-def sarif(result: Result, fallback: str = "", home: str = "", provenance: Provenance | None = None) -> str:
+def sarif(result: RunResult, fallback: str = "", home: str = "", provenance: Provenance | None = None) -> str:
     """The file's text.
 
     fallback: a file of the repository (the workflow's, say) that stands for results which no line of the user's tests
@@ -76,7 +76,7 @@ def _packed(text: str) -> int:
     return len(text) if len(text) <= PACKED else len(gzip.compress(text.encode(), 6))
 
 
-def _run(result: Result, told: list[_Told], left: int, share: float, fallback: str, home: str) -> dict[str, Any]:
+def _run(result: RunResult, told: list[_Told], left: int, share: float, fallback: str, home: str) -> dict[str, Any]:
     rules = [rule | ({"helpUri": home} if home else {}) for rule in _rules(told)]
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     version = fuzz_core.__version__
@@ -92,7 +92,7 @@ def _run(result: Result, told: list[_Told], left: int, share: float, fallback: s
     }
 
 
-def _summed(result: Result) -> dict[str, Any]:
+def _summed(result: RunResult) -> dict[str, Any]:
     builds = {"target": result.target, "baseline": result.baseline}
     return {
         "mode": result.mode,
@@ -104,7 +104,7 @@ def _summed(result: Result) -> dict[str, Any]:
     }
 
 
-def _told(result: Result) -> Iterator[_Told]:
+def _told(result: RunResult) -> Iterator[_Told]:
     brought = {bug.fingerprint for bug in wording.brought(result)}
     where, was = wording.named(result.target, result.baseline), wording.named(result.baseline, result.target)
     for bug in wording.worst_first(wording.opened(result)):
@@ -208,7 +208,7 @@ def _formatted(text: str, script: str) -> str:
     return f"{fenced(text, 'text')}\n\n{fenced(script, 'python')}".replace("{", "{{").replace("}", "}}")
 
 
-def _invocation(result: Result, left: int) -> dict[str, Any]:
+def _invocation(result: RunResult, left: int) -> dict[str, Any]:
     cut = [f"{left} results did not fit, the least grave ones."] if left else []
     hidden = [f"{result.private} bugs may touch foreign memory and are not told here."] if result.private else []
     said = [("warning", line) for line in (*cut, *result.problems)] + [("note", line) for line in hidden]

@@ -14,7 +14,7 @@ from fuzz_core.ir.errors import UserError
 _SECRET = "AGE-SECRET-KEY-"  # how a secret key of age begins
 
 
-class Pair(NamedTuple):
+class KeyPair(NamedTuple):
     """public: to be written into workflows. file: where the secret half is. made: now, and not on an earlier day."""
 
     public: str
@@ -27,7 +27,7 @@ def default_file(project: str) -> Path:
     return user_config_path("nightfuzz") / f"{project}.agekey"
 
 
-def key_pair(file: Path) -> Pair:
+def key_pair(file: Path) -> KeyPair:
     """The pair whose secret half is in the file, made where there is none. Only its owner may read it.
 
     Raises UserError inside a git repository, and for a file that is there and holds no key: it is never overwritten.
@@ -36,7 +36,7 @@ def key_pair(file: Path) -> Pair:
     if any((place / ".git").exists() for place in file.resolve().parents):
         raise UserError(f"{file} is inside a git repository", "name a file outside of any with --key-file")
     if file.exists():
-        return Pair(_public(file), file, False)
+        return KeyPair(_public(file), file, False)
     identity = pyrage.x25519.Identity.generate()
     public = str(identity.to_public())
     try:
@@ -46,7 +46,7 @@ def key_pair(file: Path) -> Pair:
             stream.write(f"# public key: {public}\n{identity}\n")
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}", "name another file with --key-file") from error
-    return Pair(public, file, True)
+    return KeyPair(public, file, True)
 
 
 def _public(file: Path) -> str:

@@ -14,7 +14,7 @@ from fuzz_core.cli.output import TextTable, draw
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.action import WORKFLOWS, Action
 from nightfuzz.bot.init.answers import Answers, checked
-from nightfuzz.bot.init.keys import Pair, key_pair
+from nightfuzz.bot.init.keys import KeyPair, key_pair
 from nightfuzz.bot.init.project import ProjectFacts, look_at
 from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
 
@@ -103,7 +103,7 @@ def _write(file: Path, text: str) -> None:
 HOSTED = "ubuntu-latest"
 
 
-def tell(console: Console, folder: Path, answers: Answers, action: Action, pair: Pair | None) -> None:
+def tell(console: Console, folder: Path, answers: Answers, action: Action, pair: KeyPair | None) -> None:
     """Prints it. folder: of the files, as the user knows it."""
     for workflow in dict.fromkeys(answers.workflows):
         _say(console, f"wrote {folder / file_name(workflow)}; its token may do this, and nothing else:")
@@ -114,7 +114,7 @@ def tell(console: Console, folder: Path, answers: Answers, action: Action, pair:
         _say(console, f"{number}. {line}")
 
 
-def tell_key(console: Console, folder: Path, answers: Answers, pair: Pair) -> None:
+def tell_key(console: Console, folder: Path, answers: Answers, pair: KeyPair) -> None:
     """For files that are there already: what to write into them, and what to keep."""
     _say(console, f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age).")
     for workflow in dict.fromkeys(answers.workflows):
@@ -123,7 +123,7 @@ def tell_key(console: Console, folder: Path, answers: Answers, pair: Pair) -> No
         _say(console, f'        private-recipient = "{pair.public}"')
 
 
-def _steps(answers: Answers, action: Action, pair: Pair | None) -> Iterator[str]:
+def _steps(answers: Answers, action: Action, pair: KeyPair | None) -> Iterator[str]:
     yield "Look at the files, commit them, and push them to the default branch."
     if not action.commit:
         yield f"Pin the Action to a commit: that of {action.reference} was not looked up, or was not to be found."
@@ -139,7 +139,7 @@ def _steps(answers: Answers, action: Action, pair: Pair | None) -> Iterator[str]
     yield "Start a first run: Actions, the workflow, Run workflow. Labels of issues are made with the first issue."
 
 
-def _private(answers: Answers, pair: Pair | None) -> Iterator[str]:
+def _private(answers: Answers, pair: KeyPair | None) -> Iterator[str]:
     if pair is not None:
         made = "A new pair of keys" if pair.made else "The pair of keys that was there already"
         yield (

@@ -17,7 +17,7 @@ from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.jobs.issues import read
 from nightfuzz.bot.jobs.request import PlanNote
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
-from nightfuzz.bot.state.place import FILINGS, STATE, Place
+from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
 
 
 class Matrix(NamedTuple):
@@ -28,7 +28,7 @@ class Matrix(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def plan_job(inputs: Inputs, place: Place, workspace: Path) -> Matrix:
+def plan_job(inputs: Inputs, place: StateStorage, workspace: Path) -> Matrix:
     """Writes the folder `results`: the state, the sources, and a note with what was found out."""
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)

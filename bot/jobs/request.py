@@ -117,7 +117,7 @@ def _read(file: Path) -> dict[str, Any]:
 RECHECK_SHARE = 0.2
 
 
-class CommandLine(NamedTuple):
+class JobCommand(NamedTuple):
     """A command line behind `nightfuzz`. name: what its answer is kept under."""
 
     name: str
@@ -144,7 +144,7 @@ class JobRequest(NamedTuple):
     pull: Sequence[str] = ()
 
 
-def commands(request: JobRequest) -> list[CommandLine]:
+def commands(request: JobRequest) -> list[JobCommand]:
     """The commands. Of several shards, the first one alone looks at known bugs."""
     if request.mode == "bump":
         return [_bump(request)]
@@ -154,25 +154,25 @@ def commands(request: JobRequest) -> list[CommandLine]:
     spent = request.seconds * RECHECK_SHARE if known else 0.0
     first = [_recheck(request, spent)] if known else []
     # Without the common options: a bisection installs builds, so it has the network.
-    bisections = [CommandLine(f"bisect-{number}", ("bisect", str(number), "--json")) for number in request.bisect]
+    bisections = [JobCommand(f"bisect-{number}", ("bisect", str(number), "--json")) for number in request.bisect]
     return [*first, *bisections, _run(request, request.seconds - spent)]
 
 
-def _recheck(request: JobRequest, seconds: float) -> CommandLine:
-    return CommandLine("recheck", ("recheck", "--target", request.target, *_time(seconds), *request.common, "--json"))
+def _recheck(request: JobRequest, seconds: float) -> JobCommand:
+    return JobCommand("recheck", ("recheck", "--target", request.target, *_time(seconds), *request.common, "--json"))
 
 
-def _bump(request: JobRequest) -> CommandLine:
+def _bump(request: JobRequest) -> JobCommand:
     builds = ("--from", request.baseline or "", "--to", request.target)
-    return CommandLine("bump", ("bump", *builds, *_tests(request), *_time(request.seconds), *request.common, "--json"))
+    return JobCommand("bump", ("bump", *builds, *_tests(request), *_time(request.seconds), *request.common, "--json"))
 
 
-def _run(request: JobRequest, seconds: float) -> CommandLine:
+def _run(request: JobRequest, seconds: float) -> JobCommand:
     baseline = ("--baseline", request.baseline) if request.baseline else ()
     shard = ("--shard", f"{request.shard + 1}/{request.shards}") if request.shards > 1 else ()
     changed = ("--changed",) if request.mode == "pr" else ()
     chosen = (*baseline, *_tests(request), *shard, *changed)
-    return CommandLine("run", ("run", "--target", request.target, *chosen, *_time(seconds), *request.common, "--json"))
+    return JobCommand("run", ("run", "--target", request.target, *chosen, *_time(seconds), *request.common, "--json"))
 
 
 def _tests(request: JobRequest) -> tuple[str, ...]:

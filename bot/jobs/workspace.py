@@ -15,7 +15,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.state.archive import parts, unpack
-from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.bot.state.place import STATE, StateStorage
 from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
@@ -57,7 +57,7 @@ def unpack_sources(inputs: Inputs, work: Workspace) -> None:
         raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error
 
 
-def restore(inputs: Inputs, work: Workspace, place: Callable[[], Place]) -> tuple[str, ...]:
+def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
     """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it.
 
     Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.

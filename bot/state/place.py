@@ -44,14 +44,11 @@ class Snapshot(NamedTuple):
     version: str
 
 
-class Build(Protocol):
-    """Makes the files that take the place of what is there; called again where somebody else was faster."""
-
-    def __call__(self, before: Snapshot | None) -> Files:
-        """before: what there is now, which the new files must take in; None where there is nothing yet."""
+FilesUpdate = Callable[[Snapshot | None], Files]
+"""Makes the files that take the place of what is there (None for nothing); called again if somebody else was faster."""
 
 
-class Place(Protocol):
+class StateStorage(Protocol):
     """Somewhere to keep a state. All methods raise UserError for what a person has to mend."""
 
     confidential: bool
@@ -59,7 +56,7 @@ class Place(Protocol):
     def load(self) -> Snapshot | None:
         """What is there; None where nothing is yet."""
 
-    def store(self, build: Build, message: str) -> Snapshot:
+    def store(self, build: FilesUpdate, message: str) -> Snapshot:
         """Puts the files that `build` makes there, all at once, and nothing of what others put there is lost."""
 
     def set_aside(self, snapshot: Snapshot) -> str:
@@ -93,7 +90,7 @@ def is_ours(files: Files) -> bool:
     return isinstance(told, dict) and told.get("schema") == SCHEMA
 
 
-def revise(place: Place, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
+def revise(place: StateStorage, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
     """Changes one file of the place and leaves the others as they are. Returns its new content.
 
     change: from the content now (empty where there is no such file) to the new one; called again where somebody else

@@ -36,7 +36,7 @@ class Keys(NamedTuple):
         return tuple(dict.fromkeys((*self.recipients, *own)))
 
 
-class Opened(NamedTuple):
+class PrivateStates(NamedTuple):
     """Private parts as state files. unread: those that no key at hand opens; they stay as they are."""
 
     states: tuple[Path, ...]
@@ -135,7 +135,7 @@ def bounded(parts: Files) -> Kept:
     return Kept(kept, tuple(problems))
 
 
-def opened(parts: Files, identity: Secret, folder: Path) -> Opened:
+def opened(parts: Files, identity: Secret, folder: Path) -> PrivateStates:
     """Private parts, by whoever holds the key. They come from untrusted jobs: each is checked like a state file."""
     states: list[Path] = []
     unread: dict[str, bytes] = {}
@@ -155,4 +155,4 @@ def opened(parts: Files, identity: Secret, folder: Path) -> Opened:
             problems.append(f"{name} is left out: {error.problem}")
         finally:
             raw.unlink()
-    return Opened(tuple(states), unread, tuple(problems))
+    return PrivateStates(tuple(states), unread, tuple(problems))

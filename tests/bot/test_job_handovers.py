@@ -40,8 +40,8 @@ from nightfuzz.bot.jobs.workspace import (
     work_of,
 )
 from nightfuzz.bot.state.archive import pack
-from nightfuzz.bot.state.directory import Directory
-from nightfuzz.bot.state.place import FILINGS, STATE, Place
+from nightfuzz.bot.state.directory import StateDirectory
+from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
 from nightfuzz.bot.state.private import decrypt
 from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.results import read_result
@@ -65,9 +65,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def place(tmp_path: Path, filings: Filings | None = None) -> Place:
+def place(tmp_path: Path, filings: Filings | None = None) -> StateStorage:
     """Where a night has left a state."""
-    made = Directory(tmp_path / "kept")
+    made = StateDirectory(tmp_path / "kept")
     made.store(lambda before: _files(tmp_path, filings or Filings()), "a night")
     return made
 

@@ -21,7 +21,7 @@ from nightfuzz.reports.annotations import (
     logged,
     notes,
 )
-from nightfuzz.reports.results import Said
+from nightfuzz.reports.results import OutcomeEntry
 
 OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:title|file|line)=[^:,]*)*::.*")
 
@@ -65,7 +65,9 @@ def test_bugs_that_were_there_before_are_not_annotated() -> None:
 
 
 def test_a_check_gets_those_that_have_a_line() -> None:
-    changes = tuple(change(number=number, after=Said(kind="exception", name=f"E{number}")) for number in range(60))
+    changes = tuple(
+        change(number=number, after=OutcomeEntry(kind="exception", name=f"E{number}")) for number in range(60)
+    )
     many = result(changes=changes, bugs=(bug(regression=True),))
     made = check_annotations(many)
     assert len(made) == REQUEST

@@ -21,7 +21,7 @@ from result_cases import NASTY, NEW, SITE, bug, change, eventful, hostile, resul
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.oracles.contract import ORACLES, oracle_of
 from fuzz_core.oracles.kinds import RULES
-from nightfuzz.reports.results import Dropped, Result, Site
+from nightfuzz.reports.results import RemovalEntry, RunResult, Site
 from nightfuzz.reports.sarif import LOCATIONS, PACKED, RESULTS, Provenance, sarif
 
 SCHEMA = Path(__file__).parent.parent / "fixtures" / "schemas" / "sarif-2.1.0.json"
@@ -33,7 +33,7 @@ def validator() -> Draft7Validator:
     return Draft7Validator(json.loads(SCHEMA.read_text()), format_checker=Draft7Validator.FORMAT_CHECKER)
 
 
-def run_of(of: Result, **given: Any) -> dict[str, Any]:
+def run_of(of: RunResult, **given: Any) -> dict[str, Any]:
     """The one run of a file, which the schema accepts."""
     document = json.loads(sarif(of, **given))
     validator().validate(document)
@@ -41,7 +41,7 @@ def run_of(of: Result, **given: Any) -> dict[str, Any]:
     return dict(run)
 
 
-def results_of(of: Result, **given: Any) -> list[dict[str, Any]]:
+def results_of(of: RunResult, **given: Any) -> list[dict[str, Any]]:
     return list(run_of(of, **given)["results"])
 
 
@@ -101,7 +101,7 @@ def test_without_a_line_the_api_is_named_and_the_file_that_stands_for_it() -> No
 
 def test_a_result_is_recognised_in_the_next_run_on_the_next_build_at_another_line() -> None:
     moved = Site(path=SITE.path, line=99)
-    gone = Dropped(api="torch.gone", kind="removed", sites=(SITE,))
+    gone = RemovalEntry(api="torch.gone", kind="removed", sites=(SITE,))
     first = result(bugs=(bug(new=True, sites=(SITE,)),), changes=(change(),), dropped=(gone,))
     later = result(
         target=NEW.model_copy(update={"version": "2.15.0", "key": "later"}),
