@@ -1,6 +1,6 @@
 """Marks at lines of the user's tests: as workflow commands for a job's log, and for a check through GitHub's API.
 
-A runner obeys every line of a log that looks like a command, so what is not ours goes through `logged` and `command`.
+A runner obeys every line of a log that looks like a command, so text from elsewhere goes through `command`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fuzz_core.oracles.kinds import Level
 from nightfuzz.reports import wording
-from nightfuzz.reports.results import BugEntry, ChangeEntry, RemovalEntry, RunResult, Site
+from nightfuzz.reports.results import ChangeEntry, Entry, RunResult, Site
 from nightfuzz.reports.text import bounded, clean
 
 # GitHub shows ten errors and ten warnings of a step, and takes fifty annotations of a check in one request.
@@ -37,13 +37,13 @@ def notes(result: RunResult) -> list[Note]:
 def _notes(result: RunResult) -> Iterator[Note]:
     for change, others in wording.alike(wording.changes(result, "regression", "changed")):
         more = f" and {len(others)} more" if others else ""
-        yield _note(change, wording.change_level(change), wording.call(change) + more, _compared(result, change))
+        yield _note(change, wording.call(change) + more, _compared(result, change))
     for cause in wording.causes(wording.brought(result)):
         shown = f"{cause.bug.hits} of {cause.bug.runs} fresh processes show it"
-        yield _note(cause.bug, wording.level(cause.bug), cause.bug.title, f"{wording.named(result.target)}: {shown}.")
+        yield _note(cause.bug, cause.bug.title, f"{wording.named(result.target)}: {shown}.")
     for gone in wording.dropped(result):
         said = f"{gone.kind} in {wording.named(result.target)}. {gone.said}"
-        yield _note(gone, wording.change_level(gone), gone.api, said)
+        yield _note(gone, gone.api, said)
 
 
 def _compared(result: RunResult, change: ChangeEntry) -> str:
@@ -52,9 +52,9 @@ def _compared(result: RunResult, change: ChangeEntry) -> str:
     return f"{was} {wording.told(before)}\n{now} {wording.told(after)}"
 
 
-def _note(one: BugEntry | ChangeEntry | RemovalEntry, level: Level, title: str, message: str) -> Note:
+def _note(entry: Entry, title: str, message: str) -> Note:
     lines = [bounded(line, MESSAGE) for line in message.split("\n")[:2]]
-    return Note(level, bounded(title, TITLE), "\n".join(lines), one.sites[0] if one.sites else None)
+    return Note(wording.level(entry), bounded(title, TITLE), "\n".join(lines), next(iter(entry.sites), None))
 
 
 def commands(result: RunResult, most: int = STEP) -> list[str]:
@@ -89,17 +89,6 @@ def command(name: str, message: str, **properties: str) -> str:
     """One workflow command as one line, whatever its texts are."""
     told = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in properties.items())
     return f"::{name}{' ' if told else ''}{told}::{_escaped(message)}"
-
-
-def group(title: str, text: str) -> str:
-    """Lines of a log that fold under a title."""
-    return f"{command('group', bounded(title, TITLE))}\n{logged(text)}\n::endgroup::"
-
-
-def logged(text: str) -> str:
-    """Text for a log in which no line is a command: neither `::name::` at a line's start nor `##[name]` anywhere."""
-    lines = clean(text).replace("##[", "## [").split("\n")
-    return "\n".join(f"| {line}" for line in lines)
 
 
 def _escaped(text: str, more: str = "") -> str:

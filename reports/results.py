@@ -6,10 +6,10 @@ only way in. Nothing private is in it: of private bugs it has the number alone.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -109,6 +109,7 @@ class BugEntry(Part):
 class ChangeEntry(Part):
     """What the target does otherwise than the baseline; kind: regression, changed or fixed, worst first."""
 
+    oracle: ClassVar[str] = "versions"
     fingerprint: Fingerprint
     title: Line
     api: Name
@@ -125,10 +126,20 @@ class ChangeEntry(Part):
 class RemovalEntry(Part):
     """An api that the user's tests call and that the target has removed or calls deprecated."""
 
+    oracle: ClassVar[str] = "versions"
+    script: ClassVar[str] = ""
     api: Name
     kind: Name
     said: Line = ""
     sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The same in every run, on every build."""
+        return hashlib.sha256(f"{self.kind}: {self.api}".encode()).hexdigest()[:32]
+
+
+Entry = BugEntry | ChangeEntry | RemovalEntry
 
 
 class StatusEntry(Part):
@@ -235,18 +246,22 @@ def merged(results: list[RunResult]) -> RunResult:
         for each in ordered
     ):
         raise UserError("the results are of several runs", "report those of one run together, each run on its own")
+    backwards = ordered[::-1]
+    keys = {"bugs": "fingerprint", "changes": "fingerprint", "dropped": "api", "turns": "fingerprint"}
     return first.model_copy(
         update={
             "shard": 0,
             "shards": 1,
             "figures": _summed([each.figures for each in ordered]),
-            "bugs": tuple({bug.fingerprint: bug for each in reversed(ordered) for bug in each.bugs}.values()),
-            "changes": tuple({one.fingerprint: one for each in reversed(ordered) for one in each.changes}.values()),
-            "dropped": tuple({one.api: one for each in reversed(ordered) for one in each.dropped}.values()),
-            "turns": tuple({one.fingerprint: one for each in reversed(ordered) for one in each.turns}.values()),
+            **{
+                name: tuple({getattr(one, key): one for each in backwards for one in getattr(each, name)}.values())
+                for name, key in keys.items()
+            },
             "private": sum(each.private for each in ordered),
-            "protection": _each_once(line for each in ordered for line in each.protection),
-            "problems": _each_once(line for each in ordered for line in each.problems),
+            **{
+                name: tuple(dict.fromkeys(line for each in ordered for line in getattr(each, name)))
+                for name in ("protection", "problems")
+            },
             "stopped": any(each.stopped for each in ordered),
         }
     )
@@ -254,10 +269,5 @@ def merged(results: list[RunResult]) -> RunResult:
 
 def _summed(parts: list[TotalsEntry]) -> TotalsEntry:
     """Shards run side by side, so the time is that of the longest."""
-    names = [name for name in TotalsEntry.model_fields if name != "seconds"]
-    sums = {name: sum(getattr(part, name) for part in parts) for name in names}
-    return TotalsEntry(seconds=max(part.seconds for part in parts), **sums)
-
-
-def _each_once(lines: Iterator[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(lines))
+    sums = {name: sum(getattr(part, name) for part in parts) for name in TotalsEntry.model_fields}
+    return TotalsEntry(**sums | {"seconds": max(part.seconds for part in parts)})

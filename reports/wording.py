@@ -11,7 +11,16 @@ from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
 from fuzz_core.triage.assess import STATUSES
 from fuzz_core.triage.signature import normalised
 from nightfuzz.reports.case import SHOWS
-from nightfuzz.reports.results import BugEntry, BuildEntry, ChangeEntry, OutcomeEntry, RemovalEntry, RunResult, Site
+from nightfuzz.reports.results import (
+    BugEntry,
+    BuildEntry,
+    ChangeEntry,
+    Entry,
+    OutcomeEntry,
+    RemovalEntry,
+    RunResult,
+    Site,
+)
 from nightfuzz.reports.text import bounded, call_of, happened
 
 # With a baseline, these modes ask what a change of the build brings, and nothing else.
@@ -112,18 +121,15 @@ def dropped(result: RunResult) -> list[RemovalEntry]:
     return sorted(result.dropped, key=lambda one: one.kind != "removed")
 
 
-def level(bug: BugEntry) -> Level:
-    """How bad a bug is. What only invalid input shows is no error."""
-    if bug.regression or (bug.grade in GRAVE and bug.validity != "invalid"):
+def level(entry: Entry) -> Level:
+    """How bad an entry is. What only invalid input shows is no error; a regression and an api that is gone are."""
+    if isinstance(entry, BugEntry):
+        if entry.regression or (entry.grade in GRAVE and entry.validity != "invalid"):
+            return "error"
+        return "warning" if entry.grade in (*GRAVE, *UNPLEASANT) else "note"
+    if entry.kind in ("regression", "removed"):
         return "error"
-    return "warning" if bug.grade in (*GRAVE, *UNPLEASANT) else "note"
-
-
-def change_level(change: ChangeEntry | RemovalEntry) -> Level:
-    """How bad a change is: a regression and an api that is gone break what worked."""
-    if change.kind in ("regression", "removed"):
-        return "error"
-    return "note" if change.kind == "fixed" else "warning"
+    return "note" if entry.kind == "fixed" else "warning"
 
 
 def shows(bug: BugEntry) -> list[str]:
