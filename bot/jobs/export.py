@@ -15,7 +15,7 @@ from fuzz_core.execution.docker import read_protection
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.jobs.workspace import JUNIT, REPORT, RESULTS, SARIF, EndNote, StartNote, Workspace
-from nightfuzz.bot.state.archive import pack
+from nightfuzz.bot.state.place import pack
 from nightfuzz.bot.state.private import encrypt
 from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.junit import junit

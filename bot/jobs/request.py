@@ -36,7 +36,7 @@ class PlanNote(Part):
 
 def read_plan(inputs: Inputs) -> PlanNote:
     """The note of the plan job, empty where there was none. Raises UserError for one that cannot be read."""
-    path = inputs.state_path / PLAN if inputs.state == "artifact" and inputs.state_path else None
+    path = inputs.plan_folder / PLAN if inputs.plan_folder else None
     if path is None or not path.is_file():
         return PlanNote()
     try:
@@ -91,7 +91,7 @@ def settings_file(inputs: Inputs, work: Workspace) -> tuple[str, ...]:
         raise UserError(
             f"input settings: config: there is no file {config}", "write its path from the repository's root"
         )
-    taught = inputs.state_path / KNOWN if inputs.state == "artifact" and inputs.state_path else None
+    taught = inputs.plan_folder / KNOWN if inputs.plan_folder else None
     if not options and (taught is None or not taught.is_file()):
         return ("--config", str(own)) if own.is_file() else ()
     settings = {**(_read(own) if own.is_file() else {}), **options}

@@ -15,8 +15,18 @@ from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.parting import thin
 from nightfuzz.bot.state import private
-from nightfuzz.bot.state.archive import pack, parts, unpack
-from nightfuzz.bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Snapshot, StateStorage
+from nightfuzz.bot.state.place import (
+    FINGERPRINTS,
+    PLAIN,
+    PRIVATE,
+    STATE,
+    Files,
+    Snapshot,
+    StateStorage,
+    pack,
+    parts,
+    unpack,
+)
 from nightfuzz.bot.state.private import Keys, PrivateStates
 from nightfuzz.bot.state.shards import ShardIntake, Shards, take_in_all
 

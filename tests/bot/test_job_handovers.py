@@ -39,9 +39,8 @@ from nightfuzz.bot.jobs.workspace import (
     unpack_sources,
     work_of,
 )
-from nightfuzz.bot.state.archive import pack
 from nightfuzz.bot.state.directory import StateDirectory
-from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
+from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage, pack
 from nightfuzz.bot.state.private import decrypt
 from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.results import read_result

@@ -23,9 +23,8 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, event_of
 from nightfuzz.bot.jobs.report import ReportOutcome, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
-from nightfuzz.bot.state.archive import compressed, parts, unpack
 from nightfuzz.bot.state.branch import Chance, StateBranch
-from nightfuzz.bot.state.place import STATE, StateStorage
+from nightfuzz.bot.state.place import STATE, StateStorage, compressed, parts, unpack
 
 HOSTILE = (
     "`` ``` \n```\n@everyone <b onclick=x>${{ github.token }}\n::set-output name=x::y {{ 7*7 }} \x1b[31m"

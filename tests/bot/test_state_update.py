@@ -26,11 +26,24 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, open_store
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.state import archive, private
-from nightfuzz.bot.state.archive import compressed, expanded, pack, parts, unpack
+from nightfuzz.bot.state import place as places
+from nightfuzz.bot.state import private
 from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.directory import StateDirectory, read_files, write_files
-from nightfuzz.bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, StateStorage, revise
+from nightfuzz.bot.state.place import (
+    FILINGS,
+    FINGERPRINTS,
+    PLAIN,
+    STATE,
+    Files,
+    StateStorage,
+    compressed,
+    expanded,
+    pack,
+    parts,
+    revise,
+    unpack,
+)
 from nightfuzz.bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
 from nightfuzz.bot.state.shards import Shards, take_in_all
 from nightfuzz.bot.state.update import fetch_state, update_state
@@ -105,7 +118,7 @@ class DescribePacking:
     def test_what_was_packed_is_unpacked(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, times: int
     ) -> None:
-        monkeypatch.setattr(archive, "PART", 300)
+        monkeypatch.setattr(places, "PART", 300)
         (tmp_path / "state.db").write_bytes(content * times)
         files = pack(tmp_path / "state.db")
         assert all(len(data) <= 300 for data in files.values())
@@ -169,15 +182,6 @@ class DescribeEncryption:
             with pytest.raises(UserError) as caught:
                 decrypt(bad, identity, tmp_path / "again.db")
             assert identity.reveal() not in str(caught.value)
-
-    @pytest.mark.parametrize("recipients", [[], ["age1nothing"], ["ssh-ed25519 AAAA"], ["AGE-SECRET-KEY-1QQQQQQQQQQ"]])
-    def test_what_is_no_public_key_is_said_and_a_secret_one_not_repeated(
-        self, tmp_path: Path, recipients: list[str]
-    ) -> None:
-        (tmp_path / "state.db").write_bytes(b"x")
-        with pytest.raises(UserError) as caught:
-            encrypt(tmp_path / "state.db", recipients)
-        assert "QQQQ" not in str(caught.value)
 
     def test_salted_fingerprints_tell_nothing_without_the_salt(self, key: Secret) -> None:
         assert salted("a", b"1") != salted("a", b"2") != salted("b", b"2")
