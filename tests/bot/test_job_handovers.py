@@ -26,8 +26,7 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.jobs.export import export_job
-from nightfuzz.bot.jobs.plan import plan_job
-from nightfuzz.bot.jobs.request import PlanNote, read_plan, request_of, settings_file, specs
+from nightfuzz.bot.jobs.plan import PlanNote, plan_job, read_plan, request_of, settings_file, specs
 from nightfuzz.bot.jobs.workspace import (
     KNOWN,
     RESULTS,
