@@ -39,8 +39,8 @@ def _notes(result: RunResult) -> Iterator[Note]:
         more = f" and {len(others)} more" if others else ""
         yield _note(change, wording.call(change) + more, _compared(result, change))
     for cause in wording.causes(wording.brought(result)):
-        shown = f"{cause.bug.hits} of {cause.bug.runs} fresh processes show it"
-        yield _note(cause.bug, cause.bug.title, f"{wording.named(result.target)}: {shown}.")
+        shown = f"{cause.entry.hits} of {cause.entry.runs} fresh processes show it"
+        yield _note(cause.entry, cause.entry.title, f"{wording.named(result.target)}: {shown}.")
     for gone in wording.dropped(result):
         said = f"{gone.kind} in {wording.named(result.target)}. {gone.said}"
         yield _note(gone, gone.api, said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.reports import wording
@@ -12,7 +12,7 @@ from nightfuzz.reports.text import bounded, fitting
 
 FailOn = Literal["never", "regression", "new", "any"]
 Conclusion = Literal["success", "failure", "neutral"]
-FAIL_ON = ("never", "regression", "new", "any")
+FAIL_ON = get_args(FailOn)
 OUTPUT = 65_535
 TITLE = 120
 NEW, CHANGED, BETTER = "new bug", "changed call", "fixed bug"

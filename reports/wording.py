@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
@@ -30,23 +30,19 @@ NEAR = 60
 LINE = 400
 
 
-class Cause(NamedTuple):
-    """Bugs that look like one root cause: the one to show, and the others."""
-
-    bug: BugEntry
-    others: Sequence[BugEntry] = ()
+E = TypeVar("E", bound=BugEntry | ChangeEntry)
 
 
-class ChangeGroup(NamedTuple):
-    """Changes that look like one cause: the one to show, and the others."""
+class Cause(NamedTuple, Generic[E]):
+    """Bugs or changes that look like one root cause: the one to show, and the others."""
 
-    change: ChangeEntry
-    others: Sequence[ChangeEntry] = ()
+    entry: E
+    others: Sequence[E] = ()
 
     @property
     def sites(self) -> list[Site]:
         """Where the user's tests reach any of them, the shown one's first."""
-        return list(dict.fromkeys(site for one in (self.change, *self.others) for site in one.sites))
+        return list(dict.fromkeys(site for one in (self.entry, *self.others) for site in one.sites))
 
 
 def worst_first(bugs: Iterable[BugEntry]) -> list[BugEntry]:
@@ -68,16 +64,13 @@ def _place(names: Sequence[str], name: str) -> int:
     return names.index(name) if name in names else len(names)
 
 
-def causes(bugs: Iterable[BugEntry]) -> list[Cause]:
+def causes(bugs: Iterable[BugEntry]) -> list[Cause[BugEntry]]:
     """The bugs by cause, the worst cause first. Shown is the one that the cause is named after, else the worst."""
     found: dict[str, list[BugEntry]] = {}
     for bug in worst_first(bugs):
         found.setdefault(bug.cluster, []).append(bug)
     shown = [next((bug for bug in group if bug.fingerprint == name), group[0]) for name, group in found.items()]
-    return [
-        Cause(first, [bug for bug in group if bug is not first])
-        for first, group in zip(shown, found.values(), strict=True)
-    ]
+    return [Cause(first, [bug for bug in found[first.cluster] if bug is not first]) for first in shown]
 
 
 def opened(result: RunResult) -> list[BugEntry]:
@@ -106,14 +99,14 @@ def changes(result: RunResult, *kinds: str) -> list[ChangeEntry]:
     return sorted(found, key=lambda change: (kinds.index(change.kind), not change.sites))
 
 
-def alike(changes: Iterable[ChangeEntry]) -> list[ChangeGroup]:
+def alike(changes: Iterable[ChangeEntry]) -> list[Cause[ChangeEntry]]:
     """Changes by cause, in their order: one message under many apis, or one new check before many old ones."""
     found: dict[str, list[ChangeEntry]] = {}
     for change in changes:
         said, after = change.signature.partition(": ")[2], change.after
         cause = f"{after.name}: {normalised(after.text)}" if after.kind == "exception" else said
         found.setdefault(f"{change.kind} {cause}", []).append(change)
-    return [ChangeGroup(first, others) for first, *others in found.values()]
+    return [Cause(first, others) for first, *others in found.values()]
 
 
 def dropped(result: RunResult) -> list[RemovalEntry]:
