@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from bench.harness import Report, machine
+from bench.harness import Measurement, machine
 from fuzz_core.ir.errors import NightfuzzError
 
 # Each is a module with a function `measure`, whose parameters are the options.
@@ -49,7 +49,7 @@ def main(given: list[str]) -> None:
     def run(*values: Any, **options: Any) -> None:
         before = machine()
         try:
-            report: Report = measure(*values, **options)
+            report: Measurement = measure(*values, **options)
         except NightfuzzError as error:
             print(f"error: {error}", file=sys.stderr)
             raise typer.Exit(2) from error
@@ -64,7 +64,7 @@ def main(given: list[str]) -> None:
     app(rest, prog_name=f"python -m bench {common.name}")
 
 
-def show(facts: dict[str, Any], report: Report) -> None:
+def show(facts: dict[str, Any], report: Measurement) -> None:
     """Print the machine's facts and the rows as a table."""
     table = Table(*report.rows[0], box=None, header_style="bold")
     for row in report.rows:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from bench.harness import Report, StateOption, TargetOption, medians, run_engine, subjects, traced
+from bench.harness import Measurement, StateOption, TargetOption, medians, run_engine, subjects, traced
 from fuzz_core.campaign.examination import TriageOptions, examine
 from fuzz_core.campaign.session import Session
 from fuzz_core.store.records import FindingRow
@@ -52,7 +52,7 @@ def measure(
     triage: Annotated[float, typer.Option(help="Seconds for confirming all findings")] = 900.0,
     variant: Annotated[list[str] | None, typer.Option(help="Only these variants")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw operators over time into this SVG file")] = None,
-) -> Report:
+) -> Measurement:
     """Measure what each part of the engine is worth. Variants take turns, so a slow minute of the machine hits all."""
     chosen = variant or list(VARIANTS)
     samples: list[Sample] = []
@@ -76,7 +76,9 @@ def measure(
     of = {each: [sample for sample in samples if sample.variant == each] for each in chosen}
     if plot:
         _draw(plot, {each: [sample.figures["growth"] for sample in several] for each, several in of.items()})
-    return Report([_row(each, several, bugs) for each, several in of.items()], {"seconds": seconds, "seeds": seeds})
+    return Measurement(
+        [_row(each, several, bugs) for each, several in of.items()], {"seconds": seconds, "seeds": seeds}
+    )
 
 
 def _signature(finding: FindingRow) -> str:

@@ -27,7 +27,7 @@ import faultproxy  # type: ignore[import-not-found]
 import githubserver  # type: ignore[import-not-found]
 from clocks import FakeTime  # type: ignore[import-not-found]
 
-from bench.harness import Report
+from bench.harness import Measurement
 from fuzz_core.ir.errors import NightfuzzError
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.budget import Limits
@@ -59,12 +59,14 @@ def measure(
     filings: Annotated[int, typer.Option(help="Issues to file, each with a comment")] = 200,
     faults: Annotated[int, typer.Option(help="Faults that happen meanwhile")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the faults")] = 0,
-) -> Report:
+) -> Measurement:
     """File issues through a proxy that injects faults. Exit code 1: one was filed twice, or one was lost or leaked."""
     with tempfile.TemporaryDirectory() as place, githubserver.github_server(Path(place)) as server:
         result = measured(server, filings, faults, seed)
     bad = result.duplicates, result.lost, result.comment_duplicates, result.comments_lost, len(result.leaks)
-    return Report([{"figure": name, "value": value} for name, value in result._asdict().items()], is_sound=not any(bad))
+    return Measurement(
+        [{"figure": name, "value": value} for name, value in result._asdict().items()], is_sound=not any(bad)
+    )
 
 
 def measured(server: githubserver.Server, filings: int, faults: int, seed: int) -> FilingCounts:

@@ -19,7 +19,7 @@ import typer
 from bson import decode_file_iter
 from bson.errors import InvalidBSON
 
-from bench.harness import STATE_FILE, Report
+from bench.harness import STATE_FILE, Measurement
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.errors import Undescribable, UserError
 from fuzz_core.ir.values import NONE, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, Then, Value
@@ -32,6 +32,7 @@ _NOT_ARGUMENTS = ("_id", "input_signature", "output_signature")
 _RECEIVER = "_input_tensor"
 _PLACE = re.compile(r"parameter:[0-9]+")
 MAX_DEPTH = 30
+PLAIN_TYPES: tuple[type[Any], ...] = (bool, int, float, bytes)
 _TENSOR_LABELS = {"tensor": "tensor", "KerasTensor": "tensor", "variable": "variable", "nparray": "ndarray"}
 _TORCH_NAMES = ("strided", "sparse_coo", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 _DTYPE_ALIASES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64"}
@@ -47,12 +48,12 @@ def measure(
     directory: Annotated[Path, typer.Argument(help="Directory of the dump's *.bson files")],
     target: Annotated[str, typer.Option(help="Key of a traced target")],
     state: Annotated[Path, typer.Option(help="State directory")] = Path(".nightfuzz"),
-) -> Report:
+) -> Measurement:
     """Import the dump and count its calls; the next `nightfuzz trace` runs the new invocations."""
     with open_store(state / STATE_FILE) as store:
         new, unmapped = save_dump(store, target, directory)
     reasons = [{"api": api, "reason": reason, "records": count} for (api, reason), count in unmapped.most_common()]
-    return Report([{"new invocations": new, "not imported": unmapped.total()}], {"not_imported": reasons})
+    return Measurement([{"new invocations": new, "not imported": unmapped.total()}], {"not_imported": reasons})
 
 
 def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[tuple[str, str]]]:
@@ -74,19 +75,18 @@ def save_dump(store: Store, target: str, directory: Path) -> tuple[int, Counter[
     return store.save_trace(target, record, brought, unmapped, {}), unmapped
 
 
-def read_dump(directory: Path, unmapped: Counter[tuple[str, str]] | None = None) -> Iterator[Invocation]:
+def read_dump(directory: Path, unmapped: Counter[tuple[str, str]]) -> Iterator[Invocation]:
     """Every call of every collection in the directory that an invocation can describe.
 
     unmapped: counts the others by (api, reason). Raises UserError where the directory holds no such dump.
     """
-    counts = Counter() if unmapped is None else unmapped
     for file in collections(directory):
         api = file.name.removesuffix(".bson")
-        for document in _documents(file, api, counts):
+        for document in _documents(file, api, unmapped):
             try:
                 yield _invocation(api, document)
             except Undescribable as reason:
-                counts[api, str(reason)] += 1
+                unmapped[api, str(reason)] += 1
 
 
 def collections(directory: Path) -> list[Path]:
@@ -145,12 +145,9 @@ def value_of(raw: Any, depth: int = 0) -> Value:
         raise Undescribable("nested too deeply")
     if raw is None:
         return NONE
-    if isinstance(raw, bool | float):
-        return Prim(type(raw).__name__, raw)
-    if isinstance(raw, int):
-        return Prim("int", int(raw))
-    if isinstance(raw, bytes):
-        return Prim("bytes", bytes(raw))
+    for kind in PLAIN_TYPES:
+        if isinstance(raw, kind):
+            return Prim(kind.__name__, kind(raw))
     if isinstance(raw, str):
         return _string(raw)
     if isinstance(raw, list):
@@ -201,7 +198,10 @@ def _record(raw: dict[str, Any], depth: int) -> Value:
     if label in _TENSOR_LABELS or (not label and {"shape", "dtype"} <= raw.keys()):
         return _tensor(raw, label)
     if label in ("list", "tuple"):
-        return _sequence(label, _payload(raw), depth)
+        items = _payload(raw)
+        if not isinstance(items, list):
+            raise Undescribable(f"{label} without items")
+        return Seq(label, tuple(value_of(item, depth + 1) for item in items))
     if label == "raw":
         return value_of(_payload(raw), depth + 1)
     if label == "DType":
@@ -211,12 +211,6 @@ def _record(raw: dict[str, Any], depth: int) -> Value:
     if raw.keys() == {"start", "stop", "step"}:
         return Slice(*(value_of(raw[part], depth + 1) for part in ("start", "stop", "step")))
     return Map(tuple((str(key), value_of(item, depth + 1)) for key, item in raw.items()))
-
-
-def _sequence(kind: str, items: Any, depth: int) -> Value:
-    if not isinstance(items, list):
-        raise Undescribable(f"{kind} without items")
-    return Seq(kind, tuple(value_of(item, depth + 1) for item in items))
 
 
 def _tensor(raw: dict[str, Any], label: str) -> Value:

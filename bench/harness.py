@@ -43,7 +43,7 @@ StateOption = Annotated[
 STREAM = "bench sample 1"
 
 
-class Report(NamedTuple):
+class Measurement(NamedTuple):
     """What a measurement came to."""
 
     rows: Sequence[Mapping[str, object]]  # one table: every row has the same keys

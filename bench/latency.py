@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.harness import STATE_FILE, LibraryOption, Report, TargetOption, made_target, subjects
+from bench.harness import STATE_FILE, LibraryOption, Measurement, TargetOption, made_target, subjects
 from fuzz_core.execution.pool import Lease, Limits, Pool
 from fuzz_core.execution.zygote import Zygote
 from fuzz_core.ir.codec import dumps
@@ -91,7 +91,7 @@ def measure(
     library: LibraryOption = None,
     target: TargetOption = None,
     count: Annotated[int, typer.Option(help="Deaths of each kind")] = 20,
-) -> Report:
+) -> Measurement:
     """Measure how long a crash and a hang keep a worker from its next test."""
     rows: list[dict[str, object]] = []
     for subject in subjects(library, target):
@@ -107,4 +107,4 @@ def measure(
             with Zygote(made.python, made.library, "fuzz", path) as zygote:
                 for number in (signal.SIGSEGV, signal.SIGSTOP):
                     rows += Hitter(zygote, api, number, count).rows(subject.library)
-    return Report(rows)
+    return Measurement(rows)

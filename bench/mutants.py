@@ -20,7 +20,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from bench.harness import Report
+from bench.harness import Measurement
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("fuzz_core/ir", "fuzz_core/mutation", "fuzz_core/triage", "fuzz_core/store", "bot/issues")
@@ -123,7 +123,7 @@ def measure(
     count: Annotated[int, typer.Option(help="Mutants to sample")] = 40,
     seed: Annotated[int, typer.Option(help="Seed of the sample")] = 1,
     marks: Annotated[str, typer.Option(help="Run the tests with these marks alone, as pytest's -m has them")] = "",
-) -> Report:
+) -> Measurement:
     """Measure the share of sampled faults in our own code that the tests notice."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "nightfuzz"
@@ -133,4 +133,4 @@ def measure(
             is_dead = is_killed(mutant, copy, marks)
             killed += is_dead
             print("killed  " if is_dead else "SURVIVED", f"{mutant.module}:{mutant.line}", mutant.operator, flush=True)
-    return Report([{"mutants": count, "killed": killed, "share": f"{killed / count:.0%}", "seed": seed}])
+    return Measurement([{"mutants": count, "killed": killed, "share": f"{killed / count:.0%}", "seed": seed}])

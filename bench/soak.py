@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench.harness import Report
+from bench.harness import Measurement
 from bench.trial import PROC, children, memory
 
 PERIOD_SECONDS = 10.0
@@ -70,7 +70,7 @@ def measure(
     duration: Annotated[str, typer.Option("--time", help="Time-box")] = "60m",
     workers: Annotated[int, typer.Option(help="Worker processes")] = 2,
     seed: Annotated[int, typer.Option(help="Seed of all randomness")] = 1,
-) -> Report:
+) -> Measurement:
     """Watch a run from outside. Exit code 1: memory grew, or a process, a file or shared memory stayed behind."""
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name)
@@ -95,4 +95,4 @@ def measure(
         }
     is_clean = not any(figures[name] for name in ("exit code", "zombies", "files left", "left in shared memory"))
     rows = [{"figure": name, "value": value} for name, value in figures.items()]
-    return Report(rows, {"samples": samples}, is_clean and (figures["growth of memory"] or 0) < MOST_GROWTH)
+    return Measurement(rows, {"samples": samples}, is_clean and (figures["growth of memory"] or 0) < MOST_GROWTH)

@@ -12,7 +12,7 @@ import typer
 from bench.harness import (
     LibraryOption,
     MeasuredLibrary,
-    Report,
+    Measurement,
     StateOption,
     TargetOption,
     medians,
@@ -58,7 +58,7 @@ def measure(
     schedule: Annotated[str, typer.Option(help="bandit, fair or uniform")] = "bandit",
     pair: Annotated[bool, typer.Option(help="Also run with two workers")] = True,
     profile: Annotated[bool, typer.Option(help="Also profile a worker")] = True,
-) -> Report:
+) -> Measurement:
     """Measure the engine on a fixed sample of apis. Figures are medians of repeated runs."""
     found = []
     with tempfile.TemporaryDirectory(prefix="nightfuzz-bench-") as scratch:
@@ -102,7 +102,7 @@ def measure(
     columns = {figures["library"]: _column(figures) for figures in found}
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
     table = [{"": name, **{of: column.get(name, "") for of, column in columns.items()}} for name in names]
-    return Report(table, {"subjects": found})
+    return Measurement(table, {"subjects": found})
 
 
 def _figures(

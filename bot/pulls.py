@@ -9,7 +9,7 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.reports.annotations import check_annotations
 from nightfuzz.reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 
 CHECK = "nightfuzz"
 
@@ -32,7 +32,7 @@ class PullUpdate(NamedTuple):
 def update_pull(
     hub: Hub,
     number: int,
-    result: Result,
+    result: RunResult,
     *,
     sha: str,
     fail_on: FailOn,
@@ -55,7 +55,7 @@ def update_pull(
     return PullUpdate(became, conclusion(result, fail_on), problems)
 
 
-def _write_comment(hub: Hub, number: int, result: Result, links: PullLinks) -> Literal["none", "written"]:
+def _write_comment(hub: Hub, number: int, result: RunResult, links: PullLinks) -> Literal["none", "written"]:
     """Each mode and library has a comment of its own, so that two workflows do not write over each other."""
     marker = marker_of("pull", result.mode, result.target.library)
     ours = (each.body for each in hub.comments(number) if each.author == hub.login())
@@ -67,7 +67,7 @@ def _write_comment(hub: Hub, number: int, result: Result, links: PullLinks) -> L
     return "written"
 
 
-def _write_check(hub: Hub, sha: str, result: Result, fail_on: FailOn, links: PullLinks) -> tuple[str, ...]:
+def _write_check(hub: Hub, sha: str, result: RunResult, fail_on: FailOn, links: PullLinks) -> tuple[str, ...]:
     made = check(result, fail_on, links.blob, links.report)
     name = f"{CHECK} {result.mode} ({result.target.library})"
     try:

@@ -1,6 +1,6 @@
 """Marks at lines of the user's tests: as workflow commands for a job's log, and for a check through GitHub's API.
 
-A runner obeys every line of a log that looks like a command, so what is not ours goes through `logged` and `command`.
+A runner obeys every line of a log that looks like a command, so text from elsewhere goes through `command`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fuzz_core.oracles.kinds import Level
 from nightfuzz.reports import wording
-from nightfuzz.reports.results import Bug, Change, Dropped, Result, Site
+from nightfuzz.reports.results import ChangeEntry, Entry, RunResult, Site
 from nightfuzz.reports.text import bounded, clean
 
 # GitHub shows ten errors and ten warnings of a step, and takes fifty annotations of a check in one request.
@@ -29,35 +29,35 @@ class Note(NamedTuple):
     site: Site | None
 
 
-def notes(result: Result) -> list[Note]:
+def notes(result: RunResult) -> list[Note]:
     """What this run brings, one for each cause, the worst first: changes, bugs, apis that are gone."""
     return sorted(_notes(result), key=lambda note: (list(COMMANDS).index(note.level), note.site is None))
 
 
-def _notes(result: Result) -> Iterator[Note]:
+def _notes(result: RunResult) -> Iterator[Note]:
     for change, others in wording.alike(wording.changes(result, "regression", "changed")):
         more = f" and {len(others)} more" if others else ""
-        yield _note(change, wording.change_level(change), wording.call(change) + more, _compared(result, change))
+        yield _note(change, wording.call(change) + more, _compared(result, change))
     for cause in wording.causes(wording.brought(result)):
-        shown = f"{cause.bug.hits} of {cause.bug.runs} fresh processes show it"
-        yield _note(cause.bug, wording.level(cause.bug), cause.bug.title, f"{wording.named(result.target)}: {shown}.")
+        shown = f"{cause.entry.hits} of {cause.entry.runs} fresh processes show it"
+        yield _note(cause.entry, cause.entry.title, f"{wording.named(result.target)}: {shown}.")
     for gone in wording.dropped(result):
         said = f"{gone.kind} in {wording.named(result.target)}. {gone.said}"
-        yield _note(gone, wording.change_level(gone), gone.api, said)
+        yield _note(gone, gone.api, said)
 
 
-def _compared(result: Result, change: Change) -> str:
+def _compared(result: RunResult, change: ChangeEntry) -> str:
     was, now = wording.named(result.baseline, result.target), wording.named(result.target, result.baseline)
     before, after = wording.sides(change)
     return f"{was} {wording.told(before)}\n{now} {wording.told(after)}"
 
 
-def _note(one: Bug | Change | Dropped, level: Level, title: str, message: str) -> Note:
+def _note(entry: Entry, title: str, message: str) -> Note:
     lines = [bounded(line, MESSAGE) for line in message.split("\n")[:2]]
-    return Note(level, bounded(title, TITLE), "\n".join(lines), one.sites[0] if one.sites else None)
+    return Note(wording.level(entry), bounded(title, TITLE), "\n".join(lines), next(iter(entry.sites), None))
 
 
-def commands(result: Result, most: int = STEP) -> list[str]:
+def commands(result: RunResult, most: int = STEP) -> list[str]:
     """The worst as workflow commands, a line each: `::error file=…,line=…,title=…::message`."""
     return [
         command(COMMANDS[note.level], note.message, title=note.title, **_place(note.site))
@@ -69,7 +69,7 @@ def _place(site: Site | None) -> dict[str, str]:
     return {} if site is None else {"file": site.path, "line": str(site.line)}
 
 
-def check_annotations(result: Result, most: int = REQUEST) -> list[dict[str, str | int]]:
+def check_annotations(result: RunResult, most: int = REQUEST) -> list[dict[str, str | int]]:
     """The worst that have a line, as GitHub's API for check runs takes them."""
     placed = ((note, note.site) for note in notes(result) if note.site is not None)
     return [
@@ -89,17 +89,6 @@ def command(name: str, message: str, **properties: str) -> str:
     """One workflow command as one line, whatever its texts are."""
     told = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in properties.items())
     return f"::{name}{' ' if told else ''}{told}::{_escaped(message)}"
-
-
-def group(title: str, text: str) -> str:
-    """Lines of a log that fold under a title."""
-    return f"{command('group', bounded(title, TITLE))}\n{logged(text)}\n::endgroup::"
-
-
-def logged(text: str) -> str:
-    """Text for a log in which no line is a command: neither `::name::` at a line's start nor `##[name]` anywhere."""
-    lines = clean(text).replace("##[", "## [").split("\n")
-    return "\n".join(f"| {line}" for line in lines)
 
 
 def _escaped(text: str, more: str = "") -> str:

@@ -47,7 +47,7 @@ class Baseline(NamedTuple):
     runs: int
 
 
-class Case(NamedTuple):
+class BugCase(NamedTuple):
     """One bug with everything a maintainer asks about it.
 
     modes: for each mode whether it shows the bug (`SHOWS`, `DOES_NOT`, `NOT_CHECKED`). output: all that a fresh process

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.reports import wording
 from nightfuzz.reports.markdown import address, counted, listed, page
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.text import bounded, fitting
 
 FailOn = Literal["never", "regression", "new", "any"]
 Conclusion = Literal["success", "failure", "neutral"]
-FAIL_ON = ("never", "regression", "new", "any")
+FAIL_ON = get_args(FailOn)
 OUTPUT = 65_535
 TITLE = 120
 NEW, CHANGED, BETTER = "new bug", "changed call", "fixed bug"
@@ -28,12 +28,12 @@ class CheckOutput(NamedTuple):
     conclusion: Conclusion
 
 
-def worth_telling(result: Result) -> bool:
+def worth_telling(result: RunResult) -> bool:
     """Whether a pull request gets a comment: something differs, is new, gone, fixed or back."""
     return any(_counts(result).values())
 
 
-def comment(result: Result, marker: str, blob_url: str = "", report_url: str = "") -> str:
+def comment(result: RunResult, marker: str, blob_url: str = "", report_url: str = "") -> str:
     """The body of the comment, at most 65,536 characters; `marker` is its first line.
 
     Where nothing is worth wording it says so, for the place of an earlier comment. blob_url: the address of the
@@ -42,14 +42,14 @@ def comment(result: Result, marker: str, blob_url: str = "", report_url: str = "
     return fitting(lambda share: _page(result, share, marker, blob_url, report_url))
 
 
-def check(result: Result, fail_on: FailOn, blob_url: str = "", report_url: str = "") -> CheckOutput:
+def check(result: RunResult, fail_on: FailOn, blob_url: str = "", report_url: str = "") -> CheckOutput:
     """The output of a check run. Raises UserError for a `fail_on` that there is not."""
     found = conclusion(result, fail_on)
     body = fitting(lambda share: _page(result, share, "", blob_url, report_url), OUTPUT)
     return CheckOutput(bounded(headline(result), TITLE), body, found)
 
 
-def conclusion(result: Result, fail_on: FailOn) -> Conclusion:
+def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
     """What a check ends with. Neutral: there is something to read but nothing to fail on, or the run tells too little.
 
     Raises UserError for a `fail_on` that there is not.
@@ -70,7 +70,7 @@ def conclusion(result: Result, fail_on: FailOn) -> Conclusion:
     return "success" if complete and not worse else "neutral"
 
 
-def headline(result: Result) -> str:
+def headline(result: RunResult) -> str:
     """What there is, in a few words of our own."""
     causes = {
         NEW: len(wording.causes(bug for bug in wording.brought(result) if not bug.regression)),
@@ -84,7 +84,7 @@ def headline(result: Result) -> str:
     return listed(told) or _nothing(result)[0]
 
 
-def _counts(result: Result) -> dict[str, int]:
+def _counts(result: RunResult) -> dict[str, int]:
     return {
         "regression": result.regressions,
         NEW: sum(not bug.regression for bug in wording.brought(result)),
@@ -95,7 +95,7 @@ def _counts(result: Result) -> dict[str, int]:
     }
 
 
-def _nothing(result: Result) -> tuple[str, str]:
+def _nothing(result: RunResult) -> tuple[str, str]:
     """The headline and the sentence of a run without anything to tell."""
     if result.stopped or not result.figures.tests:
         why = "It was cancelled before its time" if result.stopped else "No test was run"
@@ -105,7 +105,7 @@ def _nothing(result: Result) -> tuple[str, str]:
     return "nothing changes", "What was run does the same on both builds."
 
 
-def _page(result: Result, share: float, marker: str, blob_url: str, report_url: str) -> str:
+def _page(result: RunResult, share: float, marker: str, blob_url: str, report_url: str) -> str:
     names: dict[str, Any] = {
         "marker": marker,
         "headline": headline(result),

@@ -11,7 +11,7 @@ from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, library_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.oracles.kinds import KINDS
-from nightfuzz.reports.case import Case
+from nightfuzz.reports.case import BugCase
 from nightfuzz.reports.markdown import render
 from nightfuzz.reports.text import BODY, TITLE, bounded, fitting, title
 
@@ -28,19 +28,19 @@ class Issue(NamedTuple):
         return f"{self.title}\n\n{self.body}"
 
 
-def bug_report(case: Case, private: bool = False) -> Issue:
+def bug_report(case: BugCase, private: bool = False) -> Issue:
     """A bug in the form of its library. Raises UserError for a private one, unless it is for a private place."""
     return _alone(case, _form(case), "", private)
 
 
-def regression_report(case: Case, private: bool = False) -> Issue:
+def regression_report(case: BugCase, private: bool = False) -> Issue:
     """A bug that the case's baseline does not show. Raises UserError without one, and for a private bug."""
     if case.baseline is None:
         raise UserError(f"bug {case.bug.id} has no baseline that does not show it", "name one with --baseline")
     return _alone(case, _form(case), "[regression] ", private)
 
 
-def umbrella_report(cases: Sequence[Case]) -> Issue:
+def umbrella_report(cases: Sequence[BugCase]) -> Issue:
     """One line per bug with its call, for crashes on input that is not known to be valid; all of one target.
 
     Raises UserError where there is none, and where one of them is private.
@@ -59,13 +59,13 @@ def umbrella_report(cases: Sequence[Case]) -> Issue:
     )
 
 
-def _batch(cases: Sequence[Case], share: float) -> dict[str, Any]:
+def _batch(cases: Sequence[BugCase], share: float) -> dict[str, Any]:
     """As many of the cases as fit; the number of the others is told."""
     shown = cases[: max(1, int(len(cases) * share))] if share < 1 else cases
     return {"cases": shown, "left": len(cases) - len(shown), "case": cases[0]}
 
 
-def _alone(case: Case, form: str, prefix: str, private: bool) -> Issue:
+def _alone(case: BugCase, form: str, prefix: str, private: bool) -> Issue:
     if not private:
         _refuse_private(case)
     bug = case.bug
@@ -73,11 +73,11 @@ def _alone(case: Case, form: str, prefix: str, private: bool) -> Issue:
     return Issue(name, fitting(lambda share: _render(form, share, case=case)))
 
 
-def _form(case: Case) -> str:
+def _form(case: BugCase) -> str:
     return f"{case.target.library if case.target.library in KNOWN_LIBRARIES else 'library'}.md.j2"
 
 
-def _refuse_private(case: Case) -> None:
+def _refuse_private(case: BugCase) -> None:
     if case.severity.private:
         raise UserError(
             f"bug {case.bug.id} is private: {case.severity.reason}",

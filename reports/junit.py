@@ -10,30 +10,26 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from nightfuzz.reports import wording
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import Entry, RunResult
 from nightfuzz.reports.text import bounded, clean, clipped
 
 NAME, MESSAGE, SCRIPT = 300, 1_000, 20_000
-VERSIONS = "versions"
 
 
 class _TestCase(NamedTuple):
-    """suite: the oracle. failed, skipped: why; both empty for what passes."""
+    """failed, skipped: why; one of the two is empty."""
 
-    suite: str
-    api: str
+    entry: Entry
     name: str
     failed: str = ""
     skipped: str = ""
-    kind: str = ""
-    script: str = ""
 
 
-def junit(result: Result) -> str:
+def junit(result: RunResult) -> str:
     """The file's text. Failures are what this run brings; what is older, known or fixed is skipped, with the reason."""
     suites: dict[str, list[_TestCase]] = {}
     for case in (*_bugs(result), *_changes(result)):
-        suites.setdefault(case.suite, []).append(case)
+        suites.setdefault(case.entry.oracle, []).append(case)
     root = ET.Element("testsuites", name=_line(f"nightfuzz {wording.named(result.target)}"))
     root.set("time", f"{result.figures.seconds:.3f}")
     for name in sorted(suites):
@@ -43,10 +39,10 @@ def junit(result: Result) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _bugs(result: Result) -> Iterator[_TestCase]:
+def _bugs(result: RunResult) -> Iterator[_TestCase]:
     brought = {bug.fingerprint for bug in wording.brought(result)}
     for bug in wording.worst_first(result.bugs):
-        case = _TestCase(bug.oracle, bug.api, f"{bug.title} [{bug.fingerprint[:8]}]", kind=bug.kind, script=bug.script)
+        case = _TestCase(bug, f"{bug.title} [{bug.fingerprint[:8]}]")
         if bug.fingerprint in brought:
             state = "a regression" if bug.regression else "new"
             yield case._replace(failed=f"{state}, shown by {bug.hits} of {bug.runs} fresh processes: {bug.title}")
@@ -54,18 +50,17 @@ def _bugs(result: Result) -> Iterator[_TestCase]:
             yield case._replace(skipped=bug.status if bug.status != "open" else "open, and not new")
 
 
-def _changes(result: Result) -> Iterator[_TestCase]:
+def _changes(result: RunResult) -> Iterator[_TestCase]:
     was = wording.named(result.baseline, result.target)
     for change in wording.changes(result, "regression", "changed", "fixed"):
         said = f"{wording.told(change.after)}; {was} {wording.told(change.before)}"
-        name = f"{wording.call(change)} [{change.fingerprint[:8]}]"
-        case = _TestCase(VERSIONS, change.api, name, kind=change.kind, script=change.script)
+        case = _TestCase(change, f"{wording.call(change)} [{change.fingerprint[:8]}]")
         yield case._replace(skipped=f"fixed: {said}") if change.kind == "fixed" else case._replace(failed=said)
     for gone in wording.dropped(result):
-        yield _TestCase(VERSIONS, gone.api, f"{gone.kind}: {gone.api}", f"{gone.kind}. {gone.said}", kind=gone.kind)
+        yield _TestCase(gone, f"{gone.kind}: {gone.api}", f"{gone.kind}. {gone.said}")
 
 
-def _suite(name: str, cases: list[_TestCase], result: Result) -> ET.Element:
+def _suite(name: str, cases: list[_TestCase], result: RunResult) -> ET.Element:
     suite = ET.Element("testsuite", name=_line(f"nightfuzz.{name}"))
     _count(suite, cases)
     suite.set("skipped", str(sum(bool(case.skipped) for case in cases)))
@@ -85,14 +80,14 @@ def _count(element: ET.Element, cases: list[_TestCase]) -> None:
 
 
 def _case(case: _TestCase) -> ET.Element:
-    element = ET.Element("testcase", classname=_line(case.api), name=_line(case.name))
+    element = ET.Element("testcase", classname=_line(case.entry.api), name=_line(case.name))
     if case.failed:
         said = bounded(case.failed, MESSAGE)
-        ET.SubElement(element, "failure", type=_line(case.kind), message=said).text = said
+        ET.SubElement(element, "failure", type=_line(case.entry.kind), message=said).text = said
     if case.skipped:
         ET.SubElement(element, "skipped", message=bounded(case.skipped, MESSAGE))
-    if case.script:
-        ET.SubElement(element, "system-out").text = clean(clipped(case.script, SCRIPT))
+    if case.entry.script:
+        ET.SubElement(element, "system-out").text = clean(clipped(case.entry.script, SCRIPT))
     return element
 
 

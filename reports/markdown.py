@@ -14,7 +14,7 @@ from jinja2.runtime import Context
 import fuzz_core
 from nightfuzz.reports import wording
 from nightfuzz.reports.case import meaning_of
-from nightfuzz.reports.results import Bug, Result, Said, Site
+from nightfuzz.reports.results import BugEntry, OutcomeEntry, RunResult, Site
 from nightfuzz.reports.text import bounded, clean, clipped, fence_for, span
 
 SITES, MODES = 3, 5
@@ -40,7 +40,7 @@ def fenced(text: str, language: str) -> str:
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
-def page(template: str, share: float, result: Result, blob_url: str = "", **names: Any) -> str:
+def page(template: str, share: float, result: RunResult, blob_url: str = "", **names: Any) -> str:
     """A template of `templates/results`, with what every page says of a result."""
     parts: dict[str, Any] = {
         "result": result,
@@ -146,7 +146,7 @@ def address(url: str) -> str:
     return quote(url, safe=":/?#=&%+,;@~!$*'")
 
 
-def _modes(bug: Bug) -> str:
+def _modes(bug: BugEntry) -> str:
     """The modes that show a bug, where the plain call does not."""
     shows = wording.shows(bug)
     if not shows or PLAIN in shows:
@@ -155,6 +155,6 @@ def _modes(bug: Bug) -> str:
     return f" in the mode {'; '.join(told)}"
 
 
-def _did(said: Said) -> str:
+def _did(said: OutcomeEntry) -> str:
     words, detail = wording.did(said)
     return f"{words} {span(bounded(detail, 200))}" if detail else words

@@ -6,10 +6,10 @@ only way in. Nothing private is in it: of private bugs it has the number alone.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -46,7 +46,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Build(Part):
+class BuildEntry(Part):
     """A build of a library. day: ISO, and commit, empty where unknown. devices: the hardware it was run on."""
 
     key: Name
@@ -57,7 +57,7 @@ class Build(Part):
     devices: Names = ("cpu",)
 
 
-class Said(Part):
+class OutcomeEntry(Part):
     """An outcome: its kind (ok, exception, signal, …), the exception's or signal's name, and its text."""
 
     kind: Name
@@ -73,7 +73,7 @@ class Site(Part):
     test: Name = ""
 
 
-class Bug(Part):
+class BugEntry(Part):
     """A confirmed public bug. fingerprint: of its signature; cluster: that of the simplest bug with the same cause.
 
     also: other apis that fail in the same place. new: not on record before this run. regression: fixed before, or clean
@@ -97,7 +97,7 @@ class Bug(Part):
     signature: Text
     script: Text
     expected: Line = ""
-    observed: Said
+    observed: OutcomeEntry
     frames: Names = ()
     hits: Count
     runs: Count
@@ -106,32 +106,43 @@ class Bug(Part):
     sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
 
 
-class Change(Part):
+class ChangeEntry(Part):
     """What the target does otherwise than the baseline; kind: regression, changed or fixed, worst first."""
 
+    oracle: ClassVar[str] = "versions"
     fingerprint: Fingerprint
     title: Line
     api: Name
     kind: Kind
     signature: Text
     script: Text
-    before: Said
-    after: Said
+    before: OutcomeEntry
+    after: OutcomeEntry
     hits: Count
     runs: Count
     sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
 
 
-class Dropped(Part):
+class RemovalEntry(Part):
     """An api that the user's tests call and that the target has removed or calls deprecated."""
 
+    oracle: ClassVar[str] = "versions"
+    script: ClassVar[str] = ""
     api: Name
     kind: Name
     said: Line = ""
     sites: Annotated[tuple[Site, ...], Field(max_length=MANY)] = ()
 
+    @property
+    def fingerprint(self) -> str:
+        """The same in every run, on every build."""
+        return hashlib.sha256(f"{self.kind}: {self.api}".encode()).hexdigest()[:32]
 
-class Turn(Part):
+
+Entry = BugEntry | ChangeEntry | RemovalEntry
+
+
+class StatusEntry(Part):
     """A bug on record that this run has seen fixed or back. build: the first clean one, or the one that shows it."""
 
     fingerprint: Fingerprint
@@ -141,7 +152,7 @@ class Turn(Part):
     build: Name
 
 
-class Figures(Part):
+class TotalsEntry(Part):
     """What was done. seconds: of wall time; pending: findings that wait for their examination."""
 
     seconds: Annotated[float, Field(ge=0, le=1e9)] = 0.0
@@ -152,7 +163,7 @@ class Figures(Part):
     pending: Count = 0
 
 
-class Result(Part):
+class RunResult(Part):
     """One run, or several shards of one put together.
 
     private: how many bugs are withheld. protection: what stood between the code under test and the machine, a line
@@ -161,15 +172,15 @@ class Result(Part):
 
     schema_: Annotated[Literal["nightfuzz-results/1"], Field(alias="schema")] = "nightfuzz-results/1"
     mode: Mode
-    target: Build
-    baseline: Build | None = None
+    target: BuildEntry
+    baseline: BuildEntry | None = None
     shard: Annotated[int, Field(ge=0, lt=256)] = 0
     shards: Annotated[int, Field(ge=1, le=256)] = 1
-    figures: Figures = Figures()
-    bugs: Annotated[tuple[Bug, ...], Field(max_length=MANY)] = ()
-    changes: Annotated[tuple[Change, ...], Field(max_length=MANY)] = ()
-    dropped: Annotated[tuple[Dropped, ...], Field(max_length=MANY)] = ()
-    turns: Annotated[tuple[Turn, ...], Field(max_length=MANY)] = ()
+    figures: TotalsEntry = TotalsEntry()
+    bugs: Annotated[tuple[BugEntry, ...], Field(max_length=MANY)] = ()
+    changes: Annotated[tuple[ChangeEntry, ...], Field(max_length=MANY)] = ()
+    dropped: Annotated[tuple[RemovalEntry, ...], Field(max_length=MANY)] = ()
+    turns: Annotated[tuple[StatusEntry, ...], Field(max_length=MANY)] = ()
     private: Count = 0
     protection: Names = ()
     problems: Names = ()
@@ -180,7 +191,7 @@ class Result(Part):
         return self.model_dump_json(by_alias=True, indent=1)
 
     @property
-    def fresh(self) -> tuple[Bug, ...]:
+    def fresh(self) -> tuple[BugEntry, ...]:
         """Open bugs that were not on record before."""
         return tuple(bug for bug in self.bugs if bug.new and bug.status == "open")
 
@@ -198,21 +209,21 @@ class Result(Part):
 
 
 def schema() -> dict[str, Any]:
-    """The published JSON schema of `Result`."""
+    """The published JSON schema of `RunResult`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA,
-        **TypeAdapter(Result).json_schema(by_alias=True),
+        **TypeAdapter(RunResult).json_schema(by_alias=True),
     }
 
 
-def read_result(path: Path) -> Result:
+def read_result(path: Path) -> RunResult:
     """A document that another job wrote. Raises UserError that names the file and the first thing that does not fit."""
     remedy = "it has to be a results.json that nightfuzz of this version wrote"
     try:
         if path.is_symlink() or path.stat().st_size > BYTES:
             raise UserError(f"{path.name} is a link, or larger than {BYTES >> 20} MiB", remedy)
-        return Result.model_validate_json(path.read_bytes())
+        return RunResult.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UserError(f"cannot read {path.name}: {error.strerror}", remedy) from error
     except ValidationError as error:
@@ -221,7 +232,7 @@ def read_result(path: Path) -> Result:
         raise UserError(f"{path.name}: {where[:200]}: {first['msg'][:200]}", remedy) from error
 
 
-def merged(results: list[Result]) -> Result:
+def merged(results: list[RunResult]) -> RunResult:
     """Shards of one run as one. Their order makes no difference; a bug that several have found is there once.
 
     Raises UserError where there is none, and where they are not of one run (other mode, target or baseline).
@@ -235,29 +246,28 @@ def merged(results: list[Result]) -> Result:
         for each in ordered
     ):
         raise UserError("the results are of several runs", "report those of one run together, each run on its own")
+    backwards = ordered[::-1]
+    keys = {"bugs": "fingerprint", "changes": "fingerprint", "dropped": "api", "turns": "fingerprint"}
     return first.model_copy(
         update={
             "shard": 0,
             "shards": 1,
             "figures": _summed([each.figures for each in ordered]),
-            "bugs": tuple({bug.fingerprint: bug for each in reversed(ordered) for bug in each.bugs}.values()),
-            "changes": tuple({one.fingerprint: one for each in reversed(ordered) for one in each.changes}.values()),
-            "dropped": tuple({one.api: one for each in reversed(ordered) for one in each.dropped}.values()),
-            "turns": tuple({one.fingerprint: one for each in reversed(ordered) for one in each.turns}.values()),
+            **{
+                name: tuple({getattr(one, key): one for each in backwards for one in getattr(each, name)}.values())
+                for name, key in keys.items()
+            },
             "private": sum(each.private for each in ordered),
-            "protection": _each_once(line for each in ordered for line in each.protection),
-            "problems": _each_once(line for each in ordered for line in each.problems),
+            **{
+                name: tuple(dict.fromkeys(line for each in ordered for line in getattr(each, name)))
+                for name in ("protection", "problems")
+            },
             "stopped": any(each.stopped for each in ordered),
         }
     )
 
 
-def _summed(parts: list[Figures]) -> Figures:
+def _summed(parts: list[TotalsEntry]) -> TotalsEntry:
     """Shards run side by side, so the time is that of the longest."""
-    names = [name for name in Figures.model_fields if name != "seconds"]
-    sums = {name: sum(getattr(part, name) for part in parts) for name in names}
-    return Figures(seconds=max(part.seconds for part in parts), **sums)
-
-
-def _each_once(lines: Iterator[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(lines))
+    sums = {name: sum(getattr(part, name) for part in parts) for name in TotalsEntry.model_fields}
+    return TotalsEntry(**sums | {"seconds": max(part.seconds for part in parts)})

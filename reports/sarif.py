@@ -7,7 +7,6 @@ Anchors: the OASIS standard with errata 01, and GitHub's page "SARIF support for
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -15,16 +14,17 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import fuzz_core
-from fuzz_core.oracles.kinds import OUTSIDE, RULES, Level, Rule
+from fuzz_core.oracles.kinds import OUTSIDE, RULES, Rule
 from nightfuzz.reports import wording
 from nightfuzz.reports.markdown import fenced
-from nightfuzz.reports.results import Bug, Change, Dropped, Result, Site
+from nightfuzz.reports.results import BugEntry, Entry, RunResult, Site
 from nightfuzz.reports.text import bounded, clipped, fitting
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # GitHub takes 25,000 results, 1,000 locations of each and 10 MB of gzip, and stores 5,000 results and 100 locations.
 RESULTS, LOCATIONS, PACKED = 5_000, 20, 10_000_000
 MESSAGE, SCRIPT, RULE = 1_000, 4_000, 200
+PROPERTIES = {"api", "kind", "grade", "validity", "number", "cluster", "hits", "runs", "regression"}
 ROOT = "%SRCROOT%"
 _FOUND = "Found by fuzzing; the place is a test that makes the call."
 _LEVELS = ("error", "warning", "note")
@@ -32,40 +32,27 @@ _ODD = re.compile(r"[^A-Za-z0-9.]+")
 _LINK = re.compile(r"\](?=\()")
 
 
-class Provenance(NamedTuple):
-    """The commit whose tests were run: the repository's address, the commit and the branch."""
+class _Row(NamedTuple):
+    """What becomes a result of the file."""
 
-    repository: str
-    commit: str
-    branch: str = ""
-
-
-class _Told(NamedTuple):
-    """What the results of the three sources have in common. fingerprint: the same in every run, on every build."""
-
-    rule: str
-    level: Level
-    fingerprint: str
+    entry: Entry
     message: str
-    script: str
     new: bool
-    one: Bug | Change | Dropped
-    properties: dict[str, Any]
 
 
-def sarif(result: Result, fallback: str = "", home: str = "", provenance: Provenance | None = None) -> str:
+def sarif(result: RunResult, fallback: str = "") -> str:
     """The file's text.
 
     fallback: a file of the repository (the workflow's, say) that stands for results which no line of the user's tests
-    reaches: code scanning shows nothing without a file. home: the address of nightfuzz's documentation.
+    reaches: code scanning shows nothing without a file.
     """
-    told = sorted(_told(result), key=lambda each: (_LEVELS.index(each.level), not each.new, not each.one.sites))
+    rows = sorted(
+        _rows(result), key=lambda row: (_LEVELS.index(wording.level(row.entry)), not row.new, not row.entry.sites)
+    )
 
     def render(share: float) -> str:
-        shown = told[: max(1, int(RESULTS * share))]
-        run = _run(result, shown, len(told) - len(shown), share, fallback, home)
-        if provenance is not None:
-            run["versionControlProvenance"] = [_provenance(provenance)]
+        shown = rows[: max(1, int(RESULTS * share))]
+        run = _run(result, shown, len(rows) - len(shown), share, fallback)
         return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
     return fitting(render, PACKED, _packed)
@@ -76,23 +63,22 @@ def _packed(text: str) -> int:
     return len(text) if len(text) <= PACKED else len(gzip.compress(text.encode(), 6))
 
 
-def _run(result: Result, told: list[_Told], left: int, share: float, fallback: str, home: str) -> dict[str, Any]:
-    rules = [rule | ({"helpUri": home} if home else {}) for rule in _rules(told)]
+def _run(result: RunResult, rows: list[_Row], left: int, share: float, fallback: str) -> dict[str, Any]:
+    rules = _rules(rows)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     version = fuzz_core.__version__
-    driver = {"name": "nightfuzz", "version": version, "semanticVersion": version, "rules": rules}
     return {
-        "tool": {"driver": driver | ({"informationUri": home} if home else {})},
+        "tool": {"driver": {"name": "nightfuzz", "version": version, "semanticVersion": version, "rules": rules}},
         "automationDetails": {"id": f"nightfuzz/{quote(bounded(result.target.library, RULE))}/"},
         "invocations": [_invocation(result, left)],
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, index[each.rule], share, fallback) for each in told],
+        "results": [_result(row, index, share, fallback) for row in rows],
         "properties": _summed(result),
     }
 
 
-def _summed(result: Result) -> dict[str, Any]:
+def _summed(result: RunResult) -> dict[str, Any]:
     builds = {"target": result.target, "baseline": result.baseline}
     return {
         "mode": result.mode,
@@ -104,29 +90,18 @@ def _summed(result: Result) -> dict[str, Any]:
     }
 
 
-def _told(result: Result) -> Iterator[_Told]:
+def _rows(result: RunResult) -> Iterator[_Row]:
     brought = {bug.fingerprint for bug in wording.brought(result)}
     where, was = wording.named(result.target, result.baseline), wording.named(result.baseline, result.target)
     for bug in wording.worst_first(wording.opened(result)):
         clean = f" {was} does not show it." if bug.regression and result.baseline else ""
         message = f"{bug.api}: {bug.title.removeprefix(f'{wording.call(bug)}: ')}. Seen with {where}.{clean}"
-        fields = bug.model_dump(
-            include={"api", "kind", "grade", "validity", "number", "cluster", "hits", "runs", "regression"}
-        )
-        fields["modes"] = wording.shows(bug)
-        rule = _id(bug.oracle, bug.kind)
-        new = bug.fingerprint in brought
-        yield _Told(rule, wording.level(bug), bug.fingerprint, message, bug.script, new, bug, fields)
+        yield _Row(bug, message, bug.fingerprint in brought)
     for change in wording.changes(result, "regression", "changed"):
         message = f"{change.api} {wording.told(change.after)}. {was} {wording.told(change.before)}."
-        fields = change.model_dump(include={"api", "kind", "hits", "runs"})
-        rule, level = _id("versions", change.kind), wording.change_level(change)
-        yield _Told(rule, level, change.fingerprint, message, change.script, True, change, fields)
+        yield _Row(change, message, True)
     for gone in wording.dropped(result):
-        message = f"{gone.api} is {gone.kind} in {where}. {gone.said}"
-        mark = hashlib.sha256(f"{gone.kind}: {gone.api}".encode()).hexdigest()[:32]
-        fields = gone.model_dump(include={"api", "kind"})
-        yield _Told(_id("versions", gone.kind), wording.change_level(gone), mark, message, "", True, gone, fields)
+        yield _Row(gone, f"{gone.api} is {gone.kind} in {where}. {gone.said}", True)
 
 
 def _id(oracle: str, kind: str) -> str:
@@ -134,11 +109,11 @@ def _id(oracle: str, kind: str) -> str:
     return _ODD.sub("-", f"{oracle}-{kind}")[:RULE]
 
 
-def _rules(told: list[_Told]) -> list[dict[str, Any]]:
+def _rules(rows: list[_Row]) -> list[dict[str, Any]]:
     """All rules there are, whatever was found, and those of oracles from outside."""
     ours = {_id(*key): rule for key, rule in RULES.items()}
-    others = {each.rule: OUTSIDE.rule for each in told if each.rule not in ours}
-    return [_rule(name, rule) for name, rule in (ours | dict(sorted(others.items()))).items()]
+    others = {_id(row.entry.oracle, row.entry.kind) for row in rows} - ours.keys()
+    return [_rule(name, rule) for name, rule in (ours | dict.fromkeys(sorted(others), OUTSIDE.rule)).items()]
 
 
 def _rule(name: str, rule: Rule) -> dict[str, Any]:
@@ -161,26 +136,31 @@ def _rule(name: str, rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(each: _Told, index: int, share: float, fallback: str) -> dict[str, Any]:
-    sites = each.one.sites[: max(1, int(LOCATIONS * share))]
+def _result(row: _Row, index: dict[str, int], share: float, fallback: str) -> dict[str, Any]:
+    entry = row.entry
+    sites = entry.sites[: max(1, int(LOCATIONS * share))]
     primary = _at(sites[0]) if sites else _instead(fallback)
-    primary["logicalLocations"] = [{"fullyQualifiedName": bounded(each.one.api, RULE), "kind": "function"}]
-    script = clipped(each.script, int(SCRIPT * share))
-    text = bounded(each.message, MESSAGE)
+    primary["logicalLocations"] = [{"fullyQualifiedName": bounded(entry.api, RULE), "kind": "function"}]
+    script = clipped(entry.script, int(SCRIPT * share))
+    text = bounded(row.message, MESSAGE)
+    rule = _id(entry.oracle, entry.kind)
+    properties = entry.model_dump(include=PROPERTIES)
+    if isinstance(entry, BugEntry):
+        properties["modes"] = wording.shows(entry)
     return {
-        "ruleId": each.rule,
-        "ruleIndex": index,
-        "level": each.level,
+        "ruleId": rule,
+        "ruleIndex": index[rule],
+        "level": wording.level(entry),
         "message": {"text": _literal(text)} | ({"markdown": _formatted(text, script)} if script else {}),
         "locations": [primary],
         "relatedLocations": [_at(site) | {"id": place} for place, site in enumerate(sites[1:], 1)],
         "partialFingerprints": {
-            "nightfuzz/v1": each.fingerprint,
+            "nightfuzz/v1": entry.fingerprint,
             # GitHub looks at this one alone, and makes it from the line's text where it is not there.
-            "primaryLocationLineHash": f"{each.fingerprint}:1",
+            "primaryLocationLineHash": f"{entry.fingerprint}:1",
         },
-        "baselineState": "new" if each.new else "unchanged",
-        "properties": each.properties,
+        "baselineState": "new" if row.new else "unchanged",
+        "properties": properties,
     }
 
 
@@ -208,7 +188,7 @@ def _formatted(text: str, script: str) -> str:
     return f"{fenced(text, 'text')}\n\n{fenced(script, 'python')}".replace("{", "{{").replace("}", "}}")
 
 
-def _invocation(result: Result, left: int) -> dict[str, Any]:
+def _invocation(result: RunResult, left: int) -> dict[str, Any]:
     cut = [f"{left} results did not fit, the least grave ones."] if left else []
     hidden = [f"{result.private} bugs may touch foreign memory and are not told here."] if result.private else []
     said = [("warning", line) for line in (*cut, *result.problems)] + [("note", line) for line in hidden]
@@ -219,8 +199,3 @@ def _invocation(result: Result, left: int) -> dict[str, Any]:
             for level, line in said
         ],
     }
-
-
-def _provenance(provenance: Provenance) -> dict[str, Any]:
-    told = {"repositoryUri": provenance.repository, "revisionId": provenance.commit, "branch": provenance.branch}
-    return {key: value for key, value in told.items() if value} | {"mappedTo": {"uriBaseId": ROOT}}

@@ -11,7 +11,7 @@ from fuzz_core.modelgen.gandalf.scripts import SAID
 from nightfuzz.reports import wording
 from nightfuzz.reports.comment import headline
 from nightfuzz.reports.markdown import page
-from nightfuzz.reports.results import Bug, Result
+from nightfuzz.reports.results import BugEntry, RunResult
 from nightfuzz.reports.text import fitting, utf8
 
 STEP = 1 << 20
@@ -23,7 +23,7 @@ HERE = (
 )
 
 
-def summary(result: Result, blob_url: str = "", notes: Sequence[str] = ()) -> str:
+def summary(result: RunResult, blob_url: str = "", notes: Sequence[str] = ()) -> str:
     """Return Markdown of at most 1 MiB; where not all fits, it says how much is left out.
 
     Args:
@@ -33,7 +33,7 @@ def summary(result: Result, blob_url: str = "", notes: Sequence[str] = ()) -> st
     return _summary(result, blob_url, notes, mode=result.mode, whole="`results.json`, an artifact of this run")
 
 
-def write_report(path: Path, result: Result) -> Path:
+def write_report(path: Path, result: RunResult) -> Path:
     """Write the summary of a run on this machine, with pictures of models beside it, and return its path."""
     pictures = {bug.number: name for bug in wording.opened(result) if (name := _drawn(path, bug))}
     text = _summary(result, "", HERE, pictures, mode="", whole="`nightfuzz bugs`")
@@ -42,7 +42,7 @@ def write_report(path: Path, result: Result) -> Path:
 
 
 def _summary(
-    result: Result, blob_url: str, notes: Sequence[str], pictures: Mapping[int, str] | None = None, **names: str
+    result: RunResult, blob_url: str, notes: Sequence[str], pictures: Mapping[int, str] | None = None, **names: str
 ) -> str:
     brought = wording.brought(result)
     given: dict[str, Any] = {
@@ -59,7 +59,7 @@ def _summary(
     return fitting(lambda share: page("summary.md.j2", share, result, blob_url, **given), STEP, utf8)
 
 
-def _drawn(report: Path, bug: Bug) -> str:
+def _drawn(report: Path, bug: BugEntry) -> str:
     """The picture of a model that libraries disagree about, beside the report; its name, empty where there is none."""
     picture = svg(bug.script) if any(said in bug.script for said in SAID) else None
     if picture is None:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.oracles.kinds import GRADES, GRAVE, UNPLEASANT, Level
 from fuzz_core.triage.assess import STATUSES
 from fuzz_core.triage.signature import normalised
 from nightfuzz.reports.case import SHOWS
-from nightfuzz.reports.results import Bug, Build, Change, Dropped, Result, Said, Site
+from nightfuzz.reports.results import (
+    BugEntry,
+    BuildEntry,
+    ChangeEntry,
+    Entry,
+    OutcomeEntry,
+    RemovalEntry,
+    RunResult,
+    Site,
+)
 from nightfuzz.reports.text import bounded, call_of, happened
 
 # With a baseline, these modes ask what a change of the build brings, and nothing else.
@@ -21,31 +30,27 @@ NEAR = 60
 LINE = 400
 
 
-class Cause(NamedTuple):
-    """Bugs that look like one root cause: the one to show, and the others."""
-
-    bug: Bug
-    others: Sequence[Bug] = ()
+E = TypeVar("E", bound=BugEntry | ChangeEntry)
 
 
-class ChangeGroup(NamedTuple):
-    """Changes that look like one cause: the one to show, and the others."""
+class Cause(NamedTuple, Generic[E]):
+    """Bugs or changes that look like one root cause: the one to show, and the others."""
 
-    change: Change
-    others: Sequence[Change] = ()
+    entry: E
+    others: Sequence[E] = ()
 
     @property
     def sites(self) -> list[Site]:
         """Where the user's tests reach any of them, the shown one's first."""
-        return list(dict.fromkeys(site for one in (self.change, *self.others) for site in one.sites))
+        return list(dict.fromkeys(site for one in (self.entry, *self.others) for site in one.sites))
 
 
-def worst_first(bugs: Iterable[Bug]) -> list[Bug]:
+def worst_first(bugs: Iterable[BugEntry]) -> list[BugEntry]:
     """Regressions, then valid input before invalid, then by grade; the lowest number first among equals."""
     return sorted(bugs, key=_rank)
 
 
-def _rank(bug: Bug) -> tuple[bool, int, int, int, str]:
+def _rank(bug: BugEntry) -> tuple[bool, int, int, int, str]:
     return (
         not bug.regression,
         _place(STATUSES, bug.validity),
@@ -59,24 +64,21 @@ def _place(names: Sequence[str], name: str) -> int:
     return names.index(name) if name in names else len(names)
 
 
-def causes(bugs: Iterable[Bug]) -> list[Cause]:
+def causes(bugs: Iterable[BugEntry]) -> list[Cause[BugEntry]]:
     """The bugs by cause, the worst cause first. Shown is the one that the cause is named after, else the worst."""
-    found: dict[str, list[Bug]] = {}
+    found: dict[str, list[BugEntry]] = {}
     for bug in worst_first(bugs):
         found.setdefault(bug.cluster, []).append(bug)
     shown = [next((bug for bug in group if bug.fingerprint == name), group[0]) for name, group in found.items()]
-    return [
-        Cause(first, [bug for bug in group if bug is not first])
-        for first, group in zip(shown, found.values(), strict=True)
-    ]
+    return [Cause(first, [bug for bug in found[first.cluster] if bug is not first]) for first in shown]
 
 
-def opened(result: Result) -> list[Bug]:
+def opened(result: RunResult) -> list[BugEntry]:
     """Bugs that are neither fixed nor known."""
     return [bug for bug in result.bugs if bug.status == "open"]
 
 
-def brought(result: Result) -> list[Bug]:
+def brought(result: RunResult) -> list[BugEntry]:
     """Open bugs that are there since this run: regressions, and new ones.
 
     Where a build is compared with another one, a bug that is new on record may be as old as both: it does not count.
@@ -85,58 +87,55 @@ def brought(result: Result) -> list[Bug]:
     return [bug for bug in opened(result) if bug.regression or (bug.new and not compares)]
 
 
-def standing(result: Result) -> list[Bug]:
+def standing(result: RunResult) -> list[BugEntry]:
     """The other open bugs."""
     told = {bug.fingerprint for bug in brought(result)}
     return [bug for bug in opened(result) if bug.fingerprint not in told]
 
 
-def changes(result: Result, *kinds: str) -> list[Change]:
+def changes(result: RunResult, *kinds: str) -> list[ChangeEntry]:
     """Changes of these kinds, those that the user's tests reach first."""
     found = [change for change in result.changes if change.kind in kinds]
     return sorted(found, key=lambda change: (kinds.index(change.kind), not change.sites))
 
 
-def alike(changes: Iterable[Change]) -> list[ChangeGroup]:
+def alike(changes: Iterable[ChangeEntry]) -> list[Cause[ChangeEntry]]:
     """Changes by cause, in their order: one message under many apis, or one new check before many old ones."""
-    found: dict[str, list[Change]] = {}
+    found: dict[str, list[ChangeEntry]] = {}
     for change in changes:
         said, after = change.signature.partition(": ")[2], change.after
         cause = f"{after.name}: {normalised(after.text)}" if after.kind == "exception" else said
         found.setdefault(f"{change.kind} {cause}", []).append(change)
-    return [ChangeGroup(first, others) for first, *others in found.values()]
+    return [Cause(first, others) for first, *others in found.values()]
 
 
-def dropped(result: Result) -> list[Dropped]:
+def dropped(result: RunResult) -> list[RemovalEntry]:
     """Apis that are gone, then those that are deprecated."""
     return sorted(result.dropped, key=lambda one: one.kind != "removed")
 
 
-def level(bug: Bug) -> Level:
-    """How bad a bug is. What only invalid input shows is no error."""
-    if bug.regression or (bug.grade in GRAVE and bug.validity != "invalid"):
+def level(entry: Entry) -> Level:
+    """How bad an entry is. What only invalid input shows is no error; a regression and an api that is gone are."""
+    if isinstance(entry, BugEntry):
+        if entry.regression or (entry.grade in GRAVE and entry.validity != "invalid"):
+            return "error"
+        return "warning" if entry.grade in (*GRAVE, *UNPLEASANT) else "note"
+    if entry.kind in ("regression", "removed"):
         return "error"
-    return "warning" if bug.grade in (*GRAVE, *UNPLEASANT) else "note"
+    return "note" if entry.kind == "fixed" else "warning"
 
 
-def change_level(change: Change | Dropped) -> Level:
-    """How bad a change is: a regression and an api that is gone break what worked."""
-    if change.kind in ("regression", "removed"):
-        return "error"
-    return "note" if change.kind == "fixed" else "warning"
-
-
-def shows(bug: Bug) -> list[str]:
+def shows(bug: BugEntry) -> list[str]:
     """The modes that show a bug."""
     return [mode for mode, seen in bug.modes.items() if seen == SHOWS]
 
 
-def call(one: Change | Bug) -> str:
+def call(one: ChangeEntry | BugEntry) -> str:
     """The call that a script is about."""
     return call_of(one.script, one.api)
 
 
-def did(said: Said) -> tuple[str, str]:
+def did(said: OutcomeEntry) -> tuple[str, str]:
     """What a call did: our words, and what it said itself."""
     returned = said.kind == "ok"
     shown = said.text.strip() if returned else happened("", Outcome(said.kind, said.name, said.text))
@@ -151,7 +150,7 @@ def did(said: Said) -> tuple[str, str]:
     return words.get(said.kind, "ends otherwise:"), shown
 
 
-def sides(change: Change) -> tuple[Said, Said]:
+def sides(change: ChangeEntry) -> tuple[OutcomeEntry, OutcomeEntry]:
     """What was said before and after; of two long results the part where they part."""
     before, after = change.before, change.after
     shorter = range(min(len(before.text), len(after.text)))
@@ -164,12 +163,12 @@ def sides(change: Change) -> tuple[Said, Said]:
     )
 
 
-def told(said: Said) -> str:
+def told(said: OutcomeEntry) -> str:
     """The same in one line of plain text."""
     return bounded(" ".join(did(said)), LINE)
 
 
-def named(build: Build | None, other: Build | None = None) -> str:
+def named(build: BuildEntry | None, other: BuildEntry | None = None) -> str:
     """A build by library and version; by its key too where another one is called the same."""
     if build is None:
         return "no baseline"
@@ -178,7 +177,7 @@ def named(build: Build | None, other: Build | None = None) -> str:
     return f"{name} ({build.key})" if same else name
 
 
-def gaps(result: Result) -> list[str]:
+def gaps(result: RunResult) -> list[str]:
     """What a reader might take for checked and was not. Plain text, a line each; parts of it come from the run."""
     compared = {"bump": "calls that your tests make", "pr": "apis that the changed seeds call"}.get(result.mode)
     devices = ", ".join(result.target.devices)

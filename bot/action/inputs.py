@@ -23,11 +23,11 @@ from rapidfuzz import process as nearest
 
 from fuzz_core.cli.settings import SECRET, Seconds, Settings
 from fuzz_core.ir.errors import UserError
+from nightfuzz.reports.comment import FailOn
 
 Mode = Literal["nightly", "pr", "bump", "recheck", "report", "listen"]
 # Modes that talk to GitHub, and run nothing of anybody.
 TALKING = ("report", "listen")
-FailOn = Literal["never", "regression", "new", "any"]
 StatePlace = Literal["branch", "directory", "artifact"]
 Upstream = Literal["off", "draft", "approved"]
 Sandbox = Literal["auto", "docker", "none"]
@@ -255,6 +255,11 @@ class Inputs(BaseModel):
         description="Secret key (`AGE-SECRET-KEY-1…`) to `private-recipient`. With it private bugs are told apart from "
         "night to night; without it they are kept unread.",
     )
+
+    @property
+    def plan_folder(self) -> Path | None:
+        """The folder where the plan job's artifact was unpacked; None where there is none."""
+        return self.state_path if self.state == "artifact" else None
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -45,7 +45,6 @@ def init_command(
 
     from fuzz_core.cli.errors import guarded
     from nightfuzz.bot.init import work as steps
-    from nightfuzz.bot.init.keys import default_file
     from nightfuzz.bot.init.project import repository_of
 
     given: dict[str, Any] = {
@@ -57,7 +56,7 @@ def init_command(
 
     def work() -> int:
         root = repository_of(into)
-        wanted = key_file or (default_file(root.name) if private_key else None)
+        wanted = key_file or (steps.default_file(root.name) if private_key else None)
         found = action_of(action, server)
         choices = steps.Choices(root, pin_action(found) if pin else found, wanted, force)
         return steps.init(choices, given, steps.silent if yes else steps.prompt, Console())

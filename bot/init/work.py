@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyrage  # type: ignore[import-untyped]
 import typer
+from platformdirs import user_config_path
 from rich.console import Console
 
 from fuzz_core.adapters.library import DEFAULT_TARGET
@@ -14,14 +17,23 @@ from fuzz_core.cli.output import TextTable, draw
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.action import WORKFLOWS, Action
 from nightfuzz.bot.init.answers import Answers, checked
-from nightfuzz.bot.init.keys import Pair, key_pair
 from nightfuzz.bot.init.project import ProjectFacts, look_at
 from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
 
 FOLDER = Path(".github/workflows")
+HOSTED = "ubuntu-latest"
+_SECRET = "AGE-SECRET-KEY-"  # how a secret key of age begins
 
 Ask = Callable[[str, str], str]
 """A question and the answer that stands if none is given, to an answer."""
+
+
+class KeyPair(NamedTuple):
+    """public: to be written into workflows. file: where the secret half is. made: now, and not on an earlier day."""
+
+    public: str
+    file: Path
+    made: bool
 
 
 class Choices(NamedTuple):
@@ -100,10 +112,7 @@ def _write(file: Path, text: str) -> None:
         raise UserError(f"cannot write {file}: {error.strerror}", "check the folder's permissions") from error
 
 
-HOSTED = "ubuntu-latest"
-
-
-def tell(console: Console, folder: Path, answers: Answers, action: Action, pair: Pair | None) -> None:
+def tell(console: Console, folder: Path, answers: Answers, action: Action, pair: KeyPair | None) -> None:
     """Prints it. folder: of the files, as the user knows it."""
     for workflow in dict.fromkeys(answers.workflows):
         _say(console, f"wrote {folder / file_name(workflow)}; its token may do this, and nothing else:")
@@ -114,7 +123,7 @@ def tell(console: Console, folder: Path, answers: Answers, action: Action, pair:
         _say(console, f"{number}. {line}")
 
 
-def tell_key(console: Console, folder: Path, answers: Answers, pair: Pair) -> None:
+def tell_key(console: Console, folder: Path, answers: Answers, pair: KeyPair) -> None:
     """For files that are there already: what to write into them, and what to keep."""
     _say(console, f"Keep {pair.file} safe: it alone reads what is encrypted (age -d -i KEYFILE private.age).")
     for workflow in dict.fromkeys(answers.workflows):
@@ -123,7 +132,7 @@ def tell_key(console: Console, folder: Path, answers: Answers, pair: Pair) -> No
         _say(console, f'        private-recipient = "{pair.public}"')
 
 
-def _steps(answers: Answers, action: Action, pair: Pair | None) -> Iterator[str]:
+def _steps(answers: Answers, action: Action, pair: KeyPair | None) -> Iterator[str]:
     yield "Look at the files, commit them, and push them to the default branch."
     if not action.commit:
         yield f"Pin the Action to a commit: that of {action.reference} was not looked up, or was not to be found."
@@ -139,7 +148,7 @@ def _steps(answers: Answers, action: Action, pair: Pair | None) -> Iterator[str]
     yield "Start a first run: Actions, the workflow, Run workflow. Labels of issues are made with the first issue."
 
 
-def _private(answers: Answers, pair: Pair | None) -> Iterator[str]:
+def _private(answers: Answers, pair: KeyPair | None) -> Iterator[str]:
     if pair is not None:
         made = "A new pair of keys" if pair.made else "The pair of keys that was there already"
         yield (
@@ -152,3 +161,39 @@ def _private(answers: Answers, pair: Pair | None) -> Iterator[str]:
 
 def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def default_file(project: str) -> Path:
+    """Where a project's secret key is kept, outside of the project."""
+    return user_config_path("nightfuzz") / f"{project}.agekey"
+
+
+def key_pair(file: Path) -> KeyPair:
+    """The pair whose secret half is in the file, made where there is none. Only its owner may read it.
+
+    Raises UserError inside a git repository, and for a file that is there and holds no key: it is never overwritten.
+    """
+    file = file.expanduser().absolute()
+    if any((place / ".git").exists() for place in file.resolve().parents):
+        raise UserError(f"{file} is inside a git repository", "name a file outside of any with --key-file")
+    if file.exists():
+        return KeyPair(_public(file), file, False)
+    identity = pyrage.x25519.Identity.generate()
+    public = str(identity.to_public())
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as stream:
+            stream.write(f"# public key: {public}\n{identity}\n")
+    except OSError as error:
+        raise UserError(f"cannot write {file}: {error.strerror}", "name another file with --key-file") from error
+    return KeyPair(public, file, True)
+
+
+def _public(file: Path) -> str:
+    remedy = "move it away, or name another file with --key-file"
+    try:
+        lines = [line for line in file.read_text(encoding="ascii").splitlines() if line.startswith(_SECRET)]
+        return str(pyrage.x25519.Identity.from_str(lines[0]).to_public())
+    except (OSError, UnicodeDecodeError, IndexError, pyrage.IdentityError) as error:
+        raise UserError(f"{file} holds no key of age", remedy) from error

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from nightfuzz.bot.init.action import Action, Workflow
 from nightfuzz.bot.init.answers import Answers
-
-_SARIF = ("security-events", "write", "SARIF for code scanning")
 
 
 class Permission(NamedTuple):
@@ -22,16 +19,17 @@ class Permission(NamedTuple):
     why: str
 
 
+_SARIF = Permission("security-events", "write", "SARIF for code scanning")
 _NIGHT = (
     Permission("contents", "write", "reads your sources, keeps the state on a branch of its own"),
     Permission("issues", "write", "one issue for each cause"),
-    Permission(*_SARIF),
+    _SARIF,
 )
 _PULL = (
     Permission("contents", "read", "reads your sources and the state"),
     Permission("pull-requests", "write", "the comment"),
     Permission("checks", "write", "the check with its conclusion"),
-    Permission(*_SARIF),
+    _SARIF,
 )
 PERMISSIONS: dict[Workflow, tuple[Permission, ...]] = {
     "nightly": _NIGHT,
@@ -76,7 +74,7 @@ def _environment() -> Environment:
         # YAML is no HTML: every value goes through one of the filters below.
         autoescape=False,
     )
-    made.filters.update(quoted=_quoted, labels=_labels, listed=_listed)
+    made.filters.update(quoted=_quoted, labels=lambda labels: json.dumps(list(labels)), listed=", ".join)
     return made
 
 
@@ -86,11 +84,3 @@ def _quoted(value: object) -> str:
     if not text.isprintable():
         raise ValueError("a value of several lines")
     return "'{}'".format(text.replace("'", "''"))
-
-
-def _labels(labels: Sequence[str]) -> str:
-    return json.dumps(list(labels))
-
-
-def _listed(paths: Sequence[str]) -> str:
-    return ", ".join(paths)

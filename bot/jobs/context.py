@@ -21,7 +21,7 @@ EVENT_BYTES = 32 << 20
 CANDIDATES = 20
 
 
-class Event(NamedTuple):
+class WorkflowEvent(NamedTuple):
     """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head.
 
     issue, comment: numbers of what somebody has said, 0 for none. api: address of GitHub's API.
@@ -46,7 +46,7 @@ class Event(NamedTuple):
         )
 
 
-def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
+def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
     """The event, where an input does not say otherwise. Raises UserError outside of a workflow."""
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not repository:
@@ -56,7 +56,7 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> Event:
     other_run = payload.get("workflow_run") or {}
     settings = inputs.settings
     sha = settings.commit or pull.get("head", {}).get("sha") or other_run.get("head_sha")
-    return Event(
+    return WorkflowEvent(
         repository,
         settings.pull_request or int(pull.get("number", 0)),
         str(sha or environment.get("GITHUB_SHA", "")),

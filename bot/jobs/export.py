@@ -15,11 +15,11 @@ from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.jobs.workspace import JUNIT, REPORT, RESULTS, SARIF, EndNote, StartNote, Workspace
-from nightfuzz.bot.state.archive import pack
+from nightfuzz.bot.state.place import pack
 from nightfuzz.bot.state.private import encrypt
 from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.junit import junit
-from nightfuzz.reports.results import Figures, Result
+from nightfuzz.reports.results import RunResult, TotalsEntry
 from nightfuzz.reports.sarif import sarif
 from nightfuzz.reports.summary import summary
 
@@ -27,7 +27,7 @@ WORKFLOW = ".github/workflows/nightfuzz.yml"
 UNTRACED = 20
 
 
-def export_job(inputs: Inputs, work: Workspace, now: datetime) -> Result:
+def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
     """Writes the folder `results` and returns its document. Raises UserError where the job never began to fuzz."""
     start, end = work.start(), work.end()
     folder = inputs.results.resolve()
@@ -40,7 +40,7 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime) -> Result:
     return result
 
 
-def write_texts(folder: Path, result: Result) -> None:
+def write_texts(folder: Path, result: RunResult) -> None:
     """The document, and what is rendered from it."""
     for name, text in (
         (RESULTS, result.to_json()),
@@ -79,11 +79,11 @@ def _apis(start: StartNote, work: Workspace) -> set[str] | None:
     return None if start.mode != "pr" else set(work.answer("run").get("apis", ()))
 
 
-def _figures(work: Workspace, bump: dict[str, Any], seconds: float) -> Figures:
+def _figures(work: Workspace, bump: dict[str, Any], seconds: float) -> TotalsEntry:
     answer = work.answer("run")
     ran = answer if isinstance(answer, dict) else {}
     fuzz, models, compared = ran.get("fuzz", {}), ran.get("models", {}), ran.get("baseline", {}).get("tests", 0)
-    return Figures(
+    return TotalsEntry(
         seconds=max(seconds, 0.0),
         tests=fuzz.get("tests", 0) + models.get("tests", 0) + compared + bump.get("tests", 0),
         apis=fuzz.get("apis", 0),

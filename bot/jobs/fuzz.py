@@ -19,7 +19,7 @@ from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from nightfuzz.bot.jobs.request import CommandLine, JobRequest, commands
+from nightfuzz.bot.jobs.plan import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
 HIDDEN = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_")
@@ -29,7 +29,7 @@ TURN_SECONDS = 0.2
 Quiet = Callable[[str], AbstractContextManager[None]]
 
 
-class Job:
+class FuzzJob:
     """Runs commands of nightfuzz on a job's state, and notes how they ended.
 
     quiet: what keeps a log from reading what they print as commands of the runner.
@@ -40,7 +40,7 @@ class Job:
         self.codes: dict[str, int] = {}
         self.problems: list[str] = []
 
-    def call(self, command: CommandLine, more: Sequence[str] = ()) -> Any:
+    def call(self, command: JobCommand, more: Sequence[str] = ()) -> Any:
         """Runs a command in the sources' directory and returns what it has said as JSON.
 
         The sources may be a stranger's: no module is imported from there (`-P`).
@@ -81,7 +81,7 @@ def fuzz_job(
     specs: of the target and the baseline. Raises UserError where a target can't be made.
     """
     with stopping() as stopped:
-        job = Job(work, stopped, quiet)
+        job = FuzzJob(work, stopped, quiet)
         target = _make_target(job, specs[0], request.pull)
         baseline = None if specs[1] is None else _make_target(job, specs[1], request.pull)
         with open_store(work.state_file) as store:
@@ -96,15 +96,15 @@ def fuzz_job(
         return INTERRUPTED if stopped() else max((code for code in job.codes.values() if code != BUGS), default=0)
 
 
-def _make_target(job: Job, spec: str, options: Sequence[str]) -> str:
+def _make_target(job: FuzzJob, spec: str, options: Sequence[str]) -> str:
     """The key of a target, which is made where it is not there."""
-    made = job.call(CommandLine("pull", ("pull", spec, *options, "--json")))
+    made = job.call(JobCommand("pull", ("pull", spec, *options, "--json")))
     if not isinstance(made, list) or not made:
         raise UserError(f"the target {spec} could not be made", "the lines above say why")
     return str(made[0]["key"])
 
 
-def _verify(job: Job, command: CommandLine, options: Sequence[str]) -> None:
+def _verify(job: FuzzJob, command: JobCommand, options: Sequence[str]) -> None:
     """Bugs that would be closed are run once more where they were found: that build may have to be made again."""
     if command.name != "recheck" or job.stopped():
         return
@@ -115,10 +115,10 @@ def _verify(job: Job, command: CommandLine, options: Sequence[str]) -> None:
         homes = {store.bug(number).target for number in waiting}
         gone = [target for key in sorted(homes) if not Path((target := store.target(key)).python).exists()]
     for target in gone:
-        job.call(CommandLine("pull-again", ("pull", exact_spec(target), *options, "--json")))
+        job.call(JobCommand("pull-again", ("pull", exact_spec(target), *options, "--json")))
     if gone and not job.stopped():
         numbers = tuple(map(str, waiting))
-        job.call(CommandLine("recheck-again", ("recheck", *numbers, *command.arguments[1:])))
+        job.call(JobCommand("recheck-again", ("recheck", *numbers, *command.arguments[1:])))
 
 
 def _unverified(told: Any) -> Iterator[int]:

@@ -25,8 +25,8 @@ from nightfuzz.bot.issues.filings import CommandRequest, Filings, merged
 from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
 from nightfuzz.bot.issues.selection import numbered, umbrellas, wanted
 from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
-from nightfuzz.bot.jobs.context import Event, secret
-from nightfuzz.bot.state.place import FILINGS, Place, revise
+from nightfuzz.bot.jobs.context import WorkflowEvent, secret
+from nightfuzz.bot.state.place import FILINGS, StateStorage, revise
 from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, newest_checks
 from nightfuzz.bot.upstream.draft import write_draft
@@ -38,7 +38,7 @@ LINE = 200
 
 
 def file_issues(
-    inputs: Inputs, event: Event, hub: Hub, place: Place, state: Path, clock: Callable[[], datetime]
+    inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, state: Path, clock: Callable[[], datetime]
 ) -> tuple[str, ...]:
     """Bring the issues up to what the state says and return lines for the summary.
 
@@ -66,7 +66,9 @@ def file_issues(
     return (*_notes(ours, done), *heard.problems, *filed_there, *there.problems)
 
 
-def listen_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> tuple[str, ...]:
+def listen_job(
+    inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
+) -> tuple[str, ...]:
     """Do what the comment of the event asks for, or note it for the next fuzz job. Return lines for the summary."""
     if not event.comment:
         raise UserError("this run was started by no comment", "use the mode listen in a workflow on issue_comment")
@@ -95,7 +97,7 @@ def _handler(
 
 def _file_upstream(
     inputs: Inputs,
-    event: Event,
+    event: WorkflowEvent,
     hub: Hub,
     store: Store,
     clusters: Sequence[ClusterReport],
@@ -128,13 +130,13 @@ def read(data: bytes) -> Filings:
         raise UserError(f"{FILINGS} cannot be read", "delete it: issues are found again by their markers") from error
 
 
-def remembered(place: Place) -> Filings:
+def remembered(place: StateStorage) -> Filings:
     """What the place has of issues; nothing where there is none yet."""
     snapshot = place.load()
     return Filings() if snapshot is None else read(snapshot.files.get(FILINGS, b""))
 
 
-def revised(place: Place, change: Callable[[Filings], Filings], what: str) -> Filings:
+def revised(place: StateStorage, change: Callable[[Filings], Filings], what: str) -> Filings:
     """Changes what the place has of issues; `change` is called again where somebody else was faster."""
     return read(revise(place, FILINGS, lambda data: change(read(data)).to_json().encode(), what))
 

@@ -17,15 +17,15 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.labels import LABELS
-from nightfuzz.bot.jobs.context import Event, keys_of, pull_of
+from nightfuzz.bot.jobs.context import WorkflowEvent, keys_of, pull_of
 from nightfuzz.bot.jobs.issues import file_issues
 from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.pulls import update_pull
-from nightfuzz.bot.state.place import Place
+from nightfuzz.bot.state.place import StateStorage
 from nightfuzz.bot.state.shards import read_shards
 from nightfuzz.bot.state.update import update_state
 from nightfuzz.reports.comment import conclusion
-from nightfuzz.reports.results import Result, merged, read_result
+from nightfuzz.reports.results import RunResult, merged, read_result
 
 DEEP = 3
 PULLS = ("pr", "bump")
@@ -36,12 +36,14 @@ ELSEWHERE = ("workflow_run",)
 class ReportOutcome(NamedTuple):
     """What came of it. notes: lines for the summary, problems among them. failed: whether the job is to fail."""
 
-    result: Result
+    result: RunResult
     notes: tuple[str, ...]
     failed: bool
 
 
-def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime]) -> ReportOutcome:
+def report_job(
+    inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
+) -> ReportOutcome:
     """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
     result = merged([read_result(folder / RESULTS) for folder in folders(inputs.results)])
     _check_mode(event, result)
@@ -53,7 +55,7 @@ def report_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
     return ReportOutcome(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
 
 
-def heard_again(state: Path, result: Result) -> None:
+def heard_again(state: Path, result: RunResult) -> None:
     """Bugs that the fuzz job, which has asked the registry, no longer knows: a merge keeps what any state knows."""
     speaking = {bug.fingerprint for bug in result.bugs if bug.status != KNOWN}
     with open_store(state) as store:
@@ -62,7 +64,7 @@ def heard_again(state: Path, result: Result) -> None:
                 store.reopen_bug(bug.id)
 
 
-def _check_mode(event: Event, result: Result) -> None:
+def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
     """The code of a pull request may say of itself that it was a night: then it would write where nights write."""
     if (event.pull or event.name in ELSEWHERE) and result.mode not in PULLS:
         raise UserError(
@@ -77,7 +79,7 @@ def folders(root: Path) -> Iterator[Path]:
     yield from (path.parent for path in found if not path.is_symlink())
 
 
-def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, ...]:
+def _pull(inputs: Inputs, event: WorkflowEvent, hub: Hub, result: RunResult) -> tuple[str, ...]:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
         raise UserError("this run belongs to no pull request", "give the setting pull-request, or use the mode nightly")
@@ -86,7 +88,12 @@ def _pull(inputs: Inputs, event: Event, hub: Hub, result: Result) -> tuple[str, 
 
 
 def _issues(
-    inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Callable[[], datetime], result: Result
+    inputs: Inputs,
+    event: WorkflowEvent,
+    hub: Hub,
+    place: StateStorage,
+    clock: Callable[[], datetime],
+    result: RunResult,
 ) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)

@@ -20,20 +20,19 @@ from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.context import Event, auth_of, event_of, secret
+from nightfuzz.bot.jobs.context import WorkflowEvent, auth_of, event_of, secret
 from nightfuzz.bot.jobs.export import export_job, write_texts
 from nightfuzz.bot.jobs.fuzz import fuzz_job
 from nightfuzz.bot.jobs.issues import listen_job
-from nightfuzz.bot.jobs.plan import plan_job
+from nightfuzz.bot.jobs.plan import plan_job, read_plan, request_of, specs
 from nightfuzz.bot.jobs.report import report_job
-from nightfuzz.bot.jobs.request import read_plan, request_of, specs
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, unpack_sources, work_of
-from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.directory import Directory
-from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.bot.state.branch import Chance, StateBranch
+from nightfuzz.bot.state.directory import StateDirectory
+from nightfuzz.bot.state.place import STATE, StateStorage
 from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.markdown import escaped
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
 
 
@@ -106,7 +105,7 @@ def listen_step(step: StepContext) -> int:
     return 0
 
 
-def _tracker(step: StepContext) -> tuple[Event, Hub]:
+def _tracker(step: StepContext) -> tuple[WorkflowEvent, Hub]:
     event = event_of(step.inputs, step.environment)
     return event, Hub.open(auth_of(step.inputs), event.repository, event.api)
 
@@ -115,7 +114,7 @@ def _list(step: StepContext, notes: tuple[str, ...]) -> None:
     step.runner.summary("\n".join(f"- {escaped(note)}" for note in notes))
 
 
-def _publish(step: StepContext, result: Result, folder: Path, notes: tuple[str, ...], blob: str = "") -> None:
+def _publish(step: StepContext, result: RunResult, folder: Path, notes: tuple[str, ...], blob: str = "") -> None:
     """Outputs of the step, and the job's summary."""
     outputs = {
         "bugs-total": sum(bug.status == "open" for bug in result.bugs) + result.private,
@@ -131,18 +130,18 @@ def _publish(step: StepContext, result: Result, folder: Path, notes: tuple[str, 
     step.runner.summary(summary(result, blob, notes))
 
 
-def _place(step: StepContext) -> Place:
+def _place(step: StepContext) -> StateStorage:
     """Where the state is kept. The branch of this repository, unless the inputs name a directory."""
     inputs = step.inputs
     if inputs.state != "branch":
         if inputs.state_path is None:
             raise UserError("input state-path is empty", "say where the state is")
-        return Directory(inputs.state_path / "reported")
+        return StateDirectory(inputs.state_path / "reported")
     server = step.environment.get("GITHUB_SERVER_URL", "https://github.com")
     repository = step.environment.get("GITHUB_REPOSITORY", "")
     token = None if inputs.github_token is None else secret(inputs.github_token)
     remote = remote_of(f"{server}/{repository}.git", token)
-    return Branch(remote, Chance(_now, time.sleep, random.Random().random), inputs.settings.state_branch)
+    return StateBranch(remote, Chance(_now, time.sleep, random.Random().random), inputs.settings.state_branch)
 
 
 def _now() -> datetime:

@@ -14,8 +14,7 @@ from fuzz_core.cli.state import STATE_FILE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.state.archive import parts, unpack
-from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.bot.state.place import STATE, StateStorage, parts, unpack
 from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
@@ -25,27 +24,24 @@ SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
 
 
 def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
-    """The folders of a fuzz job. A state that stays on the runner is worked on where it is."""
+    """The folders of a fuzz job. A state that stays on the runner is worked on where it is.
+
+    The user's repository comes out of the plan's artifact if it has one, else it is the runner's workspace.
+    """
     root = Path(environment.get("RUNNER_TEMP") or ".").resolve() / f"nightfuzz-work-{inputs.shard}"
     state = inputs.state_path.resolve() if inputs.state == "directory" and inputs.state_path else root / "state"
-    return Workspace(root, state, sources_of(inputs, environment, root))
-
-
-def sources_of(inputs: Inputs, environment: Mapping[str, str], root: Path) -> Path:
-    """The user's repository: out of the plan's artifact where it has one, else the workspace."""
-    packed = inputs.state_path / SOURCES if inputs.state == "artifact" and inputs.state_path else None
-    if packed is not None and packed.is_file():
-        return root / "sources"
-    return Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    packed = inputs.plan_folder is not None and (inputs.plan_folder / SOURCES).is_file()
+    sources = root / "sources" if packed else Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
+    return Workspace(root, state, sources)
 
 
 def unpack_sources(inputs: Inputs, work: Workspace) -> None:
     """Takes the repository's files out of the plan's artifact. Raises UserError for an archive that is none of ours."""
-    if inputs.state != "artifact" or inputs.state_path is None or work.sources != work.root / "sources":
+    if inputs.plan_folder is None or work.sources != work.root / "sources":
         return
     work.sources.mkdir(parents=True, exist_ok=True)
     try:
-        with tarfile.open(inputs.state_path / SOURCES) as archive:
+        with tarfile.open(inputs.plan_folder / SOURCES) as archive:
             members = archive.getmembers()
             if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
                 raise UserError(
@@ -57,7 +53,7 @@ def unpack_sources(inputs: Inputs, work: Workspace) -> None:
         raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error
 
 
-def restore(inputs: Inputs, work: Workspace, place: Callable[[], Place]) -> tuple[str, ...]:
+def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
     """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it.
 
     Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.

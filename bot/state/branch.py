@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.git import GitResult, Remote, Repository
-from nightfuzz.bot.state.place import FOREIGN, Build, Snapshot, checked, is_ours, marked
+from nightfuzz.bot.state.place import FOREIGN, FilesUpdate, Snapshot, checked, is_ours, marked
 
 BRANCH = "nightfuzz-state"
 BROKEN = "nightfuzz-state-broken"
@@ -37,7 +37,7 @@ class Chance(NamedTuple):
     jitter: Callable[[], float]
 
 
-class Branch:
+class StateBranch:
     """A branch of a repository as a place for the state. No work tree is touched: commits are made by fast-import.
 
     What was fetched or pushed once is kept in a scratch repository for as long as this object lives, so it does not
@@ -81,7 +81,7 @@ class Branch:
             self._wait(tried)
         raise UserError(f"cannot fetch the branch {self.name}: {done.message}", "run the job again once GitHub is back")
 
-    def store(self, build: Build, message: str) -> Snapshot:
+    def store(self, build: FilesUpdate, message: str) -> Snapshot:
         """Puts files on the branch in place of what is there: where somebody else was faster, `build` gets theirs.
 
         message: the subject of the commit. Raises UserError: unreachable, no permission, a foreign branch, or others

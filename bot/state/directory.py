@@ -13,14 +13,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.state.place import FOREIGN, MAX_FILE, Build, Files, Snapshot, checked, is_ours, marked
+from nightfuzz.bot.state.place import FOREIGN, MAX_FILE, Files, FilesUpdate, Snapshot, checked, is_ours, marked
 
 LOCK_SECONDS = 600.0
 CURRENT = "current"
 _LOCK, _FOLDER = ".lock", "state-"
 
 
-class Directory:
+class StateDirectory:
     """A directory that several jobs of one machine share: one of them writes at a time, and readers see no half of it.
 
     A state is a folder of its own; the file `current` names the one that counts. Nobody else sees it, so what may be
@@ -56,7 +56,7 @@ class Directory:
         if self.path.is_dir() and any(not each.name.startswith((_LOCK, _FOLDER)) for each in self.path.iterdir()):
             raise UserError(f"{self.path} holds files of something else", "choose an empty directory for the state")
 
-    def store(self, build: Build, message: str) -> Snapshot:
+    def store(self, build: FilesUpdate, message: str) -> Snapshot:
         """Like that of a branch, under a lock: `build` is called once. Raises UserError: not writable, or locked."""
         with self._alone():
             return self._replace(marked(build(self._load())))

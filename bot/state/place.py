@@ -1,11 +1,14 @@
-"""What every place for a state has in common: a few named files that are read and replaced as one."""
+"""What places for a state have in common: a few named files that are replaced as one, and how a state becomes such."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from zstandard import ZstdCompressionParameters, ZstdCompressor, ZstdDecompressor, ZstdError, frame_content_size
 
 from fuzz_core.ir.errors import UserError
 
@@ -20,6 +23,15 @@ MAX_FILE = 95 << 20
 MAX_TOTAL = 1 << 30
 FOREIGN = "choose another branch or directory for the state, or delete this one if nobody needs it"
 TOO_LARGE = "remove targets that nobody needs any more, or keep the state in a directory of the runner"
+# Targets of one library repeat each other: a window as large as this finds that. It is the largest that `zstd -d`
+# takes without being asked, and what a reader needs of memory.
+WINDOW_LOG = 27
+LEVEL = 9
+# GitHub warns from 50 MiB on and refuses files from 100 MiB on.
+PART = 45 << 20
+MAX_BYTES = 2 << 30
+CHUNK = 1 << 20
+REMEDY = "the copy that is kept aside may be mended; nightfuzz begins anew without it"
 _NAME = re.compile(r"(?:private/)?[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _ABOUT = f"""# The state of nightfuzz
 
@@ -44,14 +56,11 @@ class Snapshot(NamedTuple):
     version: str
 
 
-class Build(Protocol):
-    """Makes the files that take the place of what is there; called again where somebody else was faster."""
-
-    def __call__(self, before: Snapshot | None) -> Files:
-        """before: what there is now, which the new files must take in; None where there is nothing yet."""
+FilesUpdate = Callable[[Snapshot | None], Files]
+"""Makes the files that take the place of what is there (None for nothing); called again if somebody else was faster."""
 
 
-class Place(Protocol):
+class StateStorage(Protocol):
     """Somewhere to keep a state. All methods raise UserError for what a person has to mend."""
 
     confidential: bool
@@ -59,7 +68,7 @@ class Place(Protocol):
     def load(self) -> Snapshot | None:
         """What is there; None where nothing is yet."""
 
-    def store(self, build: Build, message: str) -> Snapshot:
+    def store(self, build: FilesUpdate, message: str) -> Snapshot:
         """Puts the files that `build` makes there, all at once, and nothing of what others put there is lost."""
 
     def set_aside(self, snapshot: Snapshot) -> str:
@@ -93,7 +102,7 @@ def is_ours(files: Files) -> bool:
     return isinstance(told, dict) and told.get("schema") == SCHEMA
 
 
-def revise(place: Place, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
+def revise(place: StateStorage, name: str, change: Callable[[bytes], bytes], message: str) -> bytes:
     """Changes one file of the place and leaves the others as they are. Returns its new content.
 
     change: from the content now (empty where there is no such file) to the new one; called again where somebody else
@@ -105,3 +114,70 @@ def revise(place: Place, name: str, change: Callable[[bytes], bytes], message: s
         return {**files, name: change(files.get(name, b""))}
 
     return place.store(build, message).files[name]
+
+
+def pack(path: Path, name: str = STATE) -> dict[str, bytes]:
+    """The file, compressed, as parts `state.db.zst`, `state.db.zst.1`, … that every place takes.
+
+    Raises UserError for one that `unpack` would refuse.
+    """
+    if path.stat().st_size > MAX_BYTES:
+        raise UserError(f"the state is larger than {MAX_BYTES >> 20} MiB", TOO_LARGE)
+    packed = compressed(path.read_bytes())
+    starts = range(0, len(packed), PART)
+    return {_part(name, number): packed[start : start + PART] for number, start in enumerate(starts)}
+
+
+def compressed(content: bytes) -> bytes:
+    """One frame of Zstandard with its size and a checksum, as `expanded` reads it back."""
+    settings = ZstdCompressionParameters.from_level(
+        LEVEL, window_log=WINDOW_LOG, enable_ldm=True, write_checksum=True, write_content_size=True, threads=-1
+    )
+    return ZstdCompressor(compression_params=settings).compress(content)
+
+
+def _part(name: str, number: int) -> str:
+    return name if number == 0 else f"{name}.{number}"
+
+
+def parts(files: Files, name: str = STATE) -> list[bytes]:
+    """The parts of a packed file, in order; none where there is none."""
+    found: list[bytes] = []
+    while (part := _part(name, len(found))) in files:
+        found.append(files[part])
+    return found
+
+
+def unpack(packed: list[bytes], path: Path, max_bytes: int = MAX_BYTES) -> None:
+    """Writes the file that these parts are. Raises UserError: damaged, cut short, or more than `max_bytes`."""
+    try:
+        with path.open("wb") as file:
+            for data in _unpacked(packed, max_bytes):
+                file.write(data)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def expanded(packed: bytes, max_bytes: int = MAX_BYTES) -> bytes:
+    """Like `unpack`, into memory."""
+    return b"".join(_unpacked([packed], max_bytes))
+
+
+def _unpacked(packed: list[bytes], max_bytes: int) -> Iterator[bytes]:
+    """A megabyte at a time, whatever the frame says of itself: a bomb is noticed before it has gone off."""
+    size = 0
+    try:
+        whole = b"".join(packed)
+        told = frame_content_size(whole)
+        reader = ZstdDecompressor(max_window_size=1 << WINDOW_LOG).stream_reader(whole, read_across_frames=True)
+        while chunk := reader.read(CHUNK):
+            size += len(chunk)
+            if size > max_bytes:
+                raise UserError(f"the packed state unpacks to more than {max_bytes >> 20} MiB", REMEDY)
+            yield chunk
+    except ZstdError as error:
+        raise UserError(f"the packed state is damaged ({error})", REMEDY) from error
+    # A reader takes the end of what it is given for the end of the frame.
+    if size != told:
+        raise UserError("the packed state is damaged (it is cut short, or something follows it)", REMEDY)

@@ -15,8 +15,7 @@ import pyrage  # type: ignore[import-untyped]
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.state.archive import compressed, expanded
-from nightfuzz.bot.state.place import MAX_FILE, PRIVATE, Files
+from nightfuzz.bot.state.place import MAX_FILE, PRIVATE, Files, compressed, expanded
 
 MAX_BLOBS = 200
 MAX_BYTES = 256 << 20
@@ -36,7 +35,7 @@ class Keys(NamedTuple):
         return tuple(dict.fromkeys((*self.recipients, *own)))
 
 
-class Opened(NamedTuple):
+class PrivateStates(NamedTuple):
     """Private parts as state files. unread: those that no key at hand opens; they stay as they are."""
 
     states: tuple[Path, ...]
@@ -52,22 +51,9 @@ class Kept(NamedTuple):
 
 
 def encrypt(path: Path, recipients: Sequence[str]) -> bytes:
-    """A state file, compressed and encrypted so that each of the recipients (`age1…`) can read it alone.
-
-    Raises UserError where there is none, or one is no public key of age.
-    """
-    if not recipients:
-        raise UserError("no one to encrypt private findings for", "give a public key: `age-keygen` makes a pair")
-    keys = [_recipient(each) for each in recipients]
+    """A state file, compressed and encrypted so that each of the recipients (`age1…`) can read it alone."""
+    keys = [pyrage.x25519.Recipient.from_str(each) for each in recipients]
     return bytes(pyrage.encrypt(compressed(path.read_bytes()), keys))
-
-
-def _recipient(text: str) -> pyrage.x25519.Recipient:
-    try:
-        return pyrage.x25519.Recipient.from_str(text.strip())
-    except (pyrage.RecipientError, ValueError) as error:
-        remedy = "it begins with age1; `age-keygen -y KEYFILE` prints it. A secret key does not belong here"
-        raise UserError(f"{text[:8]}… is no public key of age", remedy) from error
 
 
 def decrypt(data: bytes, identity: Secret, path: Path) -> None:
@@ -135,7 +121,7 @@ def bounded(parts: Files) -> Kept:
     return Kept(kept, tuple(problems))
 
 
-def opened(parts: Files, identity: Secret, folder: Path) -> Opened:
+def opened(parts: Files, identity: Secret, folder: Path) -> PrivateStates:
     """Private parts, by whoever holds the key. They come from untrusted jobs: each is checked like a state file."""
     states: list[Path] = []
     unread: dict[str, bytes] = {}
@@ -155,4 +141,4 @@ def opened(parts: Files, identity: Secret, folder: Path) -> Opened:
             problems.append(f"{name} is left out: {error.problem}")
         finally:
             raw.unlink()
-    return Opened(tuple(states), unread, tuple(problems))
+    return PrivateStates(tuple(states), unread, tuple(problems))

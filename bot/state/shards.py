@@ -16,8 +16,7 @@ from typing import NamedTuple
 from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
-from nightfuzz.bot.state.archive import unpack
-from nightfuzz.bot.state.place import STATE
+from nightfuzz.bot.state.place import STATE, unpack
 
 SEALED = "private.age"
 PACKED_BYTES = 1 << 30

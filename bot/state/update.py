@@ -15,9 +15,19 @@ from fuzz_core.store.merging import Merged
 from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.parting import thin
 from nightfuzz.bot.state import private
-from nightfuzz.bot.state.archive import pack, parts, unpack
-from nightfuzz.bot.state.place import FINGERPRINTS, PLAIN, PRIVATE, STATE, Files, Place, Snapshot
-from nightfuzz.bot.state.private import Keys, Opened
+from nightfuzz.bot.state.place import (
+    FINGERPRINTS,
+    PLAIN,
+    PRIVATE,
+    STATE,
+    Files,
+    Snapshot,
+    StateStorage,
+    pack,
+    parts,
+    unpack,
+)
+from nightfuzz.bot.state.private import Keys, PrivateStates
 from nightfuzz.bot.state.shards import ShardIntake, Shards, take_in_all
 
 OWN = (STATE, PLAIN, PRIVATE, FINGERPRINTS)
@@ -37,7 +47,7 @@ class StateUpdate(NamedTuple):
     problems: tuple[str, ...]
 
 
-def fetch_state(place: Place, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
+def fetch_state(place: StateStorage, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
     """Writes the state file of a place to `path`, where the place has a sound one; with what was not as it should be.
 
     Nothing of the place changes: who stores next keeps a broken state aside. Raises UserError as `Place.load` does.
@@ -47,7 +57,9 @@ def fetch_state(place: Place, path: Path) -> tuple[Snapshot | None, tuple[str, .
     return before, (broken,) if broken else ()
 
 
-def update_state(place: Place, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]) -> StateUpdate:
+def update_state(
+    place: StateStorage, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]
+) -> StateUpdate:
     """Fold the shards into the place, and leaves the result in `folder`.
 
     Where somebody else writes meanwhile, theirs is taken in and all is done again. A shard that is no state file is
@@ -90,7 +102,9 @@ def _unpacked(before: Snapshot | None, path: Path, name: str = STATE) -> str:
 class _Update:
     """Tries at writing the place; what is known of the shards is kept from one try to the next."""
 
-    def __init__(self, place: Place, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, place: StateStorage, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]
+    ) -> None:
         self.place, self.given, self.keys, self.folder, self.clock = place, shards, keys, folder, clock
         self.problems: list[str] = []
         self._base: list[bytes] | None = None
@@ -139,14 +153,14 @@ class _Update:
             self.problems.append(f"{'; '.join(broken)}; it is kept as {kept}, and a fresh state begins")
         return [plain] if plain.exists() else []
 
-    def _opened(self, sealed: Files) -> Opened:
+    def _opened(self, sealed: Files) -> PrivateStates:
         if self.keys.identity is None:
-            return Opened((), sealed, ())
+            return PrivateStates((), sealed, ())
         opened = private.opened(sealed, self.keys.identity, self.folder)
         self.problems += opened.problems
         return opened
 
-    def _private(self, opened: Opened, parted: Split, hidden: Path | None) -> Files:
+    def _private(self, opened: PrivateStates, parted: Split, hidden: Path | None) -> Files:
         """Every private part that we cannot read, what is private now, and the fingerprints where we may tell them."""
         parts = dict(opened.unread)
         files: dict[str, bytes] = {}

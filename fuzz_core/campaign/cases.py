@@ -19,7 +19,7 @@ from fuzz_core.targets.facts import Environment, collect_env, environment_from_j
 from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
-from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
+from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, BugCase
 
 ENVIRONMENT = "environment"
 PROSE = ("docstring", "error message")
@@ -82,7 +82,7 @@ def documented(store: Store, target: str) -> Rule:
     return ruling
 
 
-def case(store: Store, each: Judged, baseline: Baseline | None = None, output: str = "") -> Case:
+def case(store: Store, each: Judged, baseline: Baseline | None = None, output: str = "") -> BugCase:
     """The case of a bug, with the versions where they are on record with its target."""
     bug, target = each.row, store.target(each.row.target)
     others = [api for api in each.cluster.apis if api != bug.api]
@@ -92,7 +92,7 @@ def case(store: Store, each: Judged, baseline: Baseline | None = None, output: s
     modes |= dict.fromkeys(sorted(store.modes_of(bug.id)), SHOWS)
     environment = environment_from_json(target.info.get(ENVIRONMENT)) or Environment()
     first_bad = came_with(store, each.first).version
-    return Case(bug, target, each.severity, environment, modes, output, baseline, first_bad, others)
+    return BugCase(bug, target, each.severity, environment, modes, output, baseline, first_bad, others)
 
 
 def keep_environment(store: Store, target: TargetRecord) -> Environment:

@@ -1,4 +1,4 @@
-"""The results document of a run (`nightfuzz.reports.results.Result`), made from its state."""
+"""The results document of a run (`nightfuzz.reports.results.RunResult`), made from its state."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Ran:
     apis: Collection[str] | None = None
     was: Mapping[str, str] = field(default_factory=dict)
     dropped: Sequence[Dropped] = ()
-    figures: results.Figures = field(default_factory=results.Figures)
+    figures: results.TotalsEntry = field(default_factory=results.TotalsEntry)
     protection: Sequence[str] = ()
     problems: Sequence[str] = ()
     stopped: bool = False
@@ -58,7 +58,7 @@ def standings_now(store: Store) -> dict[str, str]:
     return {bug.signature: bug.status for bug in store.bugs() if bug.id not in later}
 
 
-def result_of(store: Store, ran: Ran) -> results.Result:
+def result_of(store: Store, ran: Ran) -> results.RunResult:
     """The document of a run. Of private bugs, and of what looks like their cause, it has the number alone."""
     target = store.target(ran.target)
     builds = {each.key for each in store.targets() if each.library == target.library}
@@ -69,13 +69,15 @@ def result_of(store: Store, ran: Ran) -> results.Result:
     compared = [] if ran.baseline is None else worst_first(store.changes(ran.target, ran.baseline))
     harmless = [one for one in compared if not is_deadly(one)]
     private = sum(each.severity.private and each.row.status != FIXED for each in told)
-    return results.Result(
+    return results.RunResult(
         **{name: getattr(ran, name) for name in ("mode", "shard", "shards", "figures", "stopped")},
         target=_build(target),
         baseline=None if ran.baseline is None else _build(store.target(ran.baseline)),
         bugs=tuple(_bug(store, each, ran) for each in public)[: results.MANY],
         changes=tuple(_change(store, change, ran) for change in harmless)[: results.MANY],
-        dropped=tuple(_part(results.Dropped, each, sites=_sites(each.seeds, each.api, ran)) for each in ran.dropped),
+        dropped=tuple(
+            _part(results.RemovalEntry, each, sites=_sites(each.seeds, each.api, ran)) for each in ran.dropped
+        ),
         turns=tuple(_turns(public, ran.was)),
         private=private + len(compared) - len(harmless),
         protection=tuple(map(_cut, ran.protection)),
@@ -88,7 +90,7 @@ def write_report(path: Path, session: Session) -> Path:
     store, key = session.store, session.target.key
     began = session.began.isoformat(timespec="milliseconds")
     runs = [run for run in store.runs(key) if run.started >= began]
-    figures = results.Figures(
+    figures = results.TotalsEntry(
         seconds=sum(run.seconds for run in runs),
         tests=sum(run.tests for run in runs),
         apis=max((_api_count(run.summary.get("apis", 0)) for run in runs), default=0),
@@ -124,20 +126,20 @@ def _part(kind: type[P], source: object, **own: Any) -> P:
     return kind(**told)
 
 
-def _build(target: TargetRecord) -> results.Build:
+def _build(target: TargetRecord) -> results.BuildEntry:
     day, commit = origin_of(target.info)
     devices = tuple(_cut(str(each)) for each in target.info.get("devices", ("cpu",)))
-    return _part(results.Build, target, day=day, commit=commit, devices=devices)
+    return _part(results.BuildEntry, target, day=day, commit=commit, devices=devices)
 
 
-def _said(outcome: Outcome) -> results.Said:
-    return _part(results.Said, outcome, text=outcome.text.strip())
+def _said(outcome: Outcome) -> results.OutcomeEntry:
+    return _part(results.OutcomeEntry, outcome, text=outcome.text.strip())
 
 
-def _bug(store: Store, each: Judged, ran: Ran) -> results.Bug:
+def _bug(store: Store, each: Judged, ran: Ran) -> results.BugEntry:
     row, told, severity = each.row, case(store, each), each.severity
     return _part(
-        results.Bug,
+        results.BugEntry,
         row,
         fingerprint=row.signature,
         cluster=each.cluster.first.signature,
@@ -158,9 +160,9 @@ def _bug(store: Store, each: Judged, ran: Ran) -> results.Bug:
     )
 
 
-def _change(store: Store, change: Change, ran: Ran) -> results.Change:
+def _change(store: Store, change: Change, ran: Ran) -> results.ChangeEntry:
     return _part(
-        results.Change,
+        results.ChangeEntry,
         change,
         fingerprint=signature_digest(change.signature),
         title=f"{change.api}: {change.signature.partition(': ')[2]}",
@@ -176,7 +178,7 @@ def _sites(names: Iterable[str], api: str, ran: Ran) -> tuple[results.Site, ...]
     return tuple(found[:SITES])
 
 
-def _turns(found: Iterable[Judged], was: Mapping[str, str]) -> Iterable[results.Turn]:
+def _turns(found: Iterable[Judged], was: Mapping[str, str]) -> Iterable[results.StatusEntry]:
     """Bugs that stand otherwise than before the run."""
     for each in found:
         row = each.row
@@ -185,4 +187,6 @@ def _turns(found: Iterable[Judged], was: Mapping[str, str]) -> Iterable[results.
             continue
         past = each.standing.past
         turn: results.Way = _TURNS[past[-1].kind] if past else "reopened"
-        yield _part(results.Turn, row, fingerprint=row.signature, number=row.id, turn=turn, build=each.standing.build)
+        yield _part(
+            results.StatusEntry, row, fingerprint=row.signature, number=row.id, turn=turn, build=each.standing.build
+        )

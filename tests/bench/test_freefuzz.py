@@ -146,7 +146,7 @@ class DescribeReadDump:
         write(tmp_path, "torch.add", *({"input": FLOATS, "other": n} for n in (1, 2, 2)))
         (key,) = [target.key for target in store.targets()]
         seed = SeedRecord("d", "freefuzz", "torch.add", "ok")
-        assert store.save_trace(key, seed, ((call, "ok") for call in read_dump(tmp_path)), {}, {}) == 2
+        assert store.save_trace(key, seed, ((call, "ok") for call in read_dump(tmp_path, Counter())), {}, {}) == 2
         assert sorted(store.argument_space(key)["other"]["int"]["torch.add"]) == [1, 2]
 
 

@@ -76,6 +76,8 @@ class DescribeReadInputs:
             ("python_version", "2.7", "input python-version: '2.7'", "3.11 or later"),
             ("python_version", "3.12; rm -rf /", "input python-version", "3.11 or later"),
             ("private_recipient", "age1notakey", "input settings: private-recipient", "nightfuzz init --private-key"),
+            ("private_recipient", "ssh-ed25519 AAAA", "input settings: private-recipient", "init --private-key"),
+            ("private_recipient", "AGE-SECRET-KEY-1Q", "input settings: private-recipient", "init --private-key"),
             ("engine", "mocc", "input settings: engine: 'mocc'", "did you mean moco?"),
             ("settings", "shards = ", "input settings", "not valid TOML"),
             ("settings", "state-brunch = 1", "input settings", "did you mean 'state-branch'?"),

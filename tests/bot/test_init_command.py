@@ -15,9 +15,8 @@ from typer.testing import CliRunner, Result
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.init.command import init_command
-from nightfuzz.bot.init.keys import key_pair
 from nightfuzz.bot.init.project import look_at
-from nightfuzz.bot.init.work import FOLDER
+from nightfuzz.bot.init.work import FOLDER, key_pair
 
 APP = typer.Typer()
 APP.command()(init_command)

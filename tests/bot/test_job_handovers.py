@@ -26,8 +26,7 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.jobs.export import export_job
-from nightfuzz.bot.jobs.plan import plan_job
-from nightfuzz.bot.jobs.request import PlanNote, read_plan, request_of, settings_file, specs
+from nightfuzz.bot.jobs.plan import PlanNote, plan_job, read_plan, request_of, settings_file, specs
 from nightfuzz.bot.jobs.workspace import (
     KNOWN,
     RESULTS,
@@ -39,9 +38,8 @@ from nightfuzz.bot.jobs.workspace import (
     unpack_sources,
     work_of,
 )
-from nightfuzz.bot.state.archive import pack
-from nightfuzz.bot.state.directory import Directory
-from nightfuzz.bot.state.place import FILINGS, STATE, Place
+from nightfuzz.bot.state.directory import StateDirectory
+from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage, pack
 from nightfuzz.bot.state.private import decrypt
 from nightfuzz.bot.state.shards import SEALED
 from nightfuzz.reports.results import read_result
@@ -65,9 +63,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def place(tmp_path: Path, filings: Filings | None = None) -> Place:
+def place(tmp_path: Path, filings: Filings | None = None) -> StateStorage:
     """Where a night has left a state."""
-    made = Directory(tmp_path / "kept")
+    made = StateDirectory(tmp_path / "kept")
     made.store(lambda before: _files(tmp_path, filings or Filings()), "a night")
     return made
 

@@ -12,8 +12,8 @@ from test_report_job import Stage
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import read_inputs
+from nightfuzz.bot.jobs.context import WorkflowEvent
 from nightfuzz.bot.jobs.issues import listen_job, remembered
-from nightfuzz.bot.jobs.report import Event
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def stage(tmp_path: Path, github_repo: Repository) -> Stage:
     return made
 
 
-def say(stage: Stage, who: str, text: str, issue: int = 1) -> Event:
+def say(stage: Stage, who: str, text: str, issue: int = 1) -> WorkflowEvent:
     told: Any = stage.repo.send("POST", f"/issues/{issue}/comments", {"body": text}, token_of(who))
-    return Event(stage.repo.name, name="issue_comment", issue=issue, comment=int(told["id"]))
+    return WorkflowEvent(stage.repo.name, name="issue_comment", issue=issue, comment=int(told["id"]))
 
 
-def listen(stage: Stage, event: Event) -> tuple[str, ...]:
+def listen(stage: Stage, event: WorkflowEvent) -> tuple[str, ...]:
     inputs = read_inputs({"INPUT_MODE": "listen", "INPUT_GITHUB_TOKEN": stage.repo.token})
     return listen_job(inputs, event, stage.hub, stage.place, stage.time.clock)
 
@@ -62,4 +62,4 @@ def test_strangers_and_issues_of_others_move_nothing(stage: Stage) -> None:
 
 def test_a_run_that_no_comment_started_is_an_error(stage: Stage) -> None:
     with pytest.raises(UserError, match="started by no comment"):
-        listen(stage, Event(stage.repo.name))
+        listen(stage, WorkflowEvent(stage.repo.name))

@@ -9,29 +9,31 @@ from githubserver import Repository, token_of
 from hubs import hub_of
 
 from nightfuzz.bot.pulls import PullUpdate, update_pull
-from nightfuzz.reports.results import Bug, Build, Change, Figures, Result, Said
+from nightfuzz.reports.results import BugEntry, BuildEntry, ChangeEntry, OutcomeEntry, RunResult, TotalsEntry
 
-OLD = Build(key="torch-2.13.0", library="torch", version="2.13.0")
-NEW = Build(key="torch-2.14.0", library="torch", version="2.14.0")
-RAISED = Said(kind="exception", name="RuntimeError", text="sizes differ")
-
-
-def result(**more: Any) -> Result:
-    return Result(mode="bump", target=NEW, baseline=OLD, figures=Figures(seconds=60, tests=1_000), **more)
+OLD = BuildEntry(key="torch-2.13.0", library="torch", version="2.13.0")
+NEW = BuildEntry(key="torch-2.14.0", library="torch", version="2.14.0")
+RAISED = OutcomeEntry(kind="exception", name="RuntimeError", text="sizes differ")
 
 
-def change(number: int) -> Change:
+def result(**more: Any) -> RunResult:
+    return RunResult(mode="bump", target=NEW, baseline=OLD, figures=TotalsEntry(seconds=60, tests=1_000), **more)
+
+
+def change(number: int) -> ChangeEntry:
     """A call that returned and raises now."""
     api = f"torch.g{number}"
     common = {"title": f"{api}: regression", "api": api, "kind": "regression", "signature": api, "hits": 5, "runs": 5}
     script = f"import torch\n\nprint({api}(torch.zeros(2)))\n"
-    return Change(fingerprint=f"{number:032x}", script=script, before=Said(kind="ok"), after=RAISED, **common)
+    return ChangeEntry(
+        fingerprint=f"{number:032x}", script=script, before=OutcomeEntry(kind="ok"), after=RAISED, **common
+    )
 
 
-def regression(api: str) -> Bug:
+def regression(api: str) -> BugEntry:
     common = {"kind": "crash", "grade": "abort", "validity": "valid", "oracle": "crash", "hits": 5, "runs": 5}
     names = {"fingerprint": "1" * 32, "cluster": "1" * 32, "number": 1, "signature": api, "title": api, "api": api}
-    return Bug(script="import torch\n", observed=RAISED, new=True, regression=True, **common, **names)
+    return BugEntry(script="import torch\n", observed=RAISED, new=True, regression=True, **common, **names)
 
 
 CHANGED = result(changes=(change(1),))
@@ -56,7 +58,7 @@ class Pull:
     def sha(self) -> str:
         return str(self.repo.get(f"/pulls/{self.number}")["head"]["sha"])
 
-    def tell(self, told: Result, **more: Any) -> PullUpdate:
+    def tell(self, told: RunResult, **more: Any) -> PullUpdate:
         return update_pull(self.hub, self.number, told, **{"sha": self.sha, "fail_on": "regression", **more})
 
     @property

@@ -20,12 +20,11 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.context import Event, event_of
+from nightfuzz.bot.jobs.context import WorkflowEvent, event_of
 from nightfuzz.bot.jobs.report import ReportOutcome, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
-from nightfuzz.bot.state.archive import compressed, parts, unpack
-from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.place import STATE, Place
+from nightfuzz.bot.state.branch import Chance, StateBranch
+from nightfuzz.bot.state.place import STATE, StateStorage, compressed, parts, unpack
 
 HOSTILE = (
     "`` ``` \n```\n@everyone <b onclick=x>${{ github.token }}\n::set-output name=x::y {{ 7*7 }} \x1b[31m"
@@ -42,12 +41,12 @@ class Stage:
         subprocess.run(["git", "init", "--quiet", "--bare", str(home / "r.git")], check=True)
         self.hub: Hub = hub_of(repo, self.time)
         remote = remote_of((home / "r.git").as_uri())
-        self.place: Place = Branch(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
+        self.place: StateStorage = StateBranch(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
 
-    def report(self, event: Event | None = None, **inputs: str) -> ReportOutcome:
+    def report(self, event: WorkflowEvent | None = None, **inputs: str) -> ReportOutcome:
         given = {name.lower(): value for name, value in inputs.items()}
         read = read_inputs(variables(mode="report", results=self.results, github_token=self.repo.token, **given))
-        return report_job(read, event or Event(self.repo.name, run="1"), self.hub, self.place, self.time.clock)
+        return report_job(read, event or WorkflowEvent(self.repo.name, run="1"), self.hub, self.place, self.time.clock)
 
     @property
     def titles(self) -> list[str]:
@@ -151,7 +150,7 @@ class DescribeAnAttack:
 
     def test_the_code_of_a_pull_request_files_no_issues(self, stage: Stage) -> None:
         leave(stage.results / "a", ["torch.alpha"])
-        for event in (Event(stage.repo.name, pull=3), Event(stage.repo.name, name="workflow_run")):
+        for event in (WorkflowEvent(stage.repo.name, pull=3), WorkflowEvent(stage.repo.name, name="workflow_run")):
             with pytest.raises(UserError, match="in a run for a pull request"):
                 stage.report(event)
         assert stage.titles == []

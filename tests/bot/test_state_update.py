@@ -26,11 +26,24 @@ from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.store import NewBug, open_store
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.state import archive, private
-from nightfuzz.bot.state.archive import compressed, expanded, pack, parts, unpack
-from nightfuzz.bot.state.branch import Branch, Chance
-from nightfuzz.bot.state.directory import Directory, read_files, write_files
-from nightfuzz.bot.state.place import FILINGS, FINGERPRINTS, PLAIN, STATE, Files, Place, revise
+from nightfuzz.bot.state import place as places
+from nightfuzz.bot.state import private
+from nightfuzz.bot.state.branch import Chance, StateBranch
+from nightfuzz.bot.state.directory import StateDirectory, read_files, write_files
+from nightfuzz.bot.state.place import (
+    FILINGS,
+    FINGERPRINTS,
+    PLAIN,
+    STATE,
+    Files,
+    StateStorage,
+    compressed,
+    expanded,
+    pack,
+    parts,
+    revise,
+    unpack,
+)
 from nightfuzz.bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
 from nightfuzz.bot.state.shards import Shards, take_in_all
 from nightfuzz.bot.state.update import fetch_state, update_state
@@ -55,12 +68,12 @@ def key() -> Secret:
 
 
 @pytest.fixture(params=["branch", "directory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> StateStorage:
     """A place that everybody sees; the directory stands for one here."""
     if request.param == "branch":
         subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "r.git")], check=True)
-        return Branch(remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0))
-    made = Directory(tmp_path / "kept")
+        return StateBranch(remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0))
+    made = StateDirectory(tmp_path / "kept")
     made.confidential = False
     return made
 
@@ -105,7 +118,7 @@ class DescribePacking:
     def test_what_was_packed_is_unpacked(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, times: int
     ) -> None:
-        monkeypatch.setattr(archive, "PART", 300)
+        monkeypatch.setattr(places, "PART", 300)
         (tmp_path / "state.db").write_bytes(content * times)
         files = pack(tmp_path / "state.db")
         assert all(len(data) <= 300 for data in files.values())
@@ -170,15 +183,6 @@ class DescribeEncryption:
                 decrypt(bad, identity, tmp_path / "again.db")
             assert identity.reveal() not in str(caught.value)
 
-    @pytest.mark.parametrize("recipients", [[], ["age1nothing"], ["ssh-ed25519 AAAA"], ["AGE-SECRET-KEY-1QQQQQQQQQQ"]])
-    def test_what_is_no_public_key_is_said_and_a_secret_one_not_repeated(
-        self, tmp_path: Path, recipients: list[str]
-    ) -> None:
-        (tmp_path / "state.db").write_bytes(b"x")
-        with pytest.raises(UserError) as caught:
-            encrypt(tmp_path / "state.db", recipients)
-        assert "QQQQ" not in str(caught.value)
-
     def test_salted_fingerprints_tell_nothing_without_the_salt(self, key: Secret) -> None:
         assert salted("a", b"1") != salted("a", b"2") != salted("b", b"2")
         assert salt_of(key) == salt_of(Secret(key.reveal() + "\n")) != key.reveal().encode()
@@ -201,7 +205,7 @@ class DescribeEncryption:
 
 class DescribeDirectory:
     def test_what_was_stored_is_loaded_and_only_the_last_is_kept(self, tmp_path: Path) -> None:
-        place = Directory(tmp_path / "kept")
+        place = StateDirectory(tmp_path / "kept")
         assert place.load() is None
         for number in range(3):
             revise(place, "filings.json", lambda was, number=number: was + b"%d" % number, "more")
@@ -213,24 +217,24 @@ class DescribeDirectory:
         program = f"""
 import sys
 from pathlib import Path
-from nightfuzz.bot.state.directory import Directory
+from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import revise
 for number in range(20):
-    revise(Directory(Path({str(tmp_path / "kept")!r})), "n", lambda was: was + sys.argv[1].encode(), "more")
+    revise(StateDirectory(Path({str(tmp_path / "kept")!r})), "n", lambda was: was + sys.argv[1].encode(), "more")
 """
         running = [subprocess.Popen(["python3", "-c", program, name], env=_with_path()) for name in "abc"]
         assert [process.wait() for process in running] == [0, 0, 0]
-        snapshot = Directory(tmp_path / "kept").load()
+        snapshot = StateDirectory(tmp_path / "kept").load()
         assert snapshot is not None and sorted(snapshot.files["n"].decode()) == sorted("abc" * 20)
 
     def test_files_of_something_else_are_refused(self, tmp_path: Path) -> None:
         (tmp_path / "home").mkdir()
         (tmp_path / "home" / "thesis.txt").write_text("x")
         with pytest.raises(UserError, match="something else"):
-            Directory(tmp_path / "home").store(lambda before: {}, "x")
+            StateDirectory(tmp_path / "home").store(lambda before: {}, "x")
         (tmp_path / "home" / "current").write_text("../elsewhere")
         with pytest.raises(UserError, match="names no state"):
-            Directory(tmp_path / "home").load()
+            StateDirectory(tmp_path / "home").load()
 
     @pytest.mark.parametrize("what", ["link", "inside", "pipe", "name", "deep"])
     def test_links_pipes_and_odd_names_of_an_artifact_are_refused(self, tmp_path: Path, what: str) -> None:
@@ -267,7 +271,7 @@ class DescribeKeep:
     @given(nights=st.lists(st.lists(histories, min_size=1, max_size=2), min_size=2, max_size=2))
     @pytest.mark.slow
     def test_night_after_night_every_bug_keeps_its_number(self, tmp_path: Path, beginning: Path, nights: list) -> None:
-        place = Directory(tmp_path / f"kept-{len(list(tmp_path.iterdir()))}")
+        place = StateDirectory(tmp_path / f"kept-{len(list(tmp_path.iterdir()))}")
         update_state(place, Shards([beginning]), Keys(), tmp_path / "work", now)
         had: dict[str, int] = {}
         for night, shards in enumerate(nights):
@@ -288,7 +292,7 @@ class DescribeKeep:
             had = numbers
 
     def test_without_a_key_private_bugs_are_kept_sealed_and_with_it_they_are_put_together(
-        self, place: Place, beginning: Path, tmp_path: Path, key: Secret
+        self, place: StateStorage, beginning: Path, tmp_path: Path, key: Secret
     ) -> None:
         base = copied(beginning, tmp_path / "base.db")
         recipients = [private.public_key(key)]
@@ -313,7 +317,7 @@ class DescribeKeep:
     def test_a_part_for_another_key_stays_as_it_is_and_is_said(
         self, beginning: Path, tmp_path: Path, key: Secret
     ) -> None:
-        place = Directory(tmp_path / "kept")
+        place = StateDirectory(tmp_path / "kept")
         place.confidential = False
         old = private.public_key(Secret(str(pyrage.x25519.Identity.generate())))
         base = copied(beginning, tmp_path / "b.db")
@@ -325,7 +329,7 @@ class DescribeKeep:
         assert snapshot is not None and sorted(blobs(snapshot.files).values()) == sorted(data)
 
     def test_a_sealed_part_that_is_no_state_is_left_out_and_said(self, tmp_path: Path, key: Secret) -> None:
-        place = Directory(tmp_path / "kept")
+        place = StateDirectory(tmp_path / "kept")
         place.confidential = False
         (tmp_path / "rubbish").write_bytes(b"rubbish" * 1000)
         data = encrypt(tmp_path / "rubbish", [private.public_key(key)])
@@ -339,7 +343,7 @@ class DescribeKeep:
     ) -> None:
         subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "r.git")], check=True)
         remote, chance = remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0)
-        place, other = Branch(remote, chance), Branch(remote, chance)
+        place, other = StateBranch(remote, chance), StateBranch(remote, chance)
         state = shard(copied(beginning, tmp_path / "b.db"), "one", ("public", 1, HARMLESS))
         merged: list[str] = []
 
@@ -356,7 +360,7 @@ class DescribeKeep:
         assert snapshot is not None and b"run 2" in snapshot.files[FILINGS] and STATE in snapshot.files
 
     def test_a_shard_that_hides_a_private_bug_in_its_public_part_is_seen_through(
-        self, place: Place, beginning: Path, tmp_path: Path
+        self, place: StateStorage, beginning: Path, tmp_path: Path
     ) -> None:
         bad = shard(copied(beginning, tmp_path / "b.db"), "bad", ("secret", 2, WILD))
         night = update_state(place, Shards([bad]), Keys(), tmp_path / "work", now)
@@ -366,7 +370,7 @@ class DescribeKeep:
         assert snapshot is not None and not blobs(snapshot.files) and PLAIN not in snapshot.files
 
     def test_in_a_place_of_ones_own_it_lies_as_it_is(self, beginning: Path, tmp_path: Path) -> None:
-        place = Directory(tmp_path / "kept")
+        place = StateDirectory(tmp_path / "kept")
         state = shard(copied(beginning, tmp_path / "b.db"), "one", ("secret", 2, WILD), ("public", 1, HARMLESS))
         for shards in ([state], []):
             night = update_state(place, Shards(shards), Keys(), tmp_path / "work", now)
@@ -376,7 +380,7 @@ class DescribeKeep:
     def test_both_parts_of_an_earlier_nightfuzz_become_ones_of_the_newest_schema(
         self, beginning: Path, tmp_path: Path
     ) -> None:
-        place = Directory(tmp_path / "kept")
+        place = StateDirectory(tmp_path / "kept")
         state = shard(copied(beginning, tmp_path / "b.db"), "one", ("secret", 2, WILD), ("public", 1, HARMLESS))
         night = update_state(place, Shards([state]), Keys(), tmp_path / "work", now)
         assert night.private is not None
@@ -386,7 +390,9 @@ class DescribeKeep:
         assert (signatures(night.public), signatures(night.private)) == (["public"], ["secret"])
         assert night.problems == ()
 
-    def test_shards_that_are_none_are_left_out_and_said(self, place: Place, beginning: Path, tmp_path: Path) -> None:
+    def test_shards_that_are_none_are_left_out_and_said(
+        self, place: StateStorage, beginning: Path, tmp_path: Path
+    ) -> None:
         good = shard(copied(beginning, tmp_path / "b.db"), "good", ("public", 1, HARMLESS))
         (tmp_path / "bad.db").write_bytes(b"rubbish")
         night = update_state(place, Shards([tmp_path / "bad.db", good]), Keys(), tmp_path / "work", now)
@@ -395,7 +401,7 @@ class DescribeKeep:
 
     @pytest.mark.parametrize("how", ["rubbish", "cut", "trigger", "foreign"])
     def test_a_state_that_cannot_be_read_is_kept_aside_and_a_fresh_one_begins(
-        self, place: Place, beginning: Path, tmp_path: Path, how: str
+        self, place: StateStorage, beginning: Path, tmp_path: Path, how: str
     ) -> None:
         spoilt = copied(beginning, tmp_path / "spoilt.db")
         with sqlite3.connect(spoilt) as connection:
@@ -415,7 +421,9 @@ class DescribeKeep:
         assert snapshot is not None and snapshot.files["filings.json"] == b"mine"
         assert fetch_state(place, tmp_path / "base.db")[1] == ()
 
-    def test_a_state_of_a_later_nightfuzz_is_left_alone(self, place: Place, beginning: Path, tmp_path: Path) -> None:
+    def test_a_state_of_a_later_nightfuzz_is_left_alone(
+        self, place: StateStorage, beginning: Path, tmp_path: Path
+    ) -> None:
         later = copied(beginning, tmp_path / "later.db")
         with sqlite3.connect(later) as connection:
             connection.execute("CREATE TABLE more (x)")
@@ -449,7 +457,7 @@ class DescribeReaders:
         self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sys, "executable", "/bin/false")
-        night = update_state(Directory(tmp_path / "kept"), Shards([beginning]), Keys(), tmp_path / "work", now)
+        night = update_state(StateDirectory(tmp_path / "kept"), Shards([beginning]), Keys(), tmp_path / "work", now)
         assert "shard 1 is left out: reading it ended with exit code 1" in night.problems[0]
 
     def test_none_of_them_has_a_token(self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

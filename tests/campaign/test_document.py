@@ -16,7 +16,7 @@ from fuzz_core.ir.values import Invocation, Prim, TestCase
 from fuzz_core.store.checks import Change, NewCheck
 from fuzz_core.store.records import NewBug
 from fuzz_core.store.store import Store
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 
 OVERFLOW = Outcome("exception", "OverflowError", "too \x1b[31mlarge\x00 @everyone")
 CORRUPTED = Outcome("signal", "SIGABRT", "free(): invalid pointer")
@@ -33,10 +33,10 @@ def found(store: Store, api: str, outcome: Outcome = OVERFLOW) -> int:
     return store.settle_finding(finding, "confirmed", bug=bug) or 0
 
 
-def export(session: Session, **facts: object) -> Result:
+def export(session: Session, **facts: object) -> RunResult:
     """The document, after a round through its text."""
     made = result_of(session.store, Ran("nightly", "fakelib-1", **facts))  # type: ignore[arg-type]
-    return Result.model_validate_json(made.to_json())
+    return RunResult.model_validate_json(made.to_json())
 
 
 def test_of_private_bugs_and_their_kin_only_the_number_goes_out(fakelib_session: Session) -> None:

@@ -11,7 +11,7 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import NewBug, TargetRecord
 from fuzz_core.store.store import Store
 from nightfuzz.bot.jobs.workspace import RESULTS
-from nightfuzz.bot.state.archive import pack
+from nightfuzz.bot.state.place import pack
 from nightfuzz.reports.results import Mode
 
 KEY = "torch-2.13.0"

@@ -15,7 +15,7 @@ from fuzz_core.campaign.session import Session
 from nightfuzz.reports.annotations import commands
 from nightfuzz.reports.comment import comment
 from nightfuzz.reports.junit import junit
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.sarif import sarif
 from nightfuzz.reports.summary import summary
 
@@ -40,7 +40,7 @@ def test_the_same_reports(campaign: Session) -> None:
     """Each form in which a run is told, from the document that crosses between jobs."""
     key = campaign.target.key
     made = result_of(campaign.store, Ran("nightly", key)).to_json()
-    result = Result.model_validate_json(_undated(made))
+    result = RunResult.model_validate_json(_undated(made))
     forms = {
         "results": steady(result.to_json()).splitlines(),
         "summary": summary(result).splitlines(),

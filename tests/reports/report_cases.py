@@ -7,7 +7,7 @@ from fuzz_core.ir.values import Invocation, TestCase, prim
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.targets.facts import Environment
 from fuzz_core.triage.assess import Severity, Validity
-from nightfuzz.reports.case import DOES_NOT, NOT_CHECKED, SHOWS, Baseline, Case
+from nightfuzz.reports.case import DOES_NOT, NOT_CHECKED, SHOWS, Baseline, BugCase
 
 TEST = TestCase(Invocation("torch.f", (prim(1),)), 1)
 MESSAGE = 'n >= 3 INTERNAL ASSERT FAILED at "/w/Kernel.h":8, please report a bug to PyTorch. '
@@ -81,35 +81,35 @@ def bug(number: int = 3, **told: object) -> BugRow:
     return row._replace(**told)
 
 
-def torch_case(**told: object) -> Case:
+def torch_case(**told: object) -> BugCase:
     modes = {"cpu": SHOWS, "strided": NOT_CHECKED, "compile": DOES_NOT}
-    case = Case(bug(), TORCH, UNKNOWN, TORCH_ENV, modes, also=("torch.index_put",))
+    case = BugCase(bug(), TORCH, UNKNOWN, TORCH_ENV, modes, also=("torch.index_put",))
     return case._replace(**told)
 
 
-def comparison_case() -> Case:
+def comparison_case() -> BugCase:
     differs = Outcome("ok", "", "Tensor-likes are not close!\n\nMismatched elements: 1 / 4")
     row = bug(4, api="torch.sin", oracle="differential", kind="wrong-result", script=COMPARISON, outcome=differs)
     return torch_case(bug=row, severity=VALID, modes={"cpu": DOES_NOT, "strided": SHOWS}, also=())
 
 
-def tensorflow_case(**told: object) -> Case:
+def tensorflow_case(**told: object) -> BugCase:
     died = Outcome("signal", "SIGABRT", "Check failed: image 'image' Must be non NULL", ("tensorflow::png::Write",))
     row = bug(5, api="tf.raw_ops.EncodePng", kind="crash", script=TENSORFLOW_SCRIPT, outcome=died, target="tf-1")
-    return Case(row, TENSORFLOW, UNKNOWN, TENSORFLOW_ENV, {"cpu": SHOWS})._replace(**told)
+    return BugCase(row, TENSORFLOW, UNKNOWN, TENSORFLOW_ENV, {"cpu": SHOWS})._replace(**told)
 
 
-def jittor_case(**told: object) -> Case:
+def jittor_case(**told: object) -> BugCase:
     died = Outcome("signal", "SIGSEGV", "", ("jittor::RandomOp::RandomOp",))
     row = bug(6, api="jittor.random", kind="crash", script=JITTOR_SCRIPT, outcome=died, target="jittor-1")
-    return Case(row, JITTOR, UNKNOWN, JITTOR_ENV, {"cpu": SHOWS}, JITTOR_LOG)._replace(**told)
+    return BugCase(row, JITTOR, UNKNOWN, JITTOR_ENV, {"cpu": SHOWS}, JITTOR_LOG)._replace(**told)
 
 
-def regression_case() -> Case:
+def regression_case() -> BugCase:
     return torch_case(baseline=Baseline("2.12.0", "ok", 5))
 
 
-def hostile_case(text: str, target: TargetRecord = TORCH) -> Case:
+def hostile_case(text: str, target: TargetRecord = TORCH) -> BugCase:
     """The text in every place that a worker, a library or a seed fills."""
     facts = dict.fromkeys(("version", "os", "python", "cuda", "gpu", "compiler", "git_version"), text)
     row = bug(
@@ -119,6 +119,6 @@ def hostile_case(text: str, target: TargetRecord = TORCH) -> Case:
     severity = Severity("abort", "", Validity("unknown", text))
     place = target._replace(spec=text, version=text, info={"summary": text, "devices": [text]})
     modes = {text: SHOWS, "cpu": text, "strided": NOT_CHECKED}
-    return Case(
+    return BugCase(
         row, place, severity, Environment(text, facts, text), modes, text, Baseline(text, text, 5), text, (text,)
     )

@@ -7,19 +7,32 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from nightfuzz.reports.results import Bug, Build, Change, Dropped, Figures, Result, Said, Site, Turn
+from nightfuzz.reports.results import (
+    BugEntry,
+    BuildEntry,
+    ChangeEntry,
+    OutcomeEntry,
+    RemovalEntry,
+    RunResult,
+    Site,
+    StatusEntry,
+    TotalsEntry,
+)
 
-OLD = Build(key="torch-2.13.0", library="torch", version="2.13.0", day="2026-05-01", commit="a" * 40)
-NEW = Build(key="torch-2.14.0", library="torch", version="2.14.0", day="2026-11-01", commit="b" * 40)
+OLD = BuildEntry(key="torch-2.13.0", library="torch", version="2.13.0", day="2026-05-01", commit="a" * 40)
+NEW = BuildEntry(key="torch-2.14.0", library="torch", version="2.14.0", day="2026-11-01", commit="b" * 40)
 SITE = Site(path="tests/test loop(1).py", line=12, test="test_loop.py::test_focal")
-FIGURES = Figures(seconds=548.2, tests=49_265, apis=283, seeds=42, findings=17)
+FIGURES = TotalsEntry(seconds=548.2, tests=49_265, apis=283, seeds=42, findings=17)
 BLOB = "https://github.com/o/r/blob/abc"
 RUN = "https://github.com/o/r/actions/runs/1"
 MARKER = "<!-- nightfuzz:pr -->"
-OK, ERROR = Said(kind="ok", text="tensor(1)"), Said(kind="exception", name="RuntimeError", text="sizes differ")
+OK, ERROR = (
+    OutcomeEntry(kind="ok", text="tensor(1)"),
+    OutcomeEntry(kind="exception", name="RuntimeError", text="sizes differ"),
+)
 
 
-def bug(number: int = 1, **fields: Any) -> Bug:
+def bug(number: int = 1, **fields: Any) -> BugEntry:
     """An open bug that was on record before."""
     mark = f"{number:032x}"
     given: dict[str, Any] = {
@@ -36,16 +49,16 @@ def bug(number: int = 1, **fields: Any) -> Bug:
         "signature": f"torch.f{number}: RuntimeError",
         "script": f"import torch\n\ntorch.f{number}(torch.zeros(2))\n",
         "expected": "a result",
-        "observed": Said(kind="exception", name="RuntimeError", text="INTERNAL ASSERT FAILED"),
+        "observed": OutcomeEntry(kind="exception", name="RuntimeError", text="INTERNAL ASSERT FAILED"),
         "hits": 5,
         "runs": 5,
         "first_found": "2026-11-20T01:02:03+00:00",
         "modes": {"cpu": "shows it", "cuda": "not checked"},
     }
-    return Bug(**(given | fields))
+    return BugEntry(**(given | fields))
 
 
-def change(kind: str = "regression", number: int = 1, **fields: Any) -> Change:
+def change(kind: str = "regression", number: int = 1, **fields: Any) -> ChangeEntry:
     """A call that returned and raises now; a fixed one the other way round."""
     before, after = (ERROR, OK) if kind == "fixed" else (OK, ERROR)
     given: dict[str, Any] = {
@@ -61,16 +74,16 @@ def change(kind: str = "regression", number: int = 1, **fields: Any) -> Change:
         "runs": 5,
         "sites": (SITE,),
     }
-    return Change(**(given | fields))
+    return ChangeEntry(**(given | fields))
 
 
-def result(**fields: Any) -> Result:
+def result(**fields: Any) -> RunResult:
     """A bump without anything to tell."""
     given: dict[str, Any] = {"mode": "bump", "target": NEW, "baseline": OLD, "figures": FIGURES}
-    return Result(**(given | fields))
+    return RunResult(**(given | fields))
 
 
-def eventful() -> Result:
+def eventful() -> RunResult:
     """A bump with something of everything."""
     return result(
         bugs=(
@@ -89,24 +102,24 @@ def eventful() -> Result:
         ),
         changes=(change("regression", 1), change("changed", 2), change("fixed", 3)),
         dropped=(
-            Dropped(api="torch.old", kind="deprecated", said="use torch.new", sites=(SITE,) * 5),
-            Dropped(api="torch.gone", kind="removed"),
+            RemovalEntry(api="torch.old", kind="deprecated", said="use torch.new", sites=(SITE,) * 5),
+            RemovalEntry(api="torch.gone", kind="removed"),
         ),
-        turns=(Turn(fingerprint=f"{4:032x}", number=4, api="torch.f4", turn="fixed", build="torch-2.14.0"),),
+        turns=(StatusEntry(fingerprint=f"{4:032x}", number=4, api="torch.f4", turn="fixed", build="torch-2.14.0"),),
         private=2,
         protection=("Docker: no network, read-only root",),
         problems=("test_data.py: ModuleNotFoundError: PIL",),
     )
 
 
-def hostile(text: str, many: int = 1) -> Result:
+def hostile(text: str, many: int = 1) -> RunResult:
     """Every text of the document is this one, as long as the schema takes it, `many` times.
 
     Paths are short in a single one, so that each is a link.
     """
     name, line, long = text[:500], text[:2_000], text[:100_000]
-    build = Build(key=name, library=name, version=name, day=name, commit=name, devices=(name,) * min(many, 1_000))
-    said = Said(kind=name, name=name, text=long)
+    build = BuildEntry(key=name, library=name, version=name, day=name, commit=name, devices=(name,) * min(many, 1_000))
+    said = OutcomeEntry(kind=name, name=name, text=long)
     path = "".join(sign for sign in text if sign.isprintable() and sign not in "\\./")[: 490 if many > 1 else 30] or "x"
     site = Site(path=f"tests/{path}", line=3, test=name)
     texts = {"title": line, "api": name, "signature": long, "script": long, "sites": (site,) * min(many, 200)}
@@ -116,7 +129,7 @@ def hostile(text: str, many: int = 1) -> Result:
         "modes": {name: "shows it"},
     }  # fmt: skip
     changed = {**texts, "before": said, "after": said}
-    return Result(
+    return RunResult(
         mode="bump",
         target=build,
         baseline=build,
@@ -125,9 +138,9 @@ def hostile(text: str, many: int = 1) -> Result:
         changes=tuple(
             change(kind, number, **changed) for kind in ("regression", "changed", "fixed") for number in range(many)
         ),
-        dropped=(Dropped(api=name, kind=name, said=line, sites=(site,)),) * many,
+        dropped=(RemovalEntry(api=name, kind=name, said=line, sites=(site,)),) * many,
         turns=tuple(
-            Turn(fingerprint=f"{number:032x}", number=number, api=name, turn="fixed", build=name)
+            StatusEntry(fingerprint=f"{number:032x}", number=number, api=name, turn="fixed", build=name)
             for number in range(many)
         ),
         protection=(name,) * min(many, 1_000),
@@ -135,7 +148,7 @@ def hostile(text: str, many: int = 1) -> Result:
     )
 
 
-def mixed(found: list[str]) -> Result:
+def mixed(found: list[str]) -> RunResult:
     """A document whose texts are these in turn, whatever they are: empty ones too."""
     turn = itertools.cycle(found)
 
@@ -146,7 +159,7 @@ def mixed(found: list[str]) -> Result:
             return tuple(map(replaced, value))
         return next(turn)[:500] if value == "x" else value
 
-    return Result(**replaced(hostile("x", 3).model_dump(by_alias=True)))
+    return RunResult(**replaced(hostile("x", 3).model_dump(by_alias=True)))
 
 
 NASTY = [

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from result_cases import NASTY, SITE, bug, change, eventful, hostile, result, texts
+from result_cases import SITE, bug, change, eventful, hostile, result, texts
 
 from nightfuzz.reports.annotations import (
     MESSAGE,
@@ -17,11 +16,9 @@ from nightfuzz.reports.annotations import (
     check_annotations,
     command,
     commands,
-    group,
-    logged,
     notes,
 )
-from nightfuzz.reports.results import Said
+from nightfuzz.reports.results import OutcomeEntry
 
 OURS = re.compile(r"::(?:error|warning|notice) (?:title|file|line)=[^:,]*(?:,(?:title|file|line)=[^:,]*)*::.*")
 
@@ -36,11 +33,6 @@ def decoded(text: str) -> str:
 def lines_of_a_log(text: str) -> list[str]:
     """The lines that a runner reads."""
     return re.split(r"\r\n|\r|\n", text)
-
-
-def obeyed(line: str) -> bool:
-    """Whether a runner takes a line for a command, in the new form or in the old one."""
-    return line.lstrip().startswith("::") or "##[" in line
 
 
 def test_the_worst_come_first_each_at_its_line() -> None:
@@ -65,7 +57,9 @@ def test_bugs_that_were_there_before_are_not_annotated() -> None:
 
 
 def test_a_check_gets_those_that_have_a_line() -> None:
-    changes = tuple(change(number=number, after=Said(kind="exception", name=f"E{number}")) for number in range(60))
+    changes = tuple(
+        change(number=number, after=OutcomeEntry(kind="exception", name=f"E{number}")) for number in range(60)
+    )
     many = result(changes=changes, bugs=(bug(regression=True),))
     made = check_annotations(many)
     assert len(made) == REQUEST
@@ -82,12 +76,6 @@ def test_no_text_becomes_another_command(text: str) -> None:
     for made in commands(hostile(text)):
         assert lines_of_a_log(made) == [made]
         assert OURS.fullmatch(made), made
-
-
-@pytest.mark.parametrize("text", NASTY)
-def test_logged_text_is_never_a_command(text: str) -> None:
-    for shown in (logged(text), logged(f"a\n{text}::x\r{text}"), "\n".join(group(text, text).split("\n")[1:-1])):
-        assert not any(map(obeyed, lines_of_a_log(shown))), shown
 
 
 @given(st.text(alphabet="::#[]%ae\n\r\u2028 ", max_size=30))
@@ -107,12 +95,6 @@ def test_there_is_one_for_each_cause() -> None:
         bugs=tuple(bug(number, regression=True, cluster="a" * 32) for number in range(3)),
     )
     assert [note.title for note in notes(causes)] == ["torch.g1(torch.zeros(2)) and 1 more", bug(0).title]
-
-
-def test_a_group_folds_under_its_title() -> None:
-    assert group("versions\n::x", "torch 2\n::error::no").split("\n") == [
-        "::group::versions ::x", "| torch 2", "| ::error::no", "::endgroup::",
-    ]  # fmt: skip
 
 
 def test_texts_are_bounded() -> None:

@@ -13,11 +13,11 @@ from result_cases import BLOB, MARKER, NASTY, NEW, OK, RUN, SITE, bug, change, e
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.reports.comment import FAIL_ON, OUTPUT, FailOn, check, comment, conclusion, headline, worth_telling
-from nightfuzz.reports.results import Dropped, Figures, Result, Said, Turn
+from nightfuzz.reports.results import OutcomeEntry, RemovalEntry, RunResult, StatusEntry, TotalsEntry
 from nightfuzz.reports.text import BODY
 
 
-def told(of: Result) -> str:
+def told(of: RunResult) -> str:
     return comment(of, MARKER, BLOB, RUN)
 
 
@@ -61,7 +61,7 @@ def test_without_an_address_places_are_no_links() -> None:
 
 
 def test_of_two_long_results_the_part_where_they_part_is_shown() -> None:
-    before, after = (Said(kind="ok", text="0.0, " * 100 + end) for end in ("1.5", "2.5"))
+    before, after = (OutcomeEntry(kind="ok", text="0.0, " * 100 + end) for end in ("1.5", "2.5"))
     text = told(result(changes=(change("changed", before=before, after=after),)))
     assert re.search(r"2\.13\.0` returns `….*0\.0, 1\.5`\n.*2\.14\.0` returns `….*0\.0, 2\.5`", text)
 
@@ -104,7 +104,7 @@ def test_what_the_run_withholds_and_could_not_do_is_said() -> None:
     assert "2 bugs may touch memory that is not the library's, and are not told here." in text
     assert "Not everything could be done: test\\_data.py: ModuleNotFoundError: PIL." in text
     assert "Run under: Docker: no network, read-only root." in text
-    stopped = told(result(stopped=True, figures=Figures(pending=3)))
+    stopped = told(result(stopped=True, figures=TotalsEntry(pending=3)))
     for gap in ("cancelled before", "3 findings that wait", "no test was run", "other hardware than cpu"):
         assert gap in stopped
 
@@ -117,8 +117,8 @@ def test_what_the_run_withholds_and_could_not_do_is_said() -> None:
         {"bugs": (bug(regression=True),)},
         {"bugs": (bug(new=True),), "baseline": None},
         {"bugs": (bug(new=True),), "mode": "nightly"},
-        {"dropped": (Dropped(api="torch.x", kind="deprecated"),)},
-        {"turns": (Turn(fingerprint="a" * 32, number=1, api="torch.x", turn="fixed", build="b"),)},
+        {"dropped": (RemovalEntry(api="torch.x", kind="deprecated"),)},
+        {"turns": (StatusEntry(fingerprint="a" * 32, number=1, api="torch.x", turn="fixed", build="b"),)},
     ],
 )
 def test_what_is_worth_a_comment(event: dict[str, object]) -> None:
@@ -134,7 +134,7 @@ def test_what_is_worth_a_comment(event: dict[str, object]) -> None:
         {"bugs": (bug(new=True),)},
         {"private": 3},
         {"problems": ("no disk",)},
-        {"turns": (Turn(fingerprint="a" * 32, number=1, api="torch.x", turn="reopened", build="b"),)},
+        {"turns": (StatusEntry(fingerprint="a" * 32, number=1, api="torch.x", turn="reopened", build="b"),)},
     ],
 )
 def test_what_is_not(event: dict[str, object]) -> None:
@@ -143,7 +143,7 @@ def test_what_is_not(event: dict[str, object]) -> None:
 
 
 def test_a_run_that_tells_too_little_does_not_say_that_nothing_changes() -> None:
-    for little in (result(stopped=True), result(figures=Figures())):
+    for little in (result(stopped=True), result(figures=TotalsEntry())):
         assert "nothing to tell yet" in told(little)
         assert "the same on both builds" not in told(little)
     assert "nothing new" in told(result(baseline=None))
@@ -157,7 +157,7 @@ CHANGED, OLD_BUG = result(changes=(change("changed"),)), result(bugs=(bug(),))
     ("of", "expected"),
     [
         (REGRESSED, ("neutral", "failure", "failure", "failure")),
-        (result(dropped=(Dropped(api="torch.x", kind="removed"),)), ("neutral", "failure", "failure", "failure")),
+        (result(dropped=(RemovalEntry(api="torch.x", kind="removed"),)), ("neutral", "failure", "failure", "failure")),
         (FRESH, ("neutral", "neutral", "failure", "failure")),
         (CHANGED, ("neutral", "neutral", "neutral", "failure")),
         (OLD_BUG, ("success", "success", "success", "failure")),
@@ -165,10 +165,10 @@ CHANGED, OLD_BUG = result(changes=(change("changed"),)), result(bugs=(bug(),))
         (result(changes=(change("fixed"),)), ("success",) * 4),
         (result(), ("success",) * 4),
         (result(stopped=True), ("neutral",) * 4),
-        (result(figures=Figures()), ("neutral",) * 4),
+        (result(figures=TotalsEntry()), ("neutral",) * 4),
     ],
 )
-def test_the_conclusion_follows_from_what_to_fail_on(of: Result, expected: tuple[str, ...]) -> None:
+def test_the_conclusion_follows_from_what_to_fail_on(of: RunResult, expected: tuple[str, ...]) -> None:
     assert tuple(conclusion(of, fail_on) for fail_on in get_args(FailOn)) == expected
 
 

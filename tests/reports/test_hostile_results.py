@@ -15,10 +15,10 @@ from markdown_it import MarkdownIt
 from result_cases import BLOB, MARKER, NASTY, RUN, hostile, mixed, texts
 
 from nightfuzz.reports.comment import check, comment
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
 
-PAGES: dict[str, Callable[[Result], str]] = {
+PAGES: dict[str, Callable[[RunResult], str]] = {
     "comment": lambda result: comment(result, MARKER, BLOB, RUN),
     "check": lambda result: check(result, "never", BLOB, RUN).summary,
     "summary": lambda result: summary(result, BLOB, ["budget: 5 of 10"]),

@@ -30,7 +30,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.facts import Environment
-from nightfuzz.reports.case import Case
+from nightfuzz.reports.case import BugCase
 from nightfuzz.reports.issues import Issue, bug_report, missing_parts, regression_report, umbrella_report
 from nightfuzz.reports.text import BODY, TITLE
 
@@ -196,7 +196,7 @@ def test_any_text_in_any_place_is_only_text(text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", ["x", "`", "|", "@", "\n", "é", "\N{PILE OF POO}"])
 @pytest.mark.parametrize("render", [bug_report, lambda case: umbrella_report([case] * 100)], ids=["bug", "umbrella"])
-def test_a_body_fits_and_says_what_was_cut(sign: str, render: Callable[[Case], Issue]) -> None:
+def test_a_body_fits_and_says_what_was_cut(sign: str, render: Callable[[BugCase], Issue]) -> None:
     issue = render(hostile_case(sign * 200_000))
     assert 0 < len(issue.body) <= BODY
     assert len(issue.title) <= TITLE

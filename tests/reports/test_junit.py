@@ -14,7 +14,7 @@ from hypothesis import given
 from result_cases import NASTY, bug, change, eventful, hostile, result, texts
 
 from nightfuzz.reports.junit import junit
-from nightfuzz.reports.results import Result
+from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.text import clean
 
 pytestmark = pytest.mark.skipif(
@@ -91,7 +91,7 @@ def test_a_run_without_anything_is_a_file_without_suites() -> None:
     assert len(accepted(junit(result()))) == 0
 
 
-def assert_only_text(text: str, of: Result) -> None:
+def assert_only_text(text: str, of: RunResult) -> None:
     root = accepted(junit(of))
     assert {each.tag for each in root.iter()} == {
         "testsuites", "testsuite", "properties", "property", "testcase", "failure", "skipped", "system-out"

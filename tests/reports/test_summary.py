@@ -9,7 +9,7 @@ import pytest
 from result_cases import BLOB, bug, change, eventful, hostile, result
 
 from fuzz_core.modelgen.gandalf.scripts import RESULT
-from nightfuzz.reports.results import Figures
+from nightfuzz.reports.results import TotalsEntry
 from nightfuzz.reports.summary import STEP, summary, write_report
 
 
@@ -56,14 +56,14 @@ def test_the_mode_that_shows_a_bug_is_told_where_the_plain_call_does_not() -> No
 
 
 def test_a_cancelled_run_says_so() -> None:
-    assert "The run was cancelled before its time" in summary(result(stopped=True, figures=Figures(tests=5)))
+    assert "The run was cancelled before its time" in summary(result(stopped=True, figures=TotalsEntry(tests=5)))
 
 
 @pytest.mark.parametrize(
     ("seconds", "told"), [(3.2, "3 s"), (59.7, "1 min"), (3_600, "1 h 0 min"), (9_000, "2 h 30 min")]
 )
 def test_times_are_for_people(seconds: float, told: str) -> None:
-    assert f"| {told} |" in summary(result(figures=Figures(seconds=seconds)))
+    assert f"| {told} |" in summary(result(figures=TotalsEntry(seconds=seconds)))
 
 
 def test_a_thousand_bugs_fit_and_the_rest_is_counted() -> None:
