@@ -29,8 +29,7 @@ from nightfuzz.bot.jobs.context import Event, secret
 from nightfuzz.bot.state.place import FILINGS, Place, revise
 from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, newest_checks
-from nightfuzz.bot.upstream.draft import write_draft
-from nightfuzz.bot.upstream.policy import policies
+from nightfuzz.bot.upstream.draft import policies, write_draft
 from nightfuzz.reports.text import bounded
 
 SHOWN = 20
@@ -115,8 +114,7 @@ def _file_upstream(
         # Who files there may do nothing in our own repository: claims are made by our own hub.
         return Hub.open(TokenAuth(secret(inputs.upstream_token)), repository, event.api, home=hub)
 
-    clusters_by_fingerprint = by_fingerprint(clusters)
-    approver = Approver(hub, "approved", policies(), clusters_by_fingerprint, opened, newest_checks(store), now)
+    approver = Approver(hub, policies(), by_fingerprint(clusters), opened, newest_checks(store), now)
     return approver.review(filings)
 
 

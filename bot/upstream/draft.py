@@ -1,14 +1,19 @@
-"""A report for another tracker: its text, and the draft in our own repository that shows it, without calling anybody.
+"""A report for another tracker: what the tracker takes, the report's text, and the draft that shows this text.
 
-`/nightfuzz upstream` asks for a draft. What a draft shows is what would be filed, to the letter.
+`/nightfuzz upstream` asks for a draft in our own repository. A draft calls nobody, and is filed to the letter.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.hub import Hub
@@ -16,14 +21,50 @@ from nightfuzz.bot.github.marker import digest, marked, marker_of
 from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
-from nightfuzz.bot.upstream.policy import Mode, Policy, policy_of
 from nightfuzz.reports.issues import missing_parts
 from nightfuzz.reports.markdown import escaped, fenced
+from nightfuzz.reports.results import Line, Name, Names, Part
 from nightfuzz.reports.text import TITLE, bounded, clean, span
 
 # What a draft adds to the text that it shows.
 LONGEST = 60_000
 _BLOCK = re.compile(r"^(?P<fence>`{3,})(?:text|markdown)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
+Mode = Literal["off", "draft", "approved"]
+Repository = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}$")]
+Link = Annotated[str, Field(pattern=r"^(https://\S{1,1000})?$")]
+
+
+class Policy(Part):
+    """What one tracker takes. rule: the page that says so. form: of its issues. security: where it takes
+    vulnerabilities. refused_apis: wildcards; a bug that only shows itself in these apis is not reported."""
+
+    library: Name
+    repository: Repository
+    allowed: bool
+    why: Line
+    rule: Link = ""
+    form: Link = ""
+    refused_apis: Names = ()
+    security: Link = ""
+
+    def takes(self, api: str) -> bool:
+        """Whether a bug of this api is worth a report."""
+        return not any(fnmatchcase(api, glob) for glob in self.refused_apis)
+
+
+def policies() -> dict[str, Policy]:
+    """The policies in `policies.toml`, by library."""
+    content = resources.files(__package__).joinpath("policies.toml").read_text("utf-8")
+    found = (Policy.model_validate(each) for each in tomllib.loads(content)["upstream"])
+    return {each.library: each for each in found}
+
+
+def policy_of(found: Mapping[str, Policy], library: str) -> Policy:
+    """The policy of a library's tracker. Raises UserError for a library without one."""
+    if library not in found:
+        remedy = f"policies are known for {', '.join(sorted(found))}"
+        raise UserError(f"no policy says what the tracker of {library} takes", remedy)
+    return found[library]
 
 
 class ReportText(NamedTuple):
