@@ -13,7 +13,7 @@ Clock = Callable[[], datetime]
 Sleep = Callable[[float], None]
 
 
-class Limits(NamedTuple):
+class RateLimits(NamedTuple):
     """GitHub's limits on content creation, and our patience. Times are in seconds.
 
     between_writes: what GitHub asks of programs. a_minute, an_hour: things created. a_call, in_all: how long one call
@@ -36,7 +36,7 @@ class Limits(NamedTuple):
 class Budget:
     """What was asked of GitHub so far, and the only place that waits."""
 
-    def __init__(self, clock: Clock, sleep: Sleep, limits: Limits) -> None:
+    def __init__(self, clock: Clock, sleep: Sleep, limits: RateLimits) -> None:
         self.clock, self.limits = clock, limits
         self._sleep = sleep
         self.requests = self.writes = self.repeated = 0

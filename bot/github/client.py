@@ -16,7 +16,7 @@ import requests
 
 import fuzz_core
 from nightfuzz.bot.github.budget import Budget, pause
-from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, refusal
+from nightfuzz.bot.github.errors import GONE, GaveUpError, RefusedError, UnsureError, refusal, unless_refused
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
 
@@ -112,6 +112,22 @@ class Client:
         at_least = self.budget.limits.in_flight
         return self._repeat(lambda: self._send(verb, path, body, parse, permission=permission), at_least)
 
+    def find(self, path: str, parse: Callable[[Any], T], permission: str = "issues: read") -> T | None:
+        """Like `read`; None if there is nothing at this path."""
+        return unless_refused(GONE, lambda: self.read(path, parse, permission=permission))
+
+    def find_surely(self, path: str, parse: Callable[[Any], T]) -> T | None:
+        """Like `find`, by a write that changes nothing: answers to writes are never old."""
+        return self.change(path, {}, parse)
+
+    def change(self, path: str, body: Any, parse: Callable[[Any], T]) -> T | None:
+        """Changes what is at this path; None if there is nothing."""
+        return unless_refused(GONE, lambda: self.write("PATCH", path, body, parse))
+
+    def delete(self, path: str) -> None:
+        """Deletes what is at this path, if there is anything."""
+        unless_refused(GONE, lambda: self.write("DELETE", path, None, nothing))
+
     def create(self, path: str, body: Any, parse: Callable[[Any], T], permission: str = "issues: write") -> T:
         """Sends a POST once. Raises UnsureError if it may or may not have taken effect."""
         return self._send("POST", path, body, parse, permission=permission)
@@ -164,8 +180,7 @@ class Client:
         """One request. Raises RefusedError (nothing changed) and UnsureError (the outcome is unknown)."""
         if verb != "GET":
             self.budget.before_write(creates=verb == "POST")
-        home = f"/repos/{self.repository}"
-        address = path if path.startswith(("/", "http")) else f"{home}/{path}".rstrip("/")
+        address = path if path.startswith(("/", "http")) else f"/repos/{self.repository}/{path}".rstrip("/")
         status, headers, text = self._exchange(verb, address, body, parameters)
         try:
             data, is_json = json.loads(text) if text else None, True

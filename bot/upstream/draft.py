@@ -154,7 +154,7 @@ def write_draft(
     if before is not None and before.url:
         return filings, f"it is filed already: {before.url}"
     policy = policy_of(rules, report.library)
-    text = text_of(report, "" if hub.repository().private else record.url)
+    text = text_of(report, "" if hub.is_private() else record.url)
     refuse(report, policy, text)
     marker = marker_of("draft", record.fingerprint, also=(text.digest,))
     title, body = bounded(f"Draft: {text.title}", 200), draft(text, policy, record.number)

@@ -21,7 +21,7 @@ from githubserver import Repository
 
 from bench.filings import measured
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import RateLimits
 from nightfuzz.bot.github.errors import GaveUpError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
@@ -46,7 +46,7 @@ def proxy(github_repo: Repository, time: FakeTime) -> Iterator[faultproxy.Proxy]
 
 
 def opened(proxy: faultproxy.Proxy, repo: Repository, time: FakeTime, **more: float) -> Hub:
-    auth, limits = TokenAuth(Secret(repo.token)), Limits(**{"in_all": 1e9, **more})  # type: ignore[arg-type]
+    auth, limits = TokenAuth(Secret(repo.token)), RateLimits(**{"in_all": 1e9, **more})  # type: ignore[arg-type]
     return Hub.open(auth, repo.name, proxy.url, clock=time.clock, sleep=time.sleep, limits=limits, rng=random.Random(1))
 
 

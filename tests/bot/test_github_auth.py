@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import PUBLIC_API, AppAuth, TokenAuth, api_address, from_environment
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import RateLimits
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
@@ -45,7 +45,7 @@ def app(github_repo: Repository) -> AppAuth:
 
 def opened(proxy: faultproxy.Proxy, repo: Repository, auth: TokenAuth | AppAuth) -> Hub:
     time = FakeTime()
-    return Hub.open(auth, repo.name, proxy.url, clock=time.clock, sleep=time.sleep, limits=Limits(in_all=1e9))
+    return Hub.open(auth, repo.name, proxy.url, clock=time.clock, sleep=time.sleep, limits=RateLimits(in_all=1e9))
 
 
 def asked_for_tokens(proxy: faultproxy.Proxy) -> list[str]:

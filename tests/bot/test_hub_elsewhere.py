@@ -14,7 +14,7 @@ from openapi import Contract
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
@@ -35,7 +35,7 @@ class Place:
         return self._open(self.theirs, self._open(self.ours))
 
     def _open(self, repo: Repository, home: Hub | None = None) -> Hub:
-        auth, limits, time = TokenAuth(Secret(self.ours.token)), Limits(in_all=1e9), self.time
+        auth, limits, time = TokenAuth(Secret(self.ours.token)), RateLimits(in_all=1e9), self.time
         return Hub.open(
             auth, repo.name, self.proxy.url, home=home, clock=time.clock, sleep=time.sleep, limits=limits,
             rng=random.Random(1),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import Secret
 
-QUICK = Limits(between_writes=0.0, in_flight=0.2, lease=30.0, poll=0.02)
+QUICK = RateLimits(between_writes=0.0, in_flight=0.2, lease=30.0, poll=0.02)
 
 
 def main(api: str, repository: str, token: str, count: str) -> None:

@@ -8,7 +8,7 @@ from clocks import FakeTime
 from githubserver import Repository
 
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
@@ -22,7 +22,7 @@ def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") ->
     time = time or FakeTime()
     auth = TokenAuth(Secret(repo.token))
     return Hub.open(
-        auth, repo.name, address or repo.server.url, clock=time.clock, sleep=time.sleep, limits=Limits(in_all=1e9),
+        auth, repo.name, address or repo.server.url, clock=time.clock, sleep=time.sleep, limits=RateLimits(in_all=1e9),
         rng=random.Random(1),
     )  # fmt: skip
 
@@ -41,5 +41,5 @@ def elsewhere_of(repo: Repository, home: Hub, time: FakeTime | None = None) -> H
     time = time or FakeTime()
     return Hub.open(
         TokenAuth(Secret(repo.token)), repo.name, repo.server.url, home=home, clock=time.clock, sleep=time.sleep,
-        limits=Limits(in_all=1e9), rng=random.Random(1),
+        limits=RateLimits(in_all=1e9), rng=random.Random(1),
     )  # fmt: skip
