@@ -1,4 +1,4 @@
-"""The labels that the bot sets, the labels by which people teach it, and the known findings that follow from them."""
+"""The labels that the bot sets, the labels by which people silence it, and the known findings that follow from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LABELS = {
     APPROVE: ("0e8a16", "For people with write access: nightfuzz may file this text upstream"),
 }
 # What each label teaches; where an issue has several, the first.
-TEACHING: dict[str, Lesson] = {WRONG: "wrong", KNOWN: "known", IGNORE: "ignore"}
+LESSONS: dict[str, Lesson] = {WRONG: "wrong", KNOWN: "known", IGNORE: "ignore"}
 _CLOSED: dict[str | None, Lesson] = {"not_planned": "declined", "duplicate": "duplicate"}
 _REASONS = {
     "ignore": "people asked not to hear of it",
@@ -40,7 +40,7 @@ _REASONS = {
 
 def lesson_of(issue: IssueView) -> Lesson:
     """What people teach by the labels of an issue, or by how they closed it; empty for nothing."""
-    taught = [lesson for label, lesson in TEACHING.items() if label in issue.labels]
+    taught = [lesson for label, lesson in LESSONS.items() if label in issue.labels]
     return taught[0] if taught else _CLOSED.get(issue.state_reason, "") if issue.state == "closed" else ""
 
 

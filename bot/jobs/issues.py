@@ -20,10 +20,9 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.commands import CommandHandler, answer
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint
+from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint, cluster_reports, first_row, umbrellas
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, merged
 from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
-from nightfuzz.bot.issues.selection import numbered, umbrellas, wanted
 from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 from nightfuzz.bot.jobs.context import Event, secret
 from nightfuzz.bot.state.place import FILINGS, Place, revise
@@ -45,14 +44,14 @@ def file_issues(
     """
     run = event.run
     with open_store(state) as store:
-        clusters, batches = wanted(store), umbrellas(store)
+        clusters, batches = cluster_reports(store), umbrellas(store)
     existing, gone = load_issues(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
     heard = _handler(hub, inputs, remembered(place), clusters, clock()).sweep(existing)
     existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.settings.max_new_issues, run=run, login=hub.login())
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
-    new = [action.id for action in first.actions if isinstance(action, Create)]
+    new = [action.marker.id for action in first.actions if isinstance(action, Create)]
     claimed = revised(place, lambda now: merged(now, heard.filings).with_claims(new, run, clock()), "claims")
     ours = plan(clusters, existing, claimed, rules, clock(), batches, gone)
     done = carry_out(hub, ours, claimed, clock)
@@ -78,7 +77,7 @@ def listen_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
         clusters: list[ClusterReport] = []
         if path.exists():
             with open_store(path) as store:
-                clusters = wanted(store)
+                clusters = cluster_reports(store)
     heard = _handler(hub, inputs, before, clusters, clock()).handle_comment(event.issue, event.comment)
     revised(place, lambda now: merged(now, heard.filings), f"comment {event.comment}")
     return (f"comment {event.comment} in issue {event.issue} is handled", *heard.problems)
@@ -162,7 +161,7 @@ def answer_requests(hub: Hub, store: Store, filings: Filings, now: datetime) -> 
     """Settles requests that the state has an answer to, and brings the answers in their issues up to date."""
     touched = set()
     for request in filings.waiting:
-        bug = numbered(store, request.fingerprint)
+        bug = first_row(store, request.fingerprint)
         text = "this bug is not on record any more" if bug is None else _answer(store, bug, request)
         if text:
             filings = filings.with_answer(request.key, text, now)

@@ -15,8 +15,8 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.issues.clusters import first_row
 from nightfuzz.bot.issues.filings import CommandRequest
-from nightfuzz.bot.issues.selection import numbered
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, Workspace
 from nightfuzz.reports.results import Mode, Name, Part
 
@@ -76,7 +76,7 @@ def _bisect(requests: Sequence[CommandRequest], work: Workspace) -> tuple[int, .
     if not wanted or not work.state_file.exists():
         return ()
     with open_store(work.state_file, read_only=True) as store:
-        rows = [numbered(store, fingerprint) for fingerprint in dict.fromkeys(wanted)]
+        rows = [first_row(store, fingerprint) for fingerprint in dict.fromkeys(wanted)]
     return tuple(row.id for row in rows if row is not None)
 
 

@@ -95,7 +95,7 @@ def refuse(report: ClusterReport, policy: Policy, text: ReportText) -> None:
         "it is not told in public": report.private,
         f"{policy.repository} does not want it: {policy.why}": not policy.allowed,
         "it is known already": report.known,
-        "it is fixed": report.standing == "fixed",
+        "it is fixed": report.status == "fixed",
         "its input is not one that the library allows": report.validity == "invalid" or report.batched,
         f"only {', '.join(policy.refused_apis)} shows it: {policy.why}": not any(map(policy.takes, apis)),
         f"the report lacks {', '.join(lacking)}": bool(lacking),

@@ -130,7 +130,7 @@ def test_a_draft_that_is_made_again_has_to_be_approved_again(story: Story) -> No
     assert len(story.review().filed) == 1 and "4 of 5" in story.reports[0]["body"]
 
 
-@pytest.mark.parametrize("more", [{"private": True}, {"known": True}, {"standing": "fixed"}, {"validity": "invalid"}])
+@pytest.mark.parametrize("more", [{"private": True}, {"known": True}, {"status": "fixed"}, {"validity": "invalid"}])
 def test_what_has_changed_since_is_not_filed(story: Story, more: dict[str, Any]) -> None:
     story.draft()
     story.approve("writer")

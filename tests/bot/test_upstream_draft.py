@@ -36,7 +36,7 @@ def test_a_whole_report_of_a_public_bug_is_fine() -> None:
     [
         ({"private": True}, "not told in public"),
         ({"known": True}, "known already"),
-        ({"standing": "fixed"}, "fixed"),
+        ({"status": "fixed"}, "fixed"),
         ({"validity": "invalid"}, "input"),
         ({"batched": True}, "input"),
         ({"api": "fakelib.raw.a", "apis": ("fakelib.raw.b",)}, "only fakelib.raw.* shows it"),
