@@ -47,7 +47,8 @@ def file_issues(
         clusters, batches = cluster_reports(store), umbrellas(store)
     existing, gone = load_issues(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
-    heard = _handler(hub, inputs, remembered(place), clusters, clock()).sweep(existing)
+    heard = _handler(hub, inputs, remembered(place), clusters, clock())
+    heard.sweep(existing)
     existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.settings.max_new_issues, run=run, login=hub.login())
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
@@ -78,7 +79,8 @@ def listen_job(inputs: Inputs, event: Event, hub: Hub, place: Place, clock: Call
         if path.exists():
             with open_store(path) as store:
                 clusters = cluster_reports(store)
-    heard = _handler(hub, inputs, before, clusters, clock()).handle_comment(event.issue, event.comment)
+    heard = _handler(hub, inputs, before, clusters, clock())
+    heard.handle(event.issue, event.comment)
     revised(place, lambda now: merged(now, heard.filings), f"comment {event.comment}")
     return (f"comment {event.comment} in issue {event.issue} is handled", *heard.problems)
 
