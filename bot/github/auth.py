@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import github
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.client import Client
@@ -17,7 +14,6 @@ from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.redaction import Secret
 
 PUBLIC_API = "https://api.github.com"
-KEY, INSTALLATION = "NIGHTFUZZ_APP_PRIVATE_KEY", "NIGHTFUZZ_APP_INSTALLATION"
 
 
 class TokenAuth(NamedTuple):
@@ -95,36 +91,16 @@ def _viewer(data: Any) -> str:
     return str(data["data"]["viewer"]["login"])
 
 
-def from_environment(environment: Mapping[str, str]) -> Auth:
-    """The app whose id is there, else the token. Raises UserError."""
-    app_id = environment.get("NIGHTFUZZ_APP_ID", "").strip()
-    if app_id:
-        return _app(app_id, environment.get(KEY, ""), environment.get(INSTALLATION, "").strip())
+def from_environment(environment: Mapping[str, str]) -> TokenAuth:
+    """The token in GITHUB_TOKEN. Raises UserError."""
     value = environment.get("GITHUB_TOKEN", "").strip()
     if not value:
-        problem = "no way to log in to GitHub: neither GITHUB_TOKEN nor NIGHTFUZZ_APP_ID is set"
+        problem = "no way to log in to GitHub: GITHUB_TOKEN is not set"
         raise UserError(problem, "in the workflow's step: `env: {GITHUB_TOKEN: ${{ github.token }}}`")
     if not (value.isascii() and value.isprintable()) or " " in value:
         problem = "GITHUB_TOKEN is no token: it holds blanks or signs that no token has"
         raise UserError(problem, "store the secret again")
     return TokenAuth(Secret(value))
-
-
-def _app(app_id: str, private_key: str, installation: str) -> AppAuth:
-    key = private_key.replace("\\n", "\n").strip()
-    if not key:
-        raise UserError(f"NIGHTFUZZ_APP_ID is set, but {KEY} is not", f"store the app's private key as {KEY}")
-    secret = Secret(key)
-    try:
-        is_rsa = isinstance(load_pem_private_key(key.encode(), None), RSAPrivateKey)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        is_rsa = False
-    if not is_rsa:
-        remedy = "store the whole .pem file as the secret, its first and last lines included"
-        raise UserError(f"{KEY} holds no RSA private key", remedy)
-    if installation and not (installation.isdecimal() and len(installation) < 16):
-        raise UserError(f"{INSTALLATION} is no number", "it is the number at the end of the address of its settings")
-    return AppAuth(app_id, secret, int(installation) if installation else None)
 
 
 def api_address(environment: Mapping[str, str], option: str | None = None) -> str:

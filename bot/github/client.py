@@ -7,7 +7,6 @@ is sent once, and its caller learns whether the outcome is known. PyGithub's own
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -15,42 +14,15 @@ import github
 import requests
 
 import fuzz_core
-from nightfuzz.bot.github.budget import Budget, pause
-from nightfuzz.bot.github.errors import GONE, GaveUpError, RefusedError, UnsureError, refusal, unless_refused
+from nightfuzz.bot.github.budget import Backoff, Budget, pause
+from nightfuzz.bot.github.errors import GONE, RefusedError, UnsureError, refusal, unless_refused
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
 
 T = TypeVar("T")
 PAGE, MOST_PAGES = 100, 1000
 TIMEOUT_SECONDS = 30
-LONGEST_BACKOFF = 60.0
 VERSION = "2022-11-28"
-
-
-class Backoff:
-    """The waits between attempts at one thing: each is longer than the one before, and their sum is limited."""
-
-    def __init__(self, budget: Budget, rng: random.Random) -> None:
-        self._budget, self._rng = budget, rng
-        self._failed, self._waited = 0, 0.0
-
-    def retry(self, error: UnsureError, at_least: float = 0.0) -> None:
-        """Waits before the next attempt. Raises GaveUpError."""
-        self._failed += 1
-        backoff = min(LONGEST_BACKOFF, 2.0 ** min(self._failed - 1, 10)) * self._rng.uniform(0.5, 1.0)
-        self.wait(max(error.wait, at_least, backoff), str(error))
-        self._budget.repeated += 1
-
-    def wait(self, seconds: float, why: str) -> None:
-        """Waits without an attempt. Raises GaveUpError."""
-        limits = self._budget.limits
-        if self._waited + seconds > (limits.a_call if self._budget.answered else min(limits.first, limits.a_call)):
-            raise GaveUpError(
-                f"gave up on GitHub after {self._waited:.0f} s of waiting for one thing: {why}; it would take another "
-                f"{seconds:.0f} s; what was written so far is kept, the rest is done by the next run"
-            )
-        self._waited += seconds
-        self._budget.wait(seconds, why)
 
 
 class Client:
@@ -66,10 +38,9 @@ class Client:
         repository: str,
         address: str,
         budget: Budget,
-        rng: random.Random,
     ) -> None:
         self.repository, self.address, self.budget = repository, address, budget
-        self._credentials, self._rng = credentials, rng
+        self._credentials = credentials
         self._connect()
 
     def _connect(self) -> None:
@@ -83,10 +54,6 @@ class Client:
             seconds_between_writes=None,
             api_version=VERSION,
         ).requester
-
-    def backoff(self) -> Backoff:
-        """The waits for one thing, from now on."""
-        return Backoff(self.budget, self._rng)
 
     def read(
         self,
@@ -144,7 +111,7 @@ class Client:
         A `create` without an answer may have taken effect. So the client waits until it has or never will, and calls
         `find` again. doubt: how many times as long. before: is called just before each `create`.
         """
-        backoff = self.backoff()
+        backoff = Backoff(self.budget)
         while (found := find()) is None:
             before()
             try:
@@ -154,7 +121,7 @@ class Client:
         return found
 
     def _repeat(self, request: Callable[[], T], at_least: float = 0.0) -> T:
-        backoff, is_renewed = self.backoff(), False
+        backoff, is_renewed = Backoff(self.budget), False
         while True:
             try:
                 return request()

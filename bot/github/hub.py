@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-import github
-
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import Auth, api_address, log_in
-from nightfuzz.bot.github.budget import Budget, Clock, RateLimits, Sleep
-from nightfuzz.bot.github.client import Client, nothing
+from nightfuzz.bot.github.budget import Backoff, Budget
+from nightfuzz.bot.github.client import Client, many, nothing
 from nightfuzz.bot.github.errors import RefusedError, UnsureError, unless_refused
 from nightfuzz.bot.github.issues import Issues
 from nightfuzz.bot.github.labels import Labels, label_path, write_once
@@ -48,10 +43,7 @@ class Hub:
         api_url: str | None = None,
         *,
         home: Hub | None = None,
-        clock: Clock = lambda: datetime.now(UTC),
-        sleep: Sleep = time.sleep,
-        limits: RateLimits | None = None,
-        rng: random.Random | None = None,
+        budget: Budget | None = None,
     ) -> Hub:
         """Asks GitHub who we are. repository: `owner/name`. api_url: of GitHub's own API where None.
 
@@ -61,16 +53,8 @@ class Hub:
         scrub_logs()
         if not _REPOSITORY.fullmatch(repository):
             raise UserError(f"{repository!r:.100} is no repository", "give it as owner/name")
-        address, budget, chance = (
-            api_address({}, api_url),
-            Budget(clock, sleep, limits or RateLimits()),
-            rng or random.Random(),
-        )
-
-        def connect(credentials: Callable[[], github.Auth.Auth]) -> Client:
-            return Client(credentials, repository, address, budget, chance)
-
-        return cls(*log_in(auth, connect), home)
+        address, own = api_address({}, api_url), budget or Budget()
+        return cls(*log_in(auth, lambda credentials: Client(credentials, repository, address, own)), home)
 
     @property
     def budget(self) -> Budget:
@@ -162,7 +146,7 @@ class Hub:
             GitHub counts hidden comments (spam), too. Their number is learnt before the first write.
             """
             nonlocal hidden
-            backoff, failed = self._client.backoff(), 0
+            backoff, failed = Backoff(self.budget), 0
             while True:
                 count, comments = self._count_comments(number), self.comments(number)
                 if found := ours(comments):
@@ -210,7 +194,7 @@ class Hub:
     def search_issues(self, query: str, most: int = 100) -> list[IssueView]:
         """Issues and pull requests of any repository that fit GitHub's search syntax, best first."""
         asked = {"q": query, "per_page": min(most, 100)}
-        return self._client.read("/search/issues", _found, asked, READ)
+        return self._client.read("/search/issues", lambda data: many(IssueView.of)(data["items"]), asked, READ)
 
     def pull(self, number: int) -> PullView | None:
         """One pull request; None where there is none of that number."""
@@ -264,7 +248,3 @@ class Hub:
         body = {"summary": summary, "description": description}
         permission = "repository security advisories: write"
         return self._client.create("security-advisories/reports", body, lambda data: str(data["html_url"]), permission)
-
-
-def _found(data: Any) -> list[IssueView]:
-    return [IssueView.of(each) for each in data["items"]]

@@ -18,7 +18,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from nightfuzz.bot.github.client import Backoff, Client, many, nothing
+from nightfuzz.bot.github.budget import Backoff
+from nightfuzz.bot.github.client import Client, many, nothing
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 
 T = TypeVar("T")
@@ -109,7 +110,7 @@ class Claim:
 
     def acquire(self, is_written: Callable[[], bool]) -> bool:
         """Waits for the right. Returns False if another runner has written meanwhile what `key` names."""
-        backoff, seen_at = self._client.backoff(), self._clock()
+        backoff, seen_at = Backoff(self._client.budget), self._clock()
         other: str | None = None
         while True:
             self._since = now = self._clock()
@@ -186,7 +187,7 @@ def write_once(
     old.
     """
     # In a repository of others, all listings may be old.
-    doubt, backoff = 1.0 if client is claims else 2.0, client.backoff()
+    doubt, backoff = 1.0 if client is claims else 2.0, Backoff(client.budget)
     while (found := find()) is None:
         claim = Claim(claims, key)
         if not claim.acquire(lambda: find() is not None):

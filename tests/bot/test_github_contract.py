@@ -14,7 +14,7 @@ from openapi import Contract
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import AppAuth, TokenAuth
-from nightfuzz.bot.github.budget import RateLimits
+from nightfuzz.bot.github.budget import Budget, RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import Secret
@@ -49,7 +49,7 @@ def _instead(verb: str, path: str) -> tuple[int, dict[str, str], Any] | None:
 def opened(proxy: faultproxy.Proxy, repo: Repository, auth: TokenAuth | AppAuth | None = None) -> Hub:
     time = FakeTime()
     auth = auth or TokenAuth(Secret(repo.token))
-    return Hub.open(auth, repo.name, proxy.url, clock=time.clock, sleep=time.sleep, limits=RateLimits(in_all=1e9))
+    return Hub.open(auth, repo.name, proxy.url, budget=Budget(time.clock, time.sleep, RateLimits(in_all=1e9)))
 
 
 def test_every_request_is_in_githubs_description(

@@ -32,7 +32,7 @@ def proxy(github_repo: Repository) -> Iterator[faultproxy.Proxy]:
 
 def opened(proxy: faultproxy.Proxy, repo: Repository, time: FakeTime) -> Hub:
     auth = TokenAuth(Secret(repo.token))
-    return Hub.open(auth, repo.name, proxy.url, clock=time.clock, sleep=time.sleep, limits=RateLimits(in_all=1e9))
+    return Hub.open(auth, repo.name, proxy.url, budget=Budget(time.clock, time.sleep, RateLimits(in_all=1e9)))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from githubserver import BOT, Repository, token_of
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import RateLimits
+from nightfuzz.bot.github.budget import Budget, RateLimits
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
@@ -32,10 +32,8 @@ def hub(github_repo: Repository) -> Hub:
 def opened(repo: Repository, token: str | None = None, time: FakeTime | None = None) -> Hub:
     time = time or FakeTime()
     auth = TokenAuth(Secret(token or repo.token))
-    limits = RateLimits(in_all=1e9)
-    return Hub.open(
-        auth, repo.name, repo.server.url, clock=time.clock, sleep=time.sleep, limits=limits, rng=random.Random(1)
-    )
+    budget = Budget(time.clock, time.sleep, RateLimits(in_all=1e9), random.Random(1))
+    return Hub.open(auth, repo.name, repo.server.url, budget=budget)
 
 
 def test_knows_who_it_is_and_where(hub: Hub, github_repo: Repository) -> None:
