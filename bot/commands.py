@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.bot.github.views import WRITERS, CommentView, IssueView
-from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
+from nightfuzz.bot.issues.filings import CommandKind, CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import IGNORE, LABELS
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import bounded, code_blocks, span, text_lines
@@ -37,9 +37,8 @@ _COMMANDS = {
     "upstream": "drafts a report to the library's own tracker",
 }
 HELP = "Commands: " + "; ".join(f"{name} ({does})" for name, does in _COMMANDS.items()) + "."
-Kind = Literal["bisect", "minimize", "retry", "ignore", "upstream", "help"]
 # What a fuzz job does.
-LATER: dict[str, Kind] = {"bisect": "bisect", "minimize": "minimize", "minimise": "minimize", "retry": "retry"}
+LATER: dict[str, CommandKind] = {"bisect": "bisect", "minimize": "minimize", "minimise": "minimize", "retry": "retry"}
 # Clocks differ, and a listing may be a little old.
 MARGIN = timedelta(minutes=15)
 Upstream = Callable[[IssueRecord, Filings], tuple[Filings, str]]
@@ -126,7 +125,7 @@ class CommandHandler:
                 self.problems.append(f"no reaction to a comment: {error.problem}")
         return is_allowed
 
-    def _execute(self, record: IssueRecord, command: Command) -> tuple[Kind, str]:
+    def _execute(self, record: IssueRecord, command: Command) -> tuple[CommandKind, str]:
         """What was asked for, and the answer; empty for what a fuzz job does."""
         name = command.name
         if name == "help":

@@ -51,9 +51,7 @@ class Budget:
         self.requests = self.writes = self.repeated = 0
         self.waited = 0.0
         self.answered = False
-        self.remaining: int | None = None
-        self.allowed: int | None = None
-        self.resets: datetime | None = None
+        self._allowance = ""
         self._created: deque[datetime] = deque(maxlen=max(self.limits.a_minute, self.limits.an_hour))
         self._written: datetime | None = None
 
@@ -62,10 +60,7 @@ class Budget:
         counts = (
             f"{self.requests} requests ({self.writes} writes), {self.repeated} repeated, waited {self.waited:.0f} s"
         )
-        if self.remaining is None or self.allowed is None:
-            return counts
-        until = f" until {self.resets:%H:%M} UTC" if self.resets else ""
-        return f"{counts}; {self.remaining} of {self.allowed} left{until}"
+        return counts + self._allowance
 
     def wait(self, seconds: float, why: str) -> None:
         """Waits, or raises GaveUpError where that would be longer than we wait in all."""
@@ -96,16 +91,16 @@ class Budget:
             self._created.append(self.clock())
 
     def after(self, verb: str, headers: Mapping[str, str]) -> None:
-        """Counts one request and reads what GitHub says about the rest of its allowance."""
+        """Counts one request and keeps what GitHub still allows."""
         self.requests += 1
         if verb != "GET":
             self.writes += 1
             self._written = self.clock()
         remaining, allowed = _number(headers, "x-ratelimit-remaining"), _number(headers, "x-ratelimit-limit")
         if remaining is not None and allowed is not None and headers.get("x-ratelimit-resource", "core") == "core":
-            self.remaining, self.allowed = remaining, allowed
             reset = _number(headers, "x-ratelimit-reset")
-            self.resets = datetime.fromtimestamp(reset, UTC) if reset is not None else None
+            until = "" if reset is None else f" until {datetime.fromtimestamp(reset, UTC):%H:%M} UTC"
+            self._allowance = f"; {remaining} of {allowed} left{until}"
 
 
 class Backoff:

@@ -104,12 +104,12 @@ class Client:
         find: Callable[[], T | None],
         create: Callable[[], T],
         before: Callable[[], None] = lambda: None,
-        doubt: float = 1.0,
+        patience: float = 1.0,
     ) -> T:
         """Returns what `find` finds, else what `create` makes, never two of it.
 
         A `create` without an answer may have taken effect. So the client waits until it has or never will, and calls
-        `find` again. doubt: how many times as long. before: is called just before each `create`.
+        `find` again. patience: a factor for this wait. before: is called just before each `create`.
         """
         backoff = Backoff(self.budget)
         while (found := find()) is None:
@@ -117,7 +117,7 @@ class Client:
             try:
                 return create()
             except UnsureError as error:
-                backoff.retry(error, self.budget.limits.in_flight * doubt)
+                backoff.retry(error, self.budget.limits.in_flight * patience)
         return found
 
     def _repeat(self, request: Callable[[], T], at_least: float = 0.0) -> T:

@@ -6,7 +6,7 @@ ten seconds, so we wait that long and look up again before filing a second time.
 the younger one is closed and names the older one.
 
 Listings may be old. So the look-up reads the numbers that follow the newest known one. Where a read says that there is
-no issue, a write that changes nothing asks GitHub's primary store. Numbers are given in turn, so two missing ones end
+no issue, a write that changes nothing asks GitHub's primary store. Numbers are consecutive, so two missing ones end
 the search (one can be a discussion, or be deleted).
 """
 

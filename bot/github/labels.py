@@ -5,7 +5,7 @@ Labels are made if missing, made again if somebody deletes one meanwhile, and le
 Claims: GitHub itself decides which runner writes, as it makes a label of one name only once.
 
 Two runners that find the same bug would both look it up, find nothing and file it. So a runner makes a label first, and
-GitHub tells the other one that the label is there. The runner deletes the label after writing. Answers to writes come
+GitHub refuses the label to the other one. The runner deletes the label after writing. Answers to writes come
 from GitHub's primary store and are never old, unlike answers to reads.
 """
 
@@ -187,13 +187,13 @@ def write_once(
     old.
     """
     # In a repository of others, all listings may be old.
-    doubt, backoff = 1.0 if client is claims else 2.0, Backoff(client.budget)
+    patience, backoff = 1.0 if client is claims else 2.0, Backoff(client.budget)
     while (found := find()) is None:
         claim = Claim(claims, key)
         if not claim.acquire(lambda: find() is not None):
             continue
         try:
-            return client.create_once(find_surely, create, claim.confirm, doubt)
+            return client.create_once(find_surely, create, claim.confirm, patience)
         except LostError as error:
             backoff.retry(error)
         finally:

@@ -64,7 +64,7 @@ class ClusterReport(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """That of the simplest member."""
+        """The fingerprint of the simplest member."""
         return next(iter(self.signatures))
 
     @property
@@ -127,11 +127,11 @@ def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
 
 def cluster_reports(store: Store) -> list[ClusterReport]:
     """Every cluster on record, of all libraries and builds, private ones too (without their text)."""
-    sightings = _sightings(store)
+    appearances = _appearances(store)
     clusters: dict[int, list[Judged]] = defaultdict(list)
     for each in _bugs(store):
         clusters[each.cluster.first.id].append(each)
-    return [_report(store, members, sightings) for members in clusters.values()]
+    return [_report(store, members, appearances) for members in clusters.values()]
 
 
 def umbrellas(store: Store) -> list[Umbrella]:
@@ -160,10 +160,10 @@ def _bugs(store: Store) -> list[Judged]:
     return guarded(store, [bug for bug in store.bugs() if bug.id not in later], across=True)
 
 
-def _report(store: Store, members: Sequence[Judged], sightings: Mapping[int, Sighting]) -> ClusterReport:
+def _report(store: Store, members: Sequence[Judged], appearances: Mapping[int, Appearance]) -> ClusterReport:
     """Members come the most urgent first: that one speaks for the cluster where it is still open."""
     lead = next((each for each in members if each.row.status not in (FIXED, KNOWN)), members[0])
-    seen = [sightings[each.row.id] for each in members]
+    seen = [appearances[each.row.id] for each in members]
     status = _status(members)
     changed_in = next((each.standing.build for each in members if each.standing.build), "")
     private = any(each.severity.private for each in members)
@@ -199,7 +199,7 @@ def _status(members: Sequence[Judged]) -> Status:
     return "back" if any(each.standing.past and each.severity.regression for each in speaking) else "open"
 
 
-class Sighting(NamedTuple):
+class Appearance(NamedTuple):
     """When and on which build a bug was last seen, and in how many findings."""
 
     build: str
@@ -207,17 +207,17 @@ class Sighting(NamedTuple):
     findings: int
 
 
-def _sightings(store: Store) -> dict[int, Sighting]:
+def _appearances(store: Store) -> dict[int, Appearance]:
     """When each bug was last seen: found, found again on a later build, or shown by a recheck."""
     versions = {target.key: target.version for target in store.targets()}
     later, last = store.later_rows(), store.last_found()
     seen = [(row.id, row.target, last.get(row.id, row.first_found), row.findings) for row in store.bugs()]
     seen += [(each.bug, each.target, each.checked_at, 0) for each in store.checks() if each.status in (SHOWN, FLAKY)]
-    found: dict[int, Sighting] = {}
+    found: dict[int, Appearance] = {}
     for bug, target, moment, findings in seen:
         number, build, at = later.get(bug, bug), versions[target], datetime.fromisoformat(moment)
-        before = found.get(number, Sighting(build, at, 0))
-        found[number] = Sighting(newest((before.build, build)), max(before.at, at), before.findings + findings)
+        before = found.get(number, Appearance(build, at, 0))
+        found[number] = Appearance(newest((before.build, build)), max(before.at, at), before.findings + findings)
     return found
 
 

@@ -123,7 +123,7 @@ class OwnIssue(NamedTuple):
 
     @property
     def lesson(self) -> Lesson:
-        """What people teach by the issue."""
+        """The verdict of people on the issue."""
         return lesson_of(self.view)
 
 
@@ -203,7 +203,7 @@ def _apart(clusters: Sequence[ClusterReport]) -> list[ClusterReport]:
 def _lessons(
     issues: Mapping[int, OwnIssue], filings: Filings, gone: Collection[int], now: datetime
 ) -> list[IssueRecord]:
-    """What people have taught since the last run, and what they have taken back."""
+    """Records of issues on which people have another verdict than at the last run."""
     lessons: dict[int, Lesson] = {number: issue.lesson for number, issue in issues.items()}
     lessons |= dict.fromkeys(gone, "gone")
     return [
@@ -328,7 +328,7 @@ class _Planner:
 
         Items go to the open umbrella of their library; what people have checked off or deleted there stays so. A new
         one is filed only for what no earlier one lists, a while after that was closed, and never where people have
-        said no.
+        refused one.
         """
         own = self.issues.values()
         mine = [each for each in own if (each.record.kind, each.record.library) == ("umbrella", umbrella.library)]

@@ -47,7 +47,7 @@ class _RefusalError(Exception):
 
     def __init__(self, reason: str, for_good: bool = True, remember: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.for_good, self.remember = reason, for_good, remember
+        self.for_good, self.remember = for_good, remember
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Approver:
         try:
             url = self._file(fingerprint, draft, view)
         except _RefusalError as refusal:
-            self._comment(draft.number, f"Not filed: {refusal.reason}")
+            self._comment(draft.number, f"Not filed: {refusal}")
             if refusal.for_good:
                 self.hub.remove_label(draft.number, APPROVE)
             return draft.model_copy(update={"refused": refusal.remember}) if refusal.remember != draft.refused else None
@@ -157,7 +157,7 @@ class Approver:
 
 
 def newest_checks(store: Store) -> Callable[[str], BuildCheck]:
-    """Says by fingerprint what the newest build on record does with a bug's script, without running anything.
+    """A function from a fingerprint to what the newest build on record does with the bug's script. It runs nothing.
 
     A bug counts as shown where every run of its script on the newest build showed it.
     """

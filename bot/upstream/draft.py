@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from importlib import resources
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import Field
+from typing import Literal, NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.hub import Hub
@@ -30,22 +28,21 @@ from nightfuzz.reports.text import TITLE, bounded, clean, span
 LONGEST = 60_000
 _BLOCK = re.compile(r"^(?P<fence>`{3,})(?:text|markdown)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
 Mode = Literal["off", "draft", "approved"]
-Repository = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}$")]
-Link = Annotated[str, Field(pattern=r"^(https://\S{1,1000})?$")]
 
 
 class Policy(Part):
-    """What one tracker takes. rule: the page that says so. form: of its issues. security: where it takes
-    vulnerabilities. refused_apis: wildcards; a bug that only shows itself in these apis is not reported."""
+    """What one tracker takes. rule: the page that says so. security: where it takes vulnerabilities.
+
+    refused_apis: wildcards; a bug that only shows itself in these apis is not reported.
+    """
 
     library: Name
-    repository: Repository
+    repository: Name
     allowed: bool
     why: Line
-    rule: Link = ""
-    form: Link = ""
+    rule: Name = ""
     refused_apis: Names = ()
-    security: Link = ""
+    security: Name = ""
 
     def takes(self, api: str) -> bool:
         """Whether a bug of this api is worth a report."""
