@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -27,26 +28,15 @@ class TokenAuth(NamedTuple):
 
 
 class AppAuth(NamedTuple):
-    """A GitHub App. installation: its number; None asks GitHub which one is on the repository.
-
-    permissions: what its tokens may do, like `{"issues": "write"}`; None for all that the app was given.
-    """
+    """A GitHub App. permissions: of its tokens, like `{"issues": "write"}`; None for all that the app was given."""
 
     app_id: str
     private_key: Secret
-    installation: int | None = None
     permissions: Mapping[str, str] | None = None
 
     def app(self) -> github.Auth.AppAuth:
         """The app itself: requests signed with its key, good for ten minutes each."""
         return github.Auth.AppAuth(self.app_id, self.private_key.reveal())
-
-    def signed(self) -> github.Auth.Auth:
-        """The app where it is installed: PyGithub asks for a token, and for the next one before that ends."""
-        if self.installation is None:
-            raise ValueError("which installation is not known yet")
-        permissions = None if self.permissions is None else dict(self.permissions)
-        return github.Auth.AppInstallationAuth(self.app(), self.installation, permissions)
 
 
 Auth = TokenAuth | AppAuth
@@ -55,22 +45,20 @@ Auth = TokenAuth | AppAuth
 def log_in(auth: Auth, connect: Callable[[Callable[[], github.Auth.Auth]], Client]) -> tuple[Client, str]:
     """A client with these credentials, and our own name on GitHub.
 
-    An app's name is its slug; a workflow's token belongs to `github-actions[bot]`. An app whose installation is not
-    given asks GitHub for it. Raises UserError.
+    An app's name is its slug; a workflow's token belongs to `github-actions[bot]`. PyGithub asks for the token of the
+    app's installation on the repository, and for the next one before that ends. Raises UserError.
     """
     if not isinstance(auth, AppAuth):
         client = connect(auth.signed)
         return client, _login(client)
     app = connect(auth.app)
-    if auth.installation is None:
-        try:
-            auth = auth._replace(installation=app.read("installation", lambda data: int(data["id"])))
-        except RefusedError as error:
-            if error.status != 404:
-                raise
-            remedy = "install it there: the app's page > Install App; or check the name of the repository"
-            raise UserError(f"the app {auth.app_id} is not installed on {app.repository}", remedy) from None
-    return connect(auth.signed), f"{app.read('/app', lambda data: str(data['slug']))}[bot]"
+    installation = app.find("installation", lambda data: int(data["id"]))
+    if installation is None:
+        remedy = "install it there: the app's page > Install App; or check the name of the repository"
+        raise UserError(f"the app {auth.app_id} is not installed on {app.repository}", remedy)
+    permissions = None if auth.permissions is None else dict(auth.permissions)
+    installed = partial(github.Auth.AppInstallationAuth, auth.app(), installation, permissions)
+    return connect(installed), f"{app.read('/app', lambda data: str(data['slug']))}[bot]"
 
 
 def _login(client: Client) -> str:

@@ -40,7 +40,7 @@ def proxy(github_repo: Repository) -> Iterator[faultproxy.Proxy]:
 @pytest.fixture
 def app(github_repo: Repository) -> AppAuth:
     # To the server, a token without a list of permissions may do nothing; to GitHub, all that the app may.
-    return AppAuth(str(APP), Secret(github_repo.server.private_key), INSTALLATION, {"issues": "write"})
+    return AppAuth(str(APP), Secret(github_repo.server.private_key), {"issues": "write"})
 
 
 def opened(proxy: faultproxy.Proxy, repo: Repository, auth: TokenAuth | AppAuth) -> Hub:
@@ -63,7 +63,7 @@ def test_an_app_writes_under_its_own_name(proxy: faultproxy.Proxy, github_repo: 
 
 
 def test_an_app_finds_its_installation(proxy: faultproxy.Proxy, github_repo: Repository, app: AppAuth) -> None:
-    opened(proxy, github_repo, app._replace(installation=None)).issues()
+    opened(proxy, github_repo, app).issues()
     assert any(seen.url.endswith(f"{github_repo.name}/installation") for seen in proxy.seen)
     assert asked_for_tokens(proxy)
 
@@ -121,7 +121,7 @@ def test_an_app_that_is_not_installed_says_so(proxy: faultproxy.Proxy, github_re
     missing = 404, {}, {"message": "Not Found"}
     proxy.instead = lambda verb, path: missing if path.endswith("/installation") else None
     with pytest.raises(UserError, match="is not installed on") as caught:
-        opened(proxy, github_repo, app._replace(installation=None))
+        opened(proxy, github_repo, app)
     assert "install it there" in caught.value.remedy
 
 

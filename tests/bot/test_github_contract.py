@@ -9,7 +9,7 @@ from typing import Any
 import faultproxy
 import pytest
 from clocks import FakeTime
-from githubserver import APP, INSTALLATION, Repository
+from githubserver import APP, Repository
 from openapi import Contract
 
 from fuzz_core.ir.errors import UserError
@@ -55,9 +55,9 @@ def opened(proxy: faultproxy.Proxy, repo: Repository, auth: TokenAuth | AppAuth 
 def test_every_request_is_in_githubs_description(
     github_repo: Repository, proxy: faultproxy.Proxy, contract: Contract
 ) -> None:
-    app = AppAuth(str(APP), Secret(github_repo.server.private_key), INSTALLATION)
+    app = AppAuth(str(APP), Secret(github_repo.server.private_key))
     everything(opened(proxy, github_repo), github_repo)
-    opened(proxy, github_repo, app._replace(installation=None)).issues()
+    opened(proxy, github_repo, app).issues()
     wrong = [problem for seen in proxy.seen for problem in contract.problems(seen.verb, seen.url, seen.body)]
     assert wrong == []
     assert len(proxy.seen) > 40
