@@ -30,7 +30,7 @@ from clocks import FakeTime  # type: ignore[import-not-found]
 from bench.harness import Measurement
 from fuzz_core.ir.errors import NightfuzzError
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import Budget, RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
@@ -113,8 +113,8 @@ def measured(server: githubserver.Server, filings: int, faults: int, seed: int) 
 
 def _file(batch: range, token: str, repository: str, url: str, clock: FakeTime, rng: random.Random) -> None:
     """File a batch as one run of the bot does, with a token of its own."""
-    more = {"clock": clock.clock, "sleep": clock.sleep, "rng": random.Random(rng.random())}
-    hub = Hub.open(TokenAuth(Secret(token)), repository, url, limits=Limits(in_all=1e9), **more)
+    budget = Budget(clock.clock, clock.sleep, RateLimits(in_all=1e9), random.Random(rng.random()))
+    hub = Hub.open(TokenAuth(Secret(token)), repository, url, budget=budget)
     for at in batch:
         about = f"{at:032x}"
         made = hub.create_issue(Marker("bug", about), f"finding {at}", f"what it is about: {at}", ["nightfuzz"])

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.bot.github.views import WRITERS, CommentView, IssueView
-from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
+from nightfuzz.bot.issues.filings import CommandKind, CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import IGNORE, LABELS
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import bounded, code_blocks, span, text_lines
@@ -36,9 +37,8 @@ _COMMANDS = {
     "upstream": "drafts a report to the library's own tracker",
 }
 HELP = "Commands: " + "; ".join(f"{name} ({does})" for name, does in _COMMANDS.items()) + "."
-Kind = Literal["bisect", "minimize", "retry", "ignore", "upstream", "help"]
 # What a fuzz job does.
-LATER: dict[str, Kind] = {"bisect": "bisect", "minimize": "minimize", "minimise": "minimize", "retry": "retry"}
+LATER: dict[str, CommandKind] = {"bisect": "bisect", "minimize": "minimize", "minimise": "minimize", "retry": "retry"}
 # Clocks differ, and a listing may be a little old.
 MARGIN = timedelta(minutes=15)
 Upstream = Callable[[IssueRecord, Filings], tuple[Filings, str]]
@@ -63,54 +63,58 @@ def commands(text: str) -> list[Command]:
     return list(dict.fromkeys(asked))[:MOST]
 
 
-class CommandResult(NamedTuple):
-    """filings: with new requests. problems: what could not be done, a line each."""
-
-    filings: Filings
-    problems: tuple[str, ...] = ()
-
-
+@dataclass
 class CommandHandler:
-    """upstream: makes the draft of a report for the library's own tracker, and returns what is answered."""
+    """Handles comments; filings: with new requests. problems: what could not be done, a line each.
 
-    def __init__(self, hub: Hub, filings: Filings, upstream: Upstream, now: datetime) -> None:
-        self.hub, self.filings, self.upstream, self.now = hub, filings, upstream, now
-        self.problems: list[str] = []
-        self._allowed: dict[str, bool] = {}
+    upstream: makes the draft of a report for the library's own tracker, and returns the answer.
+    """
 
-    def sweep(self, issues: Sequence[IssueView]) -> CommandResult:
+    hub: Hub
+    filings: Filings
+    upstream: Upstream
+    now: datetime
+    problems: list[str] = field(default_factory=list)
+    _allowed: dict[str, bool] = field(default_factory=dict)
+
+    def sweep(self, issues: Sequence[IssueView]) -> None:
         """Handles the comments in our issues since the last sweep."""
         since = self.filings.swept
         for issue in issues:
-            if issue.number in self.filings.issues and (since is None or issue.updated_at >= since - MARGIN):
-                self._handle(issue.number, self.hub.comments(issue.number))
+            if since is None or issue.updated_at >= since - MARGIN:
+                self.handle(issue.number)
         self.filings = self.filings.model_copy(update={"swept": self.now})
-        return CommandResult(self.filings, tuple(self.problems))
 
-    def handle_comment(self, number: int, comment: int) -> CommandResult:
-        """Handles one comment of an issue."""
-        if number in self.filings.issues:
-            self._handle(number, [each for each in self.hub.comments(number) if each.id == comment])
-        return CommandResult(self.filings, tuple(self.problems))
-
-    def _handle(self, number: int, comments: Sequence[CommentView]) -> None:
-        """Handles the comments; then brings the one answer up to date."""
+    def handle(self, number: int, only: int | None = None) -> None:
+        """Handles the comments of an issue, or only the one with this number; then updates the one answer."""
         is_served = False
-        for comment in comments:
+        record = self.filings.issues.get(number)
+        for comment in self.hub.comments(number) if record is not None else ():
             is_new = comment.id not in self.filings.handled and comment.author != self.hub.login()
-            if is_new and (asked := commands(comment.body)):
-                is_served |= self._serve(self.filings.issues[number], comment, asked)
+            if record is not None and is_new and only in (None, comment.id) and (asked := commands(comment.body)):
+                is_served |= self._serve(record, comment, asked)
         if is_served:
             answer(self.hub, self.filings, number)
 
     def _serve(self, record: IssueRecord, comment: CommentView, asked: Sequence[Command]) -> bool:
-        """Whether the author may give commands."""
+        """Executes the commands of a comment. Returns whether its author may give commands."""
         is_known = comment.author in self._allowed
         if not is_known:
             self._allowed[comment.author] = self.hub.permission(comment.author) in WRITERS
         is_allowed = self._allowed[comment.author]
         for command in asked if is_allowed else ():
-            self._obey(record, comment, command)
+            kind, text = self._execute(record, command)
+            request = CommandRequest(
+                kind=kind,
+                fingerprint=record.fingerprint,
+                issue=record.number,
+                comment=comment.id,
+                by=comment.author,
+                at=self.now,
+                settled=bool(text),
+                said=text[:2_000],
+            )
+            self.filings = self.filings.with_request(request)
         self.filings = self.filings.model_copy(update={"handled": {**self.filings.handled, comment.id: self.now}})
         # Who may not give commands gets one reaction, however often they ask.
         if is_allowed or not is_known:
@@ -121,39 +125,29 @@ class CommandHandler:
                 self.problems.append(f"no reaction to a comment: {error.problem}")
         return is_allowed
 
-    def _obey(self, record: IssueRecord, comment: CommentView, command: Command) -> None:
-        later = LATER.get(command.name) if record.kind == "bug" and not command.rest else None
-        kind, text = (later, "") if later else self._execute(record, command)
-        request = CommandRequest(
-            kind=kind,
-            fingerprint=record.fingerprint,
-            issue=record.number,
-            comment=comment.id,
-            by=comment.author,
-            at=self.now,
-            settled=later is None,
-            said=text[:2_000],
-        )
-        self.filings = self.filings.with_request(request)
-
-    def _execute(self, record: IssueRecord, command: Command) -> tuple[Kind, str]:
-        """What was done, and the answer."""
-        if command.rest and command.name != "help":
-            return "help", f"`{command.name}` takes nothing behind it. {HELP}"
-        if command.name == "ignore":
+    def _execute(self, record: IssueRecord, command: Command) -> tuple[CommandKind, str]:
+        """What was asked for, and the answer; empty for what a fuzz job does."""
+        name = command.name
+        if name == "help":
+            return "help", HELP
+        if command.rest:
+            return "help", f"`{name}` takes nothing behind it. {HELP}"
+        if name == "ignore":
             self.hub.ensure_labels(LABELS)
             self.hub.add_labels(record.number, [IGNORE])
             self.filings = self.filings.amended(record.number, self.now, teaching="ignore", taught_at=self.now)
             return "ignore", "no more is said of this. Take the label away to hear of it again."
-        if command.name == "upstream" and record.kind == "bug":
-            try:
-                self.filings, text = self.upstream(record, self.filings)
-            except UserError as error:
-                text = f"refused: {error.problem}"
-            return "upstream", text
-        if record.kind != "bug" and command.name in (*LATER, "upstream"):
-            return "help", f"`{command.name}` is about one bug, and this is a list of several."
-        return "help", HELP if command.name == "help" else f"There is no such command. {HELP}"
+        if name not in (*LATER, "upstream"):
+            return "help", f"There is no such command. {HELP}"
+        if record.kind != "bug":
+            return "help", f"`{name}` is about one bug, and this is a list of several."
+        if name in LATER:
+            return LATER[name], ""
+        try:
+            self.filings, text = self.upstream(record, self.filings)
+        except UserError as error:
+            text = f"refused: {error.problem}"
+        return "upstream", text
 
 
 def answer(hub: Hub, filings: Filings, number: int) -> None:

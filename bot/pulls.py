@@ -8,7 +8,7 @@ from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.reports.annotations import check_annotations
-from nightfuzz.reports.comment import Conclusion, FailOn, check, comment, conclusion, worth_telling
+from nightfuzz.reports.comment import FailOn, check, comment, worth_telling
 from nightfuzz.reports.results import RunResult
 
 CHECK = "nightfuzz"
@@ -22,41 +22,37 @@ class PullLinks(NamedTuple):
 
 
 class PullUpdate(NamedTuple):
-    """comment: what became of it, `outdated` where the pull request has moved on. problems: a line each."""
+    """comment: `outdated` if the pull request has a newer commit. problems: a line each."""
 
     comment: Literal["none", "written", "outdated", "closed"]
-    conclusion: Conclusion
     problems: tuple[str, ...] = ()
 
 
-def update_pull(
-    hub: Hub,
-    number: int,
-    result: RunResult,
-    *,
-    sha: str,
-    fail_on: FailOn,
-    checks: bool = True,
-    links: PullLinks = PullLinks(),  # noqa: B008 - immutable
-) -> PullUpdate:
+def update_pull(hub: Hub, number: int, result: RunResult, *, sha: str, fail_on: FailOn, links: PullLinks) -> PullUpdate:
     """Writes the comment where there is something to say, or an earlier one to correct; then the check.
 
     sha: the head that was run. A run that ends after the next push leaves the comment to that push's run. A check that
     GitHub refuses (it takes them from workflows and apps alone) is a problem, no error.
     """
+    update = PullUpdate(_write_comment(hub, number, result, sha, links))
+    made = check(result, fail_on, links.blob, links.report)
+    name = f"{CHECK} {result.mode} ({result.target.library})"
+    try:
+        hub.check_run(sha, name, made.conclusion, made.title, made.summary, check_annotations(result))
+    except RefusedError as error:
+        return update._replace(problems=(f"no check: {error.problem}",))
+    return update
+
+
+def _write_comment(
+    hub: Hub, number: int, result: RunResult, sha: str, links: PullLinks
+) -> Literal["none", "written", "outdated", "closed"]:
+    """Each mode and library has a comment of its own, so that two workflows do not write over each other."""
     view = hub.pull(number)
     if view is None or view.state != "open":
-        became: Literal["none", "written", "outdated", "closed"] = "closed"
-    elif view.head_sha != sha:
-        became = "outdated"
-    else:
-        became = _write_comment(hub, number, result, links)
-    problems = _write_check(hub, sha, result, fail_on, links) if checks else ()
-    return PullUpdate(became, conclusion(result, fail_on), problems)
-
-
-def _write_comment(hub: Hub, number: int, result: RunResult, links: PullLinks) -> Literal["none", "written"]:
-    """Each mode and library has a comment of its own, so that two workflows do not write over each other."""
+        return "closed"
+    if view.head_sha != sha:
+        return "outdated"
     marker = marker_of("pull", result.mode, result.target.library)
     ours = (each.body for each in hub.comments(number) if each.author == hub.login())
     if not worth_telling(result) and not any(map(marker.marks, ours)):
@@ -65,13 +61,3 @@ def _write_comment(hub: Hub, number: int, result: RunResult, links: PullLinks) -
     body = comment(result, marker.text, links.blob, links.report).removeprefix(f"{marker.text}\n")
     hub.upsert_comment(number, marker, body)
     return "written"
-
-
-def _write_check(hub: Hub, sha: str, result: RunResult, fail_on: FailOn, links: PullLinks) -> tuple[str, ...]:
-    made = check(result, fail_on, links.blob, links.report)
-    name = f"{CHECK} {result.mode} ({result.target.library})"
-    try:
-        hub.check_run(sha, name, made.conclusion, made.title, made.summary, check_annotations(result))
-    except RefusedError as error:
-        return (f"no check: {error.problem}",)
-    return ()

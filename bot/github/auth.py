@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import github
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.client import Client
@@ -17,7 +15,6 @@ from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.redaction import Secret
 
 PUBLIC_API = "https://api.github.com"
-KEY, INSTALLATION = "NIGHTFUZZ_APP_PRIVATE_KEY", "NIGHTFUZZ_APP_INSTALLATION"
 
 
 class TokenAuth(NamedTuple):
@@ -31,26 +28,15 @@ class TokenAuth(NamedTuple):
 
 
 class AppAuth(NamedTuple):
-    """A GitHub App. installation: its number; None asks GitHub which one is on the repository.
-
-    permissions: what its tokens may do, like `{"issues": "write"}`; None for all that the app was given.
-    """
+    """A GitHub App. permissions: of its tokens, like `{"issues": "write"}`; None for all that the app was given."""
 
     app_id: str
     private_key: Secret
-    installation: int | None = None
     permissions: Mapping[str, str] | None = None
 
     def app(self) -> github.Auth.AppAuth:
         """The app itself: requests signed with its key, good for ten minutes each."""
         return github.Auth.AppAuth(self.app_id, self.private_key.reveal())
-
-    def signed(self) -> github.Auth.Auth:
-        """The app where it is installed: PyGithub asks for a token, and for the next one before that ends."""
-        if self.installation is None:
-            raise ValueError("which installation is not known yet")
-        permissions = None if self.permissions is None else dict(self.permissions)
-        return github.Auth.AppInstallationAuth(self.app(), self.installation, permissions)
 
 
 Auth = TokenAuth | AppAuth
@@ -59,22 +45,20 @@ Auth = TokenAuth | AppAuth
 def log_in(auth: Auth, connect: Callable[[Callable[[], github.Auth.Auth]], Client]) -> tuple[Client, str]:
     """A client with these credentials, and our own name on GitHub.
 
-    An app's name is its slug; a workflow's token belongs to `github-actions[bot]`. An app whose installation is not
-    given asks GitHub for it. Raises UserError.
+    An app's name is its slug; a workflow's token belongs to `github-actions[bot]`. PyGithub asks for the token of the
+    app's installation on the repository, and for the next one before that ends. Raises UserError.
     """
     if not isinstance(auth, AppAuth):
         client = connect(auth.signed)
         return client, _login(client)
     app = connect(auth.app)
-    if auth.installation is None:
-        try:
-            auth = auth._replace(installation=app.read("installation", lambda data: int(data["id"])))
-        except RefusedError as error:
-            if error.status != 404:
-                raise
-            remedy = "install it there: the app's page > Install App; or check the name of the repository"
-            raise UserError(f"the app {auth.app_id} is not installed on {app.repository}", remedy) from None
-    return connect(auth.signed), f"{app.read('/app', lambda data: str(data['slug']))}[bot]"
+    installation = app.find("installation", lambda data: int(data["id"]))
+    if installation is None:
+        remedy = "install it there: the app's page > Install App; or check the name of the repository"
+        raise UserError(f"the app {auth.app_id} is not installed on {app.repository}", remedy)
+    permissions = None if auth.permissions is None else dict(auth.permissions)
+    installed = partial(github.Auth.AppInstallationAuth, auth.app(), installation, permissions)
+    return connect(installed), f"{app.read('/app', lambda data: str(data['slug']))}[bot]"
 
 
 def _login(client: Client) -> str:
@@ -95,36 +79,16 @@ def _viewer(data: Any) -> str:
     return str(data["data"]["viewer"]["login"])
 
 
-def from_environment(environment: Mapping[str, str]) -> Auth:
-    """The app whose id is there, else the token. Raises UserError."""
-    app_id = environment.get("NIGHTFUZZ_APP_ID", "").strip()
-    if app_id:
-        return _app(app_id, environment.get(KEY, ""), environment.get(INSTALLATION, "").strip())
+def from_environment(environment: Mapping[str, str]) -> TokenAuth:
+    """The token in GITHUB_TOKEN. Raises UserError."""
     value = environment.get("GITHUB_TOKEN", "").strip()
     if not value:
-        problem = "no way to log in to GitHub: neither GITHUB_TOKEN nor NIGHTFUZZ_APP_ID is set"
+        problem = "no way to log in to GitHub: GITHUB_TOKEN is not set"
         raise UserError(problem, "in the workflow's step: `env: {GITHUB_TOKEN: ${{ github.token }}}`")
     if not (value.isascii() and value.isprintable()) or " " in value:
         problem = "GITHUB_TOKEN is no token: it holds blanks or signs that no token has"
         raise UserError(problem, "store the secret again")
     return TokenAuth(Secret(value))
-
-
-def _app(app_id: str, private_key: str, installation: str) -> AppAuth:
-    key = private_key.replace("\\n", "\n").strip()
-    if not key:
-        raise UserError(f"NIGHTFUZZ_APP_ID is set, but {KEY} is not", f"store the app's private key as {KEY}")
-    secret = Secret(key)
-    try:
-        is_rsa = isinstance(load_pem_private_key(key.encode(), None), RSAPrivateKey)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        is_rsa = False
-    if not is_rsa:
-        remedy = "store the whole .pem file as the secret, its first and last lines included"
-        raise UserError(f"{KEY} holds no RSA private key", remedy)
-    if installation and not (installation.isdecimal() and len(installation) < 16):
-        raise UserError(f"{INSTALLATION} is no number", "it is the number at the end of the address of its settings")
-    return AppAuth(app_id, secret, int(installation) if installation else None)
 
 
 def api_address(environment: Mapping[str, str], option: str | None = None) -> str:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from nightfuzz.bot.github.errors import GaveUpError
+from nightfuzz.bot.github.errors import GaveUpError, UnsureError
 
 Clock = Callable[[], datetime]
 Sleep = Callable[[float], None]
+LONGEST_BACKOFF = 60.0
 
 
-class Limits(NamedTuple):
+class RateLimits(NamedTuple):
     """GitHub's limits on content creation, and our patience. Times are in seconds.
 
     between_writes: what GitHub asks of programs. a_minute, an_hour: things created. a_call, in_all: how long one call
     and all of them may wait. first: how long we wait for an address that has never answered. in_flight: until a request
     without an answer has taken effect or never will (GitHub ends its requests after ten). lease: when a runner that
-    claimed something and is not heard of any more is taken for dead. poll: how often we look whether it is done.
+    claimed something and is silent since is taken for dead. poll: how often we look whether it is done.
     """
 
     between_writes: float = 1.0
@@ -36,25 +39,28 @@ class Limits(NamedTuple):
 class Budget:
     """What was asked of GitHub so far, and the only place that waits."""
 
-    def __init__(self, clock: Clock, sleep: Sleep, limits: Limits) -> None:
-        self.clock, self.limits = clock, limits
+    def __init__(
+        self,
+        clock: Clock = lambda: datetime.now(UTC),
+        sleep: Sleep = time.sleep,
+        limits: RateLimits | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.clock, self.limits, self.rng = clock, limits or RateLimits(), rng or random.Random()
         self._sleep = sleep
         self.requests = self.writes = self.repeated = 0
         self.waited = 0.0
         self.answered = False
-        self.remaining: int | None = None
-        self.allowed: int | None = None
-        self.resets: datetime | None = None
-        self._created: deque[datetime] = deque()
+        self._allowance = ""
+        self._created: deque[datetime] = deque(maxlen=max(self.limits.a_minute, self.limits.an_hour))
         self._written: datetime | None = None
 
     def text(self) -> str:
         """For people: `37 requests (12 writes), 4 repeated, waited 12 s; 963 of 1000 left until 14:00 UTC`."""
-        said = f"{self.requests} requests ({self.writes} writes), {self.repeated} repeated, waited {self.waited:.0f} s"
-        if self.remaining is None or self.allowed is None:
-            return said
-        until = f" until {self.resets:%H:%M} UTC" if self.resets else ""
-        return f"{said}; {self.remaining} of {self.allowed} left{until}"
+        counts = (
+            f"{self.requests} requests ({self.writes} writes), {self.repeated} repeated, waited {self.waited:.0f} s"
+        )
+        return counts + self._allowance
 
     def wait(self, seconds: float, why: str) -> None:
         """Waits, or raises GaveUpError where that would be longer than we wait in all."""
@@ -74,33 +80,53 @@ class Budget:
         now = self.clock()
         if self._written is not None:
             self.wait(self.limits.between_writes - (now - self._written).total_seconds(), "the pace of writes")
+        for most, span in ((self.limits.a_minute, 60.0), (self.limits.an_hour, 3600.0)) if creates else ():
+            # The oldest of as many creations as the span allows has to be over.
+            while len(self._created) >= most:
+                left = span - (self.clock() - self._created[-most]).total_seconds()
+                if left <= 0:
+                    break
+                self.wait(max(left, 0.001), f"GitHub lets {most} things be created in {span:.0f} s")
         if creates:
-            self._before_creation()
+            self._created.append(self.clock())
 
     def after(self, verb: str, headers: Mapping[str, str]) -> None:
-        """Counts one request and reads what GitHub says about the rest of its allowance."""
+        """Counts one request and keeps what GitHub still allows."""
         self.requests += 1
         if verb != "GET":
             self.writes += 1
             self._written = self.clock()
         remaining, allowed = _number(headers, "x-ratelimit-remaining"), _number(headers, "x-ratelimit-limit")
         if remaining is not None and allowed is not None and headers.get("x-ratelimit-resource", "core") == "core":
-            self.remaining, self.allowed = remaining, allowed
             reset = _number(headers, "x-ratelimit-reset")
-            self.resets = datetime.fromtimestamp(reset, UTC) if reset is not None else None
+            until = "" if reset is None else f" until {datetime.fromtimestamp(reset, UTC):%H:%M} UTC"
+            self._allowance = f"; {remaining} of {allowed} left{until}"
 
-    def _before_creation(self) -> None:
-        for most, span in ((self.limits.a_minute, 60.0), (self.limits.an_hour, 3600.0)):
-            while len(recent := self._since(span)) >= most:
-                left = span - (self.clock() - recent[-most]).total_seconds()
-                self.wait(max(left, 0.001), f"GitHub lets {most} things be created in {span:.0f} s")
-        self._created.append(self.clock())
 
-    def _since(self, span: float) -> list[datetime]:
-        now = self.clock()
-        while self._created and (now - self._created[0]).total_seconds() >= 3600.0:
-            self._created.popleft()
-        return [each for each in self._created if (now - each).total_seconds() < span]
+class Backoff:
+    """The waits between attempts at one thing: each is longer than the one before, and their sum is limited."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._failed, self._waited = 0, 0.0
+
+    def retry(self, error: UnsureError, at_least: float = 0.0) -> None:
+        """Waits before the next attempt. Raises GaveUpError."""
+        self._failed += 1
+        backoff = min(LONGEST_BACKOFF, 2.0 ** min(self._failed - 1, 10)) * self._budget.rng.uniform(0.5, 1.0)
+        self.wait(max(error.wait, at_least, backoff), str(error))
+        self._budget.repeated += 1
+
+    def wait(self, seconds: float, why: str) -> None:
+        """Waits without an attempt. Raises GaveUpError."""
+        limits = self._budget.limits
+        if self._waited + seconds > (limits.a_call if self._budget.answered else min(limits.first, limits.a_call)):
+            raise GaveUpError(
+                f"gave up on GitHub after {self._waited:.0f} s of waiting for one thing: {why}; it would take another "
+                f"{seconds:.0f} s; what was written so far is kept, the rest is done by the next run"
+            )
+        self._waited += seconds
+        self._budget.wait(seconds, why)
 
 
 def pause(status: int, headers: Mapping[str, str], message: str, now: datetime) -> float | None:

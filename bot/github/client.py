@@ -7,7 +7,6 @@ is sent once, and its caller learns whether the outcome is known. PyGithub's own
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -15,42 +14,15 @@ import github
 import requests
 
 import fuzz_core
-from nightfuzz.bot.github.budget import Budget, pause
-from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, refusal
+from nightfuzz.bot.github.budget import Backoff, Budget, pause
+from nightfuzz.bot.github.errors import GONE, RefusedError, UnsureError, refusal, unless_refused
 from nightfuzz.bot.github.redaction import scrub
 from nightfuzz.reports.text import bounded
 
 T = TypeVar("T")
 PAGE, MOST_PAGES = 100, 1000
 TIMEOUT_SECONDS = 30
-LONGEST_BACKOFF = 60.0
 VERSION = "2022-11-28"
-
-
-class Backoff:
-    """The waits between attempts at one thing: each is longer than the one before, and their sum is limited."""
-
-    def __init__(self, budget: Budget, rng: random.Random) -> None:
-        self._budget, self._rng = budget, rng
-        self._failed, self._waited = 0, 0.0
-
-    def retry(self, error: UnsureError, at_least: float = 0.0) -> None:
-        """Waits before the next attempt. Raises GaveUpError."""
-        self._failed += 1
-        backoff = min(LONGEST_BACKOFF, 2.0 ** min(self._failed - 1, 10)) * self._rng.uniform(0.5, 1.0)
-        self.wait(max(error.wait, at_least, backoff), str(error))
-        self._budget.repeated += 1
-
-    def wait(self, seconds: float, why: str) -> None:
-        """Waits without an attempt. Raises GaveUpError."""
-        limits = self._budget.limits
-        if self._waited + seconds > (limits.a_call if self._budget.answered else min(limits.first, limits.a_call)):
-            raise GaveUpError(
-                f"gave up on GitHub after {self._waited:.0f} s of waiting for one thing: {why}; it would take another "
-                f"{seconds:.0f} s; what was written so far is kept, the rest is done by the next run"
-            )
-        self._waited += seconds
-        self._budget.wait(seconds, why)
 
 
 class Client:
@@ -66,10 +38,9 @@ class Client:
         repository: str,
         address: str,
         budget: Budget,
-        rng: random.Random,
     ) -> None:
         self.repository, self.address, self.budget = repository, address, budget
-        self._credentials, self._rng = credentials, rng
+        self._credentials = credentials
         self._connect()
 
     def _connect(self) -> None:
@@ -83,10 +54,6 @@ class Client:
             seconds_between_writes=None,
             api_version=VERSION,
         ).requester
-
-    def backoff(self) -> Backoff:
-        """The waits for one thing, from now on."""
-        return Backoff(self.budget, self._rng)
 
     def read(
         self,
@@ -112,6 +79,22 @@ class Client:
         at_least = self.budget.limits.in_flight
         return self._repeat(lambda: self._send(verb, path, body, parse, permission=permission), at_least)
 
+    def find(self, path: str, parse: Callable[[Any], T], permission: str = "issues: read") -> T | None:
+        """Like `read`; None if there is nothing at this path."""
+        return unless_refused(GONE, lambda: self.read(path, parse, permission=permission))
+
+    def find_surely(self, path: str, parse: Callable[[Any], T]) -> T | None:
+        """Like `find`, by a write that changes nothing: answers to writes are never old."""
+        return self.change(path, {}, parse)
+
+    def change(self, path: str, body: Any, parse: Callable[[Any], T]) -> T | None:
+        """Changes what is at this path; None if there is nothing."""
+        return unless_refused(GONE, lambda: self.write("PATCH", path, body, parse))
+
+    def delete(self, path: str) -> None:
+        """Deletes what is at this path, if there is anything."""
+        unless_refused(GONE, lambda: self.write("DELETE", path, None, nothing))
+
     def create(self, path: str, body: Any, parse: Callable[[Any], T], permission: str = "issues: write") -> T:
         """Sends a POST once. Raises UnsureError if it may or may not have taken effect."""
         return self._send("POST", path, body, parse, permission=permission)
@@ -121,24 +104,24 @@ class Client:
         find: Callable[[], T | None],
         create: Callable[[], T],
         before: Callable[[], None] = lambda: None,
-        doubt: float = 1.0,
+        patience: float = 1.0,
     ) -> T:
         """Returns what `find` finds, else what `create` makes, never two of it.
 
         A `create` without an answer may have taken effect. So the client waits until it has or never will, and calls
-        `find` again. doubt: how many times as long. before: is called just before each `create`.
+        `find` again. patience: a factor for this wait. before: is called just before each `create`.
         """
-        backoff = self.backoff()
+        backoff = Backoff(self.budget)
         while (found := find()) is None:
             before()
             try:
                 return create()
             except UnsureError as error:
-                backoff.retry(error, self.budget.limits.in_flight * doubt)
+                backoff.retry(error, self.budget.limits.in_flight * patience)
         return found
 
     def _repeat(self, request: Callable[[], T], at_least: float = 0.0) -> T:
-        backoff, is_renewed = self.backoff(), False
+        backoff, is_renewed = Backoff(self.budget), False
         while True:
             try:
                 return request()
@@ -164,8 +147,7 @@ class Client:
         """One request. Raises RefusedError (nothing changed) and UnsureError (the outcome is unknown)."""
         if verb != "GET":
             self.budget.before_write(creates=verb == "POST")
-        home = f"/repos/{self.repository}"
-        address = path if path.startswith(("/", "http")) else f"{home}/{path}".rstrip("/")
+        address = path if path.startswith(("/", "http")) else f"/repos/{self.repository}/{path}".rstrip("/")
         status, headers, text = self._exchange(verb, address, body, parameters)
         try:
             data, is_json = json.loads(text) if text else None, True

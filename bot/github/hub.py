@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import random
+import json
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-import github
-
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import Auth, api_address, log_in
-from nightfuzz.bot.github.budget import Budget, Clock, Limits, Sleep
-from nightfuzz.bot.github.checks import check_run
-from nightfuzz.bot.github.client import Client, nothing
-from nightfuzz.bot.github.comments import Comments
-from nightfuzz.bot.github.errors import GONE, RefusedError, unless_refused
+from nightfuzz.bot.github.budget import Backoff, Budget
+from nightfuzz.bot.github.client import Client, many, nothing
+from nightfuzz.bot.github.errors import RefusedError, UnsureError, unless_refused
 from nightfuzz.bot.github.issues import Issues
-from nightfuzz.bot.github.labels import Labels, label_path, sweep
-from nightfuzz.bot.github.marker import Marker
+from nightfuzz.bot.github.labels import Labels, label_path, write_once
+from nightfuzz.bot.github.marker import Marker, digest, marked
 from nightfuzz.bot.github.redaction import scrub_logs
-from nightfuzz.bot.github.views import CommentView, EventView, IssueView, PullView, RepositoryView, Role, role
+from nightfuzz.bot.github.views import CommentView, EventView, IssueView, PullView, Role, is_same_login, role
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}(\[bot\])?")
 READ = "metadata: read"
+# Listings of comments that are read before those that GitHub counts, but does not list, are taken for hidden ones.
+ROUNDS = 6
 
 
 class Hub:
@@ -38,7 +34,6 @@ class Hub:
         self._client, self._login = client, login
         self._labels = Labels(client)
         self._issues = Issues(client, self._labels, login, home._client if home else client)
-        self._comments = Comments(client, login)
 
     @classmethod
     def open(
@@ -48,10 +43,7 @@ class Hub:
         api_url: str | None = None,
         *,
         home: Hub | None = None,
-        clock: Clock = lambda: datetime.now(UTC),
-        sleep: Sleep = time.sleep,
-        limits: Limits | None = None,
-        rng: random.Random | None = None,
+        budget: Budget | None = None,
     ) -> Hub:
         """Asks GitHub who we are. repository: `owner/name`. api_url: of GitHub's own API where None.
 
@@ -61,16 +53,8 @@ class Hub:
         scrub_logs()
         if not _REPOSITORY.fullmatch(repository):
             raise UserError(f"{repository!r:.100} is no repository", "give it as owner/name")
-        address, budget, chance = (
-            api_address({}, api_url),
-            Budget(clock, sleep, limits or Limits()),
-            rng or random.Random(),
-        )
-
-        def connect(credentials: Callable[[], github.Auth.Auth]) -> Client:
-            return Client(credentials, repository, address, budget, chance)
-
-        return cls(*log_in(auth, connect), home)
+        address, own = api_address({}, api_url), budget or Budget()
+        return cls(*log_in(auth, lambda credentials: Client(credentials, repository, address, own)), home)
 
     @property
     def budget(self) -> Budget:
@@ -86,9 +70,9 @@ class Hub:
         """Our own name on GitHub."""
         return self._login
 
-    def repository(self) -> RepositoryView:
-        """The repository and what we may do in it."""
-        return self._client.read("", RepositoryView.of, permission=READ)
+    def is_private(self) -> bool:
+        """Whether only the repository's members see it."""
+        return self._client.read("", lambda data: bool(data["private"]), permission=READ)
 
     def issues(self, label: str | None = None) -> list[IssueView]:
         """Issues without pull requests, open and closed, oldest first."""
@@ -97,7 +81,7 @@ class Hub:
 
     def issue(self, number: int) -> IssueView | None:
         """One issue; None where it is not there (any more). RefusedError with status 301: it was moved away."""
-        view = unless_refused(GONE, lambda: self._client.read(f"issues/{number}", IssueView.of))
+        view = self._client.find(f"issues/{number}", IssueView.of)
         # PyGithub follows where GitHub sends it.
         if view is not None and f"/{self.name}/".casefold() not in view.url.casefold():
             raise RefusedError(301, f"issue {number} was moved away from {self.name}", "forget about it")
@@ -131,20 +115,65 @@ class Hub:
 
     def remove_label(self, number: int, name: str) -> None:
         """Takes a label off, if it is on."""
-        path = f"issues/{number}/{label_path(name)}"
-        unless_refused(GONE, lambda: self._client.write("DELETE", path, None, nothing))
+        self._client.delete(f"issues/{number}/{label_path(name)}")
 
     def ensure_labels(self, labels: Mapping[str, tuple[str, str]]) -> None:
         """Makes the labels that are missing, now and whenever one is found to be gone. Values: colour, description."""
-        sweep(self._client, self._labels.ensure(labels))
+        self._labels.ensure(labels)
 
     def comments(self, number: int) -> list[CommentView]:
         """The comments of an issue or pull request, oldest first."""
-        return self._comments.all(number)
+        return list(self._client.pages(f"issues/{number}/comments", CommentView.of))
 
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
         """Our one comment with this marker (kind and id), with this text: updated in place, else made. Never two."""
-        return self._comments.upsert(number, marker, body)
+        text = marked(body, marker)
+        hidden: int | None = None
+
+        def ours(comments: list[CommentView]) -> list[CommentView]:
+            return [each for each in comments if is_same_login(each.author, self._login) and marker.marks(each.body)]
+
+        def find() -> CommentView | None:
+            """The oldest of ours. Younger ones, left by an accident, are deleted."""
+            found = ours(self.comments(number))
+            for each in found[1:]:
+                self._client.delete(f"issues/comments/{each.id}")
+            return found[0] if found else None
+
+        def find_surely() -> CommentView | None:
+            """Ours, by a listing that is as long as GitHub's primary store says.
+
+            GitHub counts hidden comments (spam), too. Their number is learnt before the first write.
+            """
+            nonlocal hidden
+            backoff, failed = Backoff(self.budget), 0
+            while True:
+                count, comments = self._count_comments(number), self.comments(number)
+                if found := ours(comments):
+                    return found[0]
+                missing = count - len(comments)
+                if missing <= (hidden or 0) or (hidden is None and failed == ROUNDS):
+                    hidden = max(missing, 0) if hidden is None else hidden
+                    return None
+                failed += 1
+                backoff.retry(UnsureError("an old listing of comments"))
+
+        def create() -> CommentView:
+            return self._client.create(f"issues/{number}/comments", {"body": text}, CommentView.of)
+
+        found = write_once(self._client, self._client, f"{number}-{marker.id}", find, find_surely, create)
+        if found.body.replace("\r\n", "\n") == text:
+            return found
+        return self._client.write("PATCH", f"issues/comments/{found.id}", {"body": text}, CommentView.of)
+
+    def _count_comments(self, number: int) -> int:
+        """How many comments an issue or a pull request has, hidden ones too."""
+
+        def count(data: Any) -> int:
+            return int(data["comments"])
+
+        found = self._client.find_surely(f"issues/{number}", count)
+        return self._client.write("PATCH", f"pulls/{number}", {}, count) if found is None else found
 
     def react(self, comment: int, content: str) -> None:
         """A reaction to a comment: `+1`, `-1`, `eyes`, `confused`, `rocket`, …; twice is once."""
@@ -155,7 +184,7 @@ class Hub:
         if not _LOGIN.fullmatch(login):
             return "none"
         path = f"collaborators/{quote(login, safe='')}/permission"
-        return unless_refused(GONE, lambda: self._client.read(path, role, permission=READ)) or "none"
+        return self._client.find(path, role, READ) or "none"
 
     def events(self, number: int) -> list[EventView]:
         """What was done to an issue or pull request, oldest first."""
@@ -165,12 +194,11 @@ class Hub:
     def search_issues(self, query: str, most: int = 100) -> list[IssueView]:
         """Issues and pull requests of any repository that fit GitHub's search syntax, best first."""
         asked = {"q": query, "per_page": min(most, 100)}
-        return self._client.read("/search/issues", _found, asked, READ)
+        return self._client.read("/search/issues", lambda data: many(IssueView.of)(data["items"]), asked, READ)
 
     def pull(self, number: int) -> PullView | None:
         """One pull request; None where there is none of that number."""
-        permission = "pull-requests: read"
-        return unless_refused(GONE, lambda: self._client.read(f"pulls/{number}", PullView.of, permission=permission))
+        return self._client.find(f"pulls/{number}", PullView.of, "pull-requests: read")
 
     def check_run(
         self,
@@ -183,10 +211,26 @@ class Hub:
     ) -> int:
         """The finished check with this content on a commit, made once; its number.
 
-        conclusion: `success`, `neutral`, `failure`, `action_required`, … annotations: as the API takes them. GitHub
-        takes checks from workflows and apps alone, not from a person's token.
+        conclusion: `success`, `neutral`, `failure`, `action_required`, … annotations: 50 at most, as the API takes
+        them. GitHub takes checks from workflows and apps alone, not from a person's token.
         """
-        return check_run(self._client, sha, name, conclusion, title, summary, annotations)
+        output = {"title": title, "summary": summary, "annotations": [*annotations]}
+        identity = f"nightfuzz:{digest(json.dumps([sha, name, conclusion, output]))}"
+        body = {"name": name, "head_sha": sha, "external_id": identity, "status": "completed", "conclusion": conclusion}
+
+        def numbers(data: Any) -> dict[str, int]:
+            return {str(each["external_id"]): int(each["id"]) for each in data["check_runs"]}
+
+        def find() -> int | None:
+            asked = {"check_name": name, "filter": "all", "per_page": 100}
+            return self._client.read(f"commits/{sha}/check-runs", numbers, asked, "checks: read").get(identity)
+
+        def create() -> int:
+            return self._client.create(
+                "check-runs", {**body, "output": output}, lambda data: int(data["id"]), "checks: write"
+            )
+
+        return self._client.create_once(find, create)
 
     def takes_private_reports(self) -> bool:
         """Whether the repository has private vulnerability reporting enabled; False where GitHub does not say."""
@@ -204,7 +248,3 @@ class Hub:
         body = {"summary": summary, "description": description}
         permission = "repository security advisories: write"
         return self._client.create("security-advisories/reports", body, lambda data: str(data["html_url"]), permission)
-
-
-def _found(data: Any) -> list[IssueView]:
-    return [IssueView.of(each) for each in data["items"]]

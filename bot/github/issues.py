@@ -6,14 +6,13 @@ ten seconds, so we wait that long and look up again before filing a second time.
 the younger one is closed and names the older one.
 
 Listings may be old. So the look-up reads the numbers that follow the newest known one. Where a read says that there is
-no issue, a write that changes nothing asks GitHub's primary store. Numbers are given in turn, so two missing ones end
+no issue, a write that changes nothing asks GitHub's primary store. Numbers are consecutive, so two missing ones end
 the search (one can be a discussion, or be deleted).
 """
 
 from __future__ import annotations
 
 from nightfuzz.bot.github.client import PAGE, Client, many
-from nightfuzz.bot.github.errors import GONE, unless_refused
 from nightfuzz.bot.github.labels import Labels, write_once
 from nightfuzz.bot.github.marker import Marker, marked, parsed
 from nightfuzz.bot.github.views import IssueView, is_same_login
@@ -54,8 +53,6 @@ class Issues:
             lambda: self.find(marker.id),
             lambda: self._find_surely(marker.id),
             create,
-            # Elsewhere, all listings may be old.
-            doubt=1.0 if self._is_home else 2.0,
         )
 
     def find(self, fingerprint: str) -> IssueView | None:
@@ -103,17 +100,12 @@ class Issues:
             return found
         number, missing = max(self._scan_newest({}), self._complete or 0) + 1, 0
         while missing < GAP:
-            view = self._issue(number)
+            path = f"issues/{number}"
+            view = self._client.find(path, IssueView.of) or self._client.find_surely(path, IssueView.of)
             missing = missing + 1 if view is None else 0
             self._complete = self._learn(view) if view is not None else self._complete
             number += 1
         return self._recall(fingerprint)
-
-    def _issue(self, number: int) -> IssueView | None:
-        path = f"issues/{number}"
-        return unless_refused(GONE, lambda: self._client.read(path, IssueView.of)) or unless_refused(
-            GONE, lambda: self._client.write("PATCH", path, {}, IssueView.of)
-        )
 
     def _keep_oldest(self, marker: Marker, made: IssueView) -> IssueView:
         """The issue that stays, after the one we made; ours is closed if an older one is about the same."""

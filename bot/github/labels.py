@@ -5,7 +5,7 @@ Labels are made if missing, made again if somebody deletes one meanwhile, and le
 Claims: GitHub itself decides which runner writes, as it makes a label of one name only once.
 
 Two runners that find the same bug would both look it up, find nothing and file it. So a runner makes a label first, and
-GitHub tells the other one that the label is there. The runner deletes the label after writing. Answers to writes come
+GitHub refuses the label to the other one. The runner deletes the label after writing. Answers to writes come
 from GitHub's primary store and are never old, unlike answers to reads.
 """
 
@@ -18,8 +18,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from nightfuzz.bot.github.client import Backoff, Client, many, nothing
-from nightfuzz.bot.github.errors import GONE, GaveUpError, RefusedError, UnsureError, unless_refused
+from nightfuzz.bot.github.budget import Backoff
+from nightfuzz.bot.github.client import Client, many, nothing
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 
 T = TypeVar("T")
 LONGEST_DESCRIPTION = 100
@@ -27,7 +28,6 @@ PREFIX = "nightfuzz:filing-"
 COLOUR = "ededed"
 LONGEST_NAME = 50
 ABANDONED = timedelta(days=1)
-_WORDS = "nightfuzz is writing this very moment"
 
 
 class Labels:
@@ -37,8 +37,8 @@ class Labels:
         self._client = client
         self._known: dict[str, tuple[str, str]] = {}
 
-    def ensure(self, labels: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
-        """Makes the missing labels. Returns the names and descriptions of all that were there; they stay as they are.
+    def ensure(self, labels: Mapping[str, tuple[str, str]]) -> None:
+        """Makes the missing labels; the others stay as they are. Deletes claims that were left a day ago or earlier.
 
         labels: colour and description by name.
         """
@@ -54,7 +54,11 @@ class Labels:
                     # An attempt whose answer was lost has made it, or somebody else.
                     if not is_taken(error):
                         raise
-        return found
+        for name, words in found:
+            with suppress(ValueError, TypeError):
+                since = datetime.fromisoformat(words.rpartition("(")[2].split(" ")[0])
+                if name.startswith(PREFIX) and self._client.budget.clock() - since > ABANDONED:
+                    self._client.delete(label_path(name))
 
     def add(self, number: int, names: Iterable[str]) -> None:
         """Adds labels to an issue or pull request."""
@@ -99,16 +103,17 @@ class Claim:
     """The right to write what `key` names; one runner has it at a time. client: of the repository with the label."""
 
     def __init__(self, client: Client, key: str) -> None:
-        self._client, self._name = client, f"{PREFIX}{key}"[:LONGEST_NAME]
-        self._path, self._nonce, self._turn = label_path(self._name), secrets.token_hex(8), 0
-        self._since = self._now()
+        self._client, self._clock, self._limits = client, client.budget.clock, client.budget.limits
+        self._name = f"{PREFIX}{key}"[:LONGEST_NAME]
+        self._path, self._nonce, self._renewals = label_path(self._name), secrets.token_hex(8), 0
+        self._since = self._clock()
 
     def acquire(self, is_written: Callable[[], bool]) -> bool:
         """Waits for the right. Returns False if another runner has written meanwhile what `key` names."""
-        backoff, seen_at = self._client.backoff(), self._now()
+        backoff, seen_at = Backoff(self._client.budget), self._clock()
         other: str | None = None
         while True:
-            self._since = now = self._now()
+            self._since = now = self._clock()
             if self._create(backoff) or self._is_ours(holder := self._holder()):
                 return True
             if is_written():
@@ -117,11 +122,11 @@ class Claim:
                 continue
             if holder != other:
                 other, seen_at = holder, now
-            elif (now - seen_at).total_seconds() > self._client.budget.limits.lease:
-                delete_label(self._client, self._name)
+            elif (now - seen_at).total_seconds() > self._limits.lease:
+                self._client.delete(self._path)
                 other = None
                 continue
-            backoff.wait(self._client.budget.limits.poll, f"another runner holds {self._name}")
+            backoff.wait(self._limits.poll, f"another runner holds {self._name}")
 
     def confirm(self) -> None:
         """Is called just before writing. Raises LostError if another runner has taken over."""
@@ -129,16 +134,16 @@ class Claim:
             return
         if not self._is_ours(self._holder()):
             raise LostError(f"{self._name} was taken over by another runner")
-        self._turn += 1
-        now, words = self._now(), {"description": self._description(f"{self._nonce}.{self._turn}")}
-        if unless_refused(GONE, lambda: self._client.write("PATCH", self._path, words, named)) is None:
+        self._renewals += 1
+        now, words = self._clock(), {"description": self._description(f"{self._nonce}.{self._renewals}")}
+        if self._client.change(self._path, words, named) is None:
             raise LostError(f"{self._name} is gone")
         self._since = now
 
     def release(self) -> None:
         """Lets the next runner write."""
         if self._is_fresh() or self._is_ours(self._holder()):
-            delete_label(self._client, self._name)
+            self._client.delete(self._path)
 
     def _create(self, backoff: Backoff) -> bool:
         body = {"name": self._name, "color": COLOUR, "description": self._description(self._nonce)}
@@ -146,15 +151,15 @@ class Claim:
             self._client.create("labels", body, nothing)
             return True
         except UnsureError as error:
-            backoff.retry(error, self._client.budget.limits.in_flight)
+            backoff.retry(error, self._limits.in_flight)
         except RefusedError as error:
             if not is_taken(error):
                 raise
         return False
 
     def _holder(self) -> str | None:
-        """The text of the runner that has the right, None for no runner: asked by a write that changes nothing."""
-        label = unless_refused(GONE, lambda: self._client.write("PATCH", self._path, {}, named))
+        """The text of the runner that has the right, None for no runner."""
+        label = self._client.find_surely(self._path, named)
         return label[1].rstrip(")").rpartition(" ")[2] if label else None
 
     def _is_ours(self, holder: str | None) -> bool:
@@ -162,13 +167,10 @@ class Claim:
 
     def _is_fresh(self) -> bool:
         """Whether no other runner can have taken over yet."""
-        return (self._now() - self._since).total_seconds() < self._client.budget.limits.lease / 3
-
-    def _now(self) -> datetime:
-        return self._client.budget.clock()
+        return (self._clock() - self._since).total_seconds() < self._limits.lease / 3
 
     def _description(self, holder: str) -> str:
-        return f"{_WORDS} ({self._now().astimezone(UTC):%Y-%m-%dT%H:%MZ} {holder})"
+        return f"nightfuzz is writing this very moment ({self._clock().astimezone(UTC):%Y-%m-%dT%H:%MZ} {holder})"
 
 
 def write_once(
@@ -178,20 +180,20 @@ def write_once(
     find: Callable[[], T | None],
     find_surely: Callable[[], T | None],
     create: Callable[[], T],
-    doubt: float = 1.0,
 ) -> T:
     """Returns what `find` finds, else what `create` makes. Whatever happens to a request or a runner: never two of it.
 
     claims: of the repository where the claim named `key` is made. find_surely: like `find`, by answers that can't be
-    old. doubt: see `Client.create_once`.
+    old.
     """
-    backoff = client.backoff()
+    # In a repository of others, all listings may be old.
+    patience, backoff = 1.0 if client is claims else 2.0, Backoff(client.budget)
     while (found := find()) is None:
         claim = Claim(claims, key)
         if not claim.acquire(lambda: find() is not None):
             continue
         try:
-            return client.create_once(find_surely, create, claim.confirm, doubt)
+            return client.create_once(find_surely, create, claim.confirm, patience)
         except LostError as error:
             backoff.retry(error)
         finally:
@@ -199,17 +201,3 @@ def write_once(
             with suppress(GaveUpError, RefusedError):
                 claim.release()
     return found
-
-
-def sweep(client: Client, labels: Iterable[tuple[str, str]]) -> None:
-    """Deletes claims that a runner left a day ago or earlier. labels: names and descriptions."""
-    for name, words in labels:
-        with suppress(ValueError, TypeError):
-            since = datetime.fromisoformat(words.rpartition("(")[2].split(" ")[0])
-            if name.startswith(PREFIX) and client.budget.clock() - since > ABANDONED:
-                delete_label(client, name)
-
-
-def delete_label(client: Client, name: str) -> None:
-    """Deletes a label, if it is there."""
-    unless_refused(GONE, lambda: client.write("DELETE", label_path(name), None, nothing))

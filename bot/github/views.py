@@ -92,17 +92,6 @@ class PullView(NamedTuple):
         return cls(int(data["number"]), str(data["state"]), str(data["head"]["sha"]))
 
 
-class RepositoryView(NamedTuple):
-    """A repository. private: whether only its members see it."""
-
-    private: bool
-
-    @classmethod
-    def of(cls, data: Any) -> RepositoryView:
-        """From a repository of the REST API."""
-        return cls(bool(data["private"]))
-
-
 def role(data: Any) -> Role:
     """From a collaborator's permission. A role of an organisation's own making counts as what it is based on."""
     found = data.get("role_name") if data.get("role_name") in ROLES else data["permission"]

@@ -1,23 +1,44 @@
-"""What the state says about clusters of bugs, as issues are planned from it. Nothing here knows GitHub."""
+"""Clusters of bugs: what the state says about them, and what their issues' comments say.
+
+Names and versions came from workers: the comments escape all of them.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-Standing = Literal["open", "fixed", "back"]
+from fuzz_core.campaign.cases import Judged, batch, case, guarded, is_valid
+from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.store.checks import FIXED, KNOWN
+from fuzz_core.store.records import BugRow
+from fuzz_core.store.store import Store
+from fuzz_core.triage.recheck import FLAKY, SHOWN
+from nightfuzz.bot.issues import labels
+from nightfuzz.bot.issues.umbrella import mark_items
+from nightfuzz.reports.issues import bug_report, umbrella_report
+from nightfuzz.reports.markdown import escaped
+from nightfuzz.reports.text import span
+
+Status = Literal["open", "fixed", "back"]
+SHOWN_APIS = 20
 _WORST = {"back": 0, "open": 1, "fixed": 2}
+_HOW_TO_SILENCE = (
+    "To hear no more of it, close it as not planned, or give it one of the labels "
+    f"`{labels.IGNORE}`, `{labels.WRONG}` or `{labels.KNOWN}`."
+)
 
 
 class ClusterReport(NamedTuple):
-    """One cluster: what its issue says, and where it stands.
+    """One cluster: what its issue says, and whether it is open, fixed or back.
 
     signatures: texts by fingerprint, of all members on record, known ones too; the first is the simplest's. title,
-    body: the report, rendered. seen, seen_at: the newest build that shows it, and when that was noticed. turned: the
-    build that fixed it, or with which it is back. rank: smaller is more urgent. private: counted alone. known: an
+    body: the report, rendered. seen, seen_at: the newest build that shows it, and when that was noticed. changed_in:
+    the build that fixed it, or with which it is back. rank: smaller is more urgent. private: counted alone. known: an
     entry of the registry matches. batched: a line of the umbrella instead of an issue of its own.
     """
 
@@ -27,14 +48,13 @@ class ClusterReport(NamedTuple):
     body: str
     api: str
     kind: str
-    grade: str
     seen: str
     seen_at: datetime
     findings: int = 1
     apis: Sequence[str] = ()
     since: str = ""
-    standing: Standing = "open"
-    turned: str = ""
+    status: Status = "open"
+    changed_in: str = ""
     rank: tuple[int, ...] = ()
     validity: str = "valid"
     regression: bool = False
@@ -44,7 +64,7 @@ class ClusterReport(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """That of the simplest member."""
+        """The fingerprint of the simplest member."""
         return next(iter(self.signatures))
 
     @property
@@ -57,18 +77,13 @@ class Umbrella(NamedTuple):
     """The crashes on corner-case arguments of one library, one per cluster.
 
     signatures: texts by fingerprint, in the order of the lines in the list. body: `reports.issues.umbrella_report`,
-    its items marked by `bot.issues.texts.mark_items`.
+    its items marked by `bot.issues.umbrella.mark_items`.
     """
 
     library: str
     signatures: Mapping[str, str]
     title: str
     body: str
-
-
-def by_fingerprint(clusters: Iterable[ClusterReport]) -> dict[str, ClusterReport]:
-    """Each cluster under the fingerprints of all its members."""
-    return {key: each for each in clusters for key in each.signatures}
 
 
 def newer(build: str, than: str) -> bool:
@@ -79,7 +94,7 @@ def newer(build: str, than: str) -> bool:
         return False
 
 
-def newest(builds: Sequence[str]) -> str:
+def newest(builds: Iterable[str]) -> str:
     """The latest of some versions, the first where that is not known; empty where there are none."""
     found = ""
     for build in builds:
@@ -93,18 +108,149 @@ def joined(clusters: Sequence[ClusterReport]) -> ClusterReport:
     It is fixed, known or batched if all are, and private if one is.
     """
     first = min(clusters, key=lambda each: each.urgency)
-    worst = min(clusters, key=lambda each: (_WORST[each.standing], each.urgency))
-    shown = [each for each in clusters if each.standing == worst.standing]
+    worst = min(clusters, key=lambda each: (_WORST[each.status], each.urgency))
+    shown = [each for each in clusters if each.status == worst.status]
     return first._replace(
         signatures={key: text for each in (first, *clusters) for key, text in each.signatures.items()},
-        seen=newest([each.seen for each in shown]),
+        seen=newest(each.seen for each in shown),
         seen_at=max(each.seen_at for each in shown),
         findings=sum(each.findings for each in clusters),
         apis=tuple(dict.fromkeys(api for each in clusters for api in (each.api, *each.apis))),
-        standing=worst.standing,
-        turned=newest([each.turned for each in shown if each.turned]),
+        status=worst.status,
+        changed_in=newest(each.changed_in for each in shown if each.changed_in),
         regression=any(each.regression for each in shown),
         private=any(each.private for each in clusters),
         known=all(each.known for each in clusters),
         batched=all(each.batched for each in clusters),
     )
+
+
+def cluster_reports(store: Store) -> list[ClusterReport]:
+    """Every cluster on record, of all libraries and builds, private ones too (without their text)."""
+    appearances = _appearances(store)
+    clusters: dict[int, list[Judged]] = defaultdict(list)
+    for each in _bugs(store):
+        clusters[each.cluster.first.id].append(each)
+    return [_report(store, members, appearances) for members in clusters.values()]
+
+
+def umbrellas(store: Store) -> list[Umbrella]:
+    """One for each library with crashes on input that is not known to be valid."""
+    by_library: dict[str, list[Judged]] = defaultdict(list)
+    for each in sorted(batch(_bugs(store)), key=lambda each: (each.row.api, each.row.id)):
+        by_library[store.target(each.row.target).library].append(each)
+    made = []
+    for library, members in sorted(by_library.items()):
+        text = umbrella_report([case(store, each) for each in members])
+        # In the order of the lines in the text.
+        signatures = {each.row.signature: each.row.signature_text for each in members}
+        made.append(Umbrella(library, signatures, text.title, mark_items(text.body, list(signatures))))
+    return made
+
+
+def first_row(store: Store, fingerprint: str) -> BugRow | None:
+    """The first row of a bug, by its fingerprint."""
+    later = store.later_rows()
+    return next((bug for bug in store.bugs() if bug.signature == fingerprint and bug.id not in later), None)
+
+
+def _bugs(store: Store) -> list[Judged]:
+    """A line for each bug: its first row."""
+    later = store.later_rows()
+    return guarded(store, [bug for bug in store.bugs() if bug.id not in later], across=True)
+
+
+def _report(store: Store, members: Sequence[Judged], appearances: Mapping[int, Appearance]) -> ClusterReport:
+    """Members come the most urgent first: that one speaks for the cluster where it is still open."""
+    lead = next((each for each in members if each.row.status not in (FIXED, KNOWN)), members[0])
+    seen = [appearances[each.row.id] for each in members]
+    status = _status(members)
+    changed_in = next((each.standing.build for each in members if each.standing.build), "")
+    private = any(each.severity.private for each in members)
+    text = None if private else bug_report(case(store, lead))
+    return ClusterReport(
+        library=store.target(lead.row.target).library,
+        signatures={each.row.signature: each.row.signature_text for each in (lead, *members)},
+        title=text.title if text else "",
+        body=text.body if text else "",
+        api=lead.row.api,
+        kind=lead.row.kind,
+        seen=newest(each.build for each in seen),
+        seen_at=max(each.at for each in seen),
+        findings=sum(each.findings for each in seen),
+        apis=lead.cluster.apis,
+        since=store.target(lead.row.target).version,
+        status=status,
+        changed_in=store.target(changed_in).version if changed_in and status != "open" else "",
+        rank=lead.severity.rank,
+        validity=lead.severity.validity.status,
+        regression=any(each.severity.regression for each in members),
+        private=private,
+        known=all(each.row.status == KNOWN for each in members),
+        batched=all(kind_of(each.row.kind).fails and not is_valid(each) for each in members),
+    )
+
+
+def _status(members: Sequence[Judged]) -> Status:
+    """A cluster is fixed where all of it is; what is known counts for nothing."""
+    speaking = [each for each in members if each.row.status != KNOWN]
+    if speaking and all(each.row.status == FIXED for each in speaking):
+        return "fixed"
+    return "back" if any(each.standing.past and each.severity.regression for each in speaking) else "open"
+
+
+class Appearance(NamedTuple):
+    """When and on which build a bug was last seen, and in how many findings."""
+
+    build: str
+    at: datetime
+    findings: int
+
+
+def _appearances(store: Store) -> dict[int, Appearance]:
+    """When each bug was last seen: found, found again on a later build, or shown by a recheck."""
+    versions = {target.key: target.version for target in store.targets()}
+    later, last = store.later_rows(), store.last_found()
+    seen = [(row.id, row.target, last.get(row.id, row.first_found), row.findings) for row in store.bugs()]
+    seen += [(each.bug, each.target, each.checked_at, 0) for each in store.checks() if each.status in (SHOWN, FLAKY)]
+    found: dict[int, Appearance] = {}
+    for bug, target, moment, findings in seen:
+        number, build, at = later.get(bug, bug), versions[target], datetime.fromisoformat(moment)
+        before = found.get(number, Appearance(build, at, 0))
+        found[number] = Appearance(newest((before.build, build)), max(before.at, at), before.findings + findings)
+    return found
+
+
+def by_fingerprint(clusters: Iterable[ClusterReport]) -> dict[str, ClusterReport]:
+    """Each cluster under the fingerprints of all its members."""
+    return {key: each for each in clusters for key in each.signatures}
+
+
+def recurrence(cluster: ClusterReport) -> str:
+    """The one comment that is kept up to date while the bug is seen. Depends on the cluster alone."""
+    apis = list(dict.fromkeys((cluster.api, *cluster.apis)))
+    more = f" and {len(apis) - SHOWN_APIS} more" if len(apis) > SHOWN_APIS else ""
+    rows = {
+        "newest build that shows it": f"{escaped(cluster.seen)} ({cluster.seen_at:%Y-%m-%d})",
+        "first found": escaped(cluster.since) if cluster.since else "",
+        "findings": str(cluster.findings),
+        # A bar in a code span would end the cell.
+        "apis": ", ".join(map(escaped, apis[:SHOWN_APIS])) + more if len(apis) > 1 else "",
+        "back since": escaped(cluster.changed_in) if cluster.status == "back" and cluster.changed_in else "",
+    }
+    lines = [f"| {name} | {value} |" for name, value in rows.items() if value]
+    return "\n".join(["Still there. This comment is kept up to date.", "", "| | |", "|---|---|", *lines])
+
+
+def fixed(cluster: ClusterReport) -> str:
+    """Why an issue is closed."""
+    return (
+        f"Fixed with {span(cluster.changed_in)}: the script of this report runs clean there, every time in fresh "
+        "processes. It is run again on later builds, and this issue is reopened should one show it again."
+    )
+
+
+def back(cluster: ClusterReport) -> str:
+    """Why an issue is open again."""
+    since = f" It was fixed, and is back with {span(cluster.changed_in)}." if cluster.status == "back" else ""
+    return f"Seen again: {span(cluster.seen)} shows it.{since}\n\n{_HOW_TO_SILENCE}"

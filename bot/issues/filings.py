@@ -21,15 +21,16 @@ Number = Annotated[int, Field(ge=1, le=2**53)]
 When = Annotated[AwareDatetime, AfterValidator(lambda at: at.astimezone(UTC))]
 Link = Annotated[str, Field(pattern=r"^(https?://\S{1,1000})?$")]
 Lesson = Literal["", "ignore", "wrong", "known", "declined", "duplicate", "gone"]
+CommandKind = Literal["bisect", "minimize", "retry", "ignore", "upstream", "help"]
 Digest = Annotated[str, Field(pattern="^([0-9a-f]{32})?$")]
 MOST = 100_000
 
 
 class IssueRecord(Part):
-    """An issue of ours. build: the newest that its readers were told of. told: of the recurrence comment last written.
+    """An issue of the bot. build: the newest that the issue names. told: digest of the recurrence comment last written.
 
-    closed_for: the build for which we closed it. regression: whether it has had that label of us. teaching: what people
-    said of it; `declined` for closed as not planned, `gone` for deleted or moved. at: when this record last changed.
+    closed_for: the build for which the bot closed it. regression: whether the bot has given it that label. teaching:
+    the verdict of people; `declined` for closed as not planned, `gone` for deleted or moved. at: of the last change.
     """
 
     number: Number
@@ -49,7 +50,7 @@ class IssueRecord(Part):
 
     @property
     def fingerprint(self) -> str:
-        """Of the bug that it was filed about; empty where none is on record."""
+        """The fingerprint of the issue's first bug; empty where none is on record."""
         return next(iter(self.signatures), "")
 
 
@@ -61,12 +62,12 @@ class RunClaim(Part):
 
 
 class CommandRequest(Part):
-    """A command that a person gave in a comment, and what became of it.
+    """A command that a person gave in a comment. said: the answer.
 
-    What a fuzz job has to do (bisect, minimize, retry) waits until it is `settled`; said: the answer.
+    settled: whether it is answered. A command for a fuzz job (bisect, minimize, retry) waits for its answer.
     """
 
-    kind: Literal["bisect", "minimize", "retry", "ignore", "upstream", "help"]
+    kind: CommandKind
     fingerprint: Fingerprint
     issue: Number
     comment: Number
@@ -192,7 +193,7 @@ def _latest(first: Mapping[_Key, _Record], second: Mapping[_Key, _Record]) -> di
 
 
 def _age(record: Any) -> tuple[datetime, str]:
-    """Records of one moment are told apart by the text of what is not joined, so that all orders give the same."""
+    """Records of one moment are ordered by their fields that are not joined, so the order of merges does not count."""
     return (record, "") if isinstance(record, datetime) else (record.at, record.model_dump_json(exclude=_JOINED))
 
 

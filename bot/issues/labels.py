@@ -1,4 +1,4 @@
-"""The labels that the bot sets, the labels by which people teach it, and the known findings that follow from them."""
+"""The labels that the bot sets, the labels by which people silence it, and the known findings that follow from them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ LABELS = {
     DRAFT: ("fbca04", "The text of a report to another repository, for a person to read"),
     APPROVE: ("0e8a16", "For people with write access: nightfuzz may file this text upstream"),
 }
-# What each label teaches; where an issue has several, the first.
-TEACHING: dict[str, Lesson] = {WRONG: "wrong", KNOWN: "known", IGNORE: "ignore"}
+# The verdict of each label; where an issue has several, the first.
+LESSONS: dict[str, Lesson] = {WRONG: "wrong", KNOWN: "known", IGNORE: "ignore"}
 _CLOSED: dict[str | None, Lesson] = {"not_planned": "declined", "duplicate": "duplicate"}
 _REASONS = {
     "ignore": "people asked not to hear of it",
@@ -39,16 +39,16 @@ _REASONS = {
 
 
 def lesson_of(issue: IssueView) -> Lesson:
-    """What people teach by the labels of an issue, or by how they closed it; empty for nothing."""
-    taught = [lesson for label, lesson in TEACHING.items() if label in issue.labels]
-    return taught[0] if taught else _CLOSED.get(issue.state_reason, "") if issue.state == "closed" else ""
+    """The verdict of people on an issue, by its labels or by how they closed it; empty without one."""
+    closed = _CLOSED.get(issue.state_reason, "") if issue.state == "closed" else ""
+    return next((lesson for label, lesson in LESSONS.items() if label in issue.labels), closed)
 
 
 def entries_of(filings: Filings) -> list[Known]:
-    """The known findings that people have taught, for the registry that every run asks.
+    """The known findings that follow from people's verdicts, for the registry that every run asks.
 
-    Each ends with what taught it: the label is taken away, or the issue opened again. A deleted issue teaches none: an
-    entry needs a place where it is talked about. A duplicate teaches what no other issue of ours is about.
+    An entry ends when the label is taken away, or the issue opened again. A deleted issue gives none: an entry needs a
+    place to talk about it. A duplicate gives an entry for each fingerprint that no other issue is about.
     """
     elsewhere = {key for record in filings.issues.values() if not record.teaching for key in record.signatures}
     return [

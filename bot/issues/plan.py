@@ -8,101 +8,159 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from nightfuzz.bot.github.marker import Marker, digest, marker_of
-from nightfuzz.bot.github.views import IssueView
-from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella, joined, newer, newest
+from nightfuzz.bot.github.marker import Marker, digest, marker_of, parsed
+from nightfuzz.bot.github.views import IssueView, is_same_login
+from nightfuzz.bot.issues.clusters import (
+    ClusterReport,
+    Umbrella,
+    back,
+    fixed,
+    joined,
+    newer,
+    newest,
+    recurrence,
+)
 from nightfuzz.bot.issues.filings import Filings, IssueRecord, Lesson
-from nightfuzz.bot.issues.labels import OURS, REGRESSION, UMBRELLA
-from nightfuzz.bot.issues.ownership import OwnIssue, own_issues
-from nightfuzz.bot.issues.texts import back, chosen, extended, fixed, items, recurrence
+from nightfuzz.bot.issues.labels import OURS, REGRESSION, UMBRELLA, lesson_of
+from nightfuzz.bot.issues.umbrella import chosen, extended, items
 
 DAY = timedelta(days=1)
+# How long an issue that a person has closed stays closed.
+COOLDOWN = timedelta(hours=48)
+# One fingerprint in common is enough to find an issue again; a body has room for other things.
+MARKED = 50
 
 
 class Rules(NamedTuple):
-    """daily: new issues in 24 hours. cooldown: how long what a person has closed stays closed. run: this run's name.
-
-    login: the bot's own.
-    """
+    """daily: new issues in 24 hours. run: this run's name. login: the bot's own."""
 
     daily: int = 5
-    cooldown: timedelta = timedelta(hours=48)
     run: str = ""
     login: str = ""
 
 
 class Create(NamedTuple):
-    """An issue to be filed. id: what its marker is looked up by. told: digest of what would be its first recurrence."""
+    """An issue to be filed. record: fields of its record."""
 
-    kind: Literal["bug", "umbrella"]
-    id: str
-    library: str
-    signatures: Mapping[str, str]
+    marker: Marker
     title: str
     body: str
     labels: tuple[str, ...]
-    build: str = ""
-    told: str = ""
-    regression: bool = False
+    record: Mapping[str, Any]
     verb: str = "create"
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.title!r}"
 
 
 class Update(NamedTuple):
-    """A change of an issue that is there. remembered: what its record says afterwards.
+    """A change of an issue that is there. record: fields of its record that change with it.
 
     reopen: its bug is seen again. close: its bug is fixed. relabel: it gets labels that it has not had before. recur:
-    its recurrence comment is brought up to date.
+    its recurrence comment is brought up to date. extend: an umbrella gets further items. items: their lines by
+    fingerprint. title: the umbrella's new one.
     """
 
-    verb: Literal["reopen", "close", "relabel", "recur"]
+    verb: Literal["reopen", "close", "relabel", "recur", "extend"]
     number: int
-    remembered: Mapping[str, Any]
+    record: Mapping[str, Any]
     comment: tuple[Marker, str] | None = None
     state: Mapping[str, str] = {}
     labels: tuple[str, ...] = ()
+    items: Mapping[str, str] = {}
+    title: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.verb} #{self.number}"
 
 
-class Extend(NamedTuple):
-    """Further items for an umbrella issue: signatures and lines by fingerprint. title: where it is still ours."""
-
-    number: int
-    signatures: Mapping[str, str]
-    items: Mapping[str, str]
-    title: str | None
-    verb: str = "extend"
-
-
-Action = Create | Update | Extend
+Action = Create | Update
 # What a reader waits for comes first; comments that are only brought up to date come last.
 ORDER = ("reopen", "create", "close", "relabel", "extend", "recur")
-
-
-def place(action: Action) -> int:
-    """Where an action comes in a plan."""
-    return ORDER.index(action.verb)
-
-
-def described(action: Action) -> str:
-    """An action in a few words, for a summary; its text is not escaped."""
-    return f"{action.verb} {action.title!r}" if isinstance(action, Create) else f"{action.verb} #{action.number}"
 
 
 class IssuePlan(NamedTuple):
     """actions: in the order of their execution. learned: records as they are from now on, whatever else is executed.
 
-    waiting: clusters over the day's limit, the most urgent first. cooling: those whose issue a person has closed just
-    now. silent: how many people want to hear no more of. private: how many are published nowhere. notes: a line each.
+    waiting: clusters over the day's limit, the most urgent first. silent: how many clusters people have silenced.
+    private: how many are published nowhere. notes: a line each.
     """
 
     actions: tuple[Action, ...] = ()
     learned: tuple[IssueRecord, ...] = ()
     waiting: tuple[ClusterReport, ...] = ()
-    cooling: tuple[ClusterReport, ...] = ()
     silent: int = 0
     private: int = 0
     notes: tuple[str, ...] = ()
+
+
+class OwnIssue(NamedTuple):
+    """An issue that the bot has filed. fingerprints: on record, and in its body.
+
+    record: blank where it was lost.
+    """
+
+    view: IssueView
+    record: IssueRecord
+    fingerprints: frozenset[str]
+
+    @property
+    def number(self) -> int:
+        """The issue's number."""
+        return self.view.number
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the issue is open."""
+        return self.view.state == "open"
+
+    @property
+    def closed_at(self) -> datetime:
+        """When a closed issue was closed."""
+        return self.view.closed_at or self.view.updated_at
+
+    @property
+    def lesson(self) -> Lesson:
+        """The verdict of people on the issue."""
+        return lesson_of(self.view)
+
+
+def own_issues(existing: Iterable[IssueView], filings: Filings, login: str, now: datetime) -> dict[int, OwnIssue]:
+    """The bot's own issues by number, the oldest first. login: its own.
+
+    Anyone can copy a marker, so it counts in the bot's own issues alone. A marker that a person has edited or removed
+    is no loss where the issue is on record, and is not put back.
+    """
+    found = (_own(view, filings.issues.get(view.number), login, now) for view in existing if not view.pull_request)
+    return {each.number: each for each in sorted(filter(None, found), key=lambda each: each.number)}
+
+
+def _own(view: IssueView, record: IssueRecord | None, login: str, now: datetime) -> OwnIssue | None:
+    marker = parsed(view.body) if is_same_login(view.author, login) else None
+    # A record that came along from another repository has other addresses.
+    if record is not None and (marker is not None or record.url == view.url):
+        in_marker = (marker.id, *marker.also) if marker is not None and marker.kind == record.kind else ()
+        return OwnIssue(view, record, frozenset((*record.signatures, *in_marker)))
+    if marker is None or marker.kind not in ("bug", "umbrella"):
+        return None
+    lesson = lesson_of(view)
+    blank = IssueRecord(
+        number=view.number,
+        url=view.url,
+        kind=cast(Literal["bug", "umbrella"], marker.kind),
+        library="",
+        signatures={},
+        created_at=view.created_at,
+        regression=REGRESSION in view.labels,
+        teaching=lesson,
+        taught_at=now if lesson else None,
+        at=now,
+    )
+    return OwnIssue(
+        view, blank, frozenset(items(view.body) if marker.kind == "umbrella" else (marker.id, *marker.also))
+    )
 
 
 def plan(
@@ -118,13 +176,13 @@ def plan(
 
     Once they are executed, planning again from the same gives no action.
     """
-    issues = own_issues(existing, filings, rules.login)
+    issues = own_issues(existing, filings, rules.login, now)
     apart = _apart(reports)
     clusters = sorted((each for each in apart if not each.private), key=lambda each: each.urgency)
-    learned = (*_lessons(issues, filings, gone, now), *_adopted(issues, clusters, umbrellas, now))
+    learned = (*_lessons(issues, filings, gone, now), *_adopted(issues, filings, clusters, umbrellas))
     for record in learned:
         filings = filings.with_issue(record)
-    planner = _Planner(own_issues(existing, filings, rules.login), filings, rules, now)
+    planner = _Planner(own_issues(existing, filings, rules.login, now), filings, rules, now)
     for cluster in clusters:
         planner.place(cluster)
     made = planner.plan(umbrellas)
@@ -145,8 +203,8 @@ def _apart(clusters: Sequence[ClusterReport]) -> list[ClusterReport]:
 def _lessons(
     issues: Mapping[int, OwnIssue], filings: Filings, gone: Collection[int], now: datetime
 ) -> list[IssueRecord]:
-    """What people have taught since the last run, and what they have taken back."""
-    lessons: dict[int, Lesson] = {number: issue.teaching for number, issue in issues.items()}
+    """Records of issues on which people have another verdict than at the last run."""
+    lessons: dict[int, Lesson] = {number: issue.lesson for number, issue in issues.items()}
     lessons |= dict.fromkeys(gone, "gone")
     return [
         record.model_copy(update={"teaching": lesson, "taught_at": now if lesson else None, "at": now})
@@ -156,32 +214,19 @@ def _lessons(
 
 
 def _adopted(
-    issues: Mapping[int, OwnIssue], clusters: Iterable[ClusterReport], umbrellas: Iterable[Umbrella], now: datetime
+    issues: Mapping[int, OwnIssue], filings: Filings, clusters: Iterable[ClusterReport], umbrellas: Iterable[Umbrella]
 ) -> list[IssueRecord]:
-    """Records for issues of which only the marker is left to say that they are ours."""
-    subjects = [("bug", each.library, each.signatures) for each in clusters]
-    subjects += [("umbrella", each.library, each.signatures) for each in umbrellas]
-    about = {(kind, key): (library, texts) for kind, library, texts in reversed(subjects) for key in texts}
+    """Records for issues of which only the marker is left to say that they are the bot's."""
+    subjects: list[tuple[str, ClusterReport | Umbrella]] = [("bug", each) for each in clusters]
+    subjects += [("umbrella", each) for each in umbrellas]
+    about = {(kind, key): each for kind, each in reversed(subjects) for key in each.signatures}
     records = []
     for issue in issues.values():
-        keys = [key for key in sorted(issue.fingerprints) if (issue.kind, key) in about]
-        if issue.record is not None or not keys:
-            continue
-        library, signatures = about[issue.kind, keys[0]]
-        records.append(
-            IssueRecord(
-                number=issue.number,
-                url=issue.view.url,
-                kind=issue.kind,
-                library=library,
-                signatures={key: text for key, text in signatures.items() if key in issue.fingerprints},
-                created_at=issue.view.created_at,
-                regression=REGRESSION in issue.view.labels,
-                teaching=issue.teaching,
-                taught_at=now if issue.teaching else None,
-                at=now,
-            )
-        )
+        keys = [key for key in sorted(issue.fingerprints) if (issue.record.kind, key) in about]
+        if issue.number not in filings.issues and keys:
+            found = about[issue.record.kind, keys[0]]
+            signatures = {key: text for key, text in found.signatures.items() if key in issue.fingerprints}
+            records.append(issue.record.model_copy(update={"library": found.library, "signatures": signatures}))
     return records
 
 
@@ -192,14 +237,13 @@ class _Planner:
         self.issues, self.filings, self.rules, self.now = issues, filings, rules, now
         self.by_fingerprint: dict[str, list[OwnIssue]] = defaultdict(list)
         for issue in issues.values():
-            for key in issue.fingerprints if issue.kind == "bug" else ():
+            for key in issue.fingerprints if issue.record.kind == "bug" else ():
                 self.by_fingerprint[key].append(issue)
         self.lost = {key for each in filings.issues.values() if each.teaching == "gone" for key in each.signatures}
         # Which clusters each issue is about, and which of them it speaks for.
         self.about: dict[int, list[ClusterReport]] = defaultdict(list)
         self.speaks: set[int] = set()
         self.new: list[ClusterReport] = []
-        self.cooling: list[ClusterReport] = []
         self.silent = 0
         self.notes: list[str] = []
 
@@ -207,30 +251,26 @@ class _Planner:
         """Finds the issues of a cluster, or notes that it has none."""
         found = {issue.number: issue for key in cluster.signatures for issue in self.by_fingerprint.get(key, ())}
         matches = [found[number] for number in sorted(found)]
-        live = [issue for issue in matches if not issue.teaching]
+        live = [issue for issue in matches if not issue.lesson]
         lost = not matches and not self.lost.isdisjoint(cluster.signatures)
-        if lost or cluster.known or any(issue.teaching not in ("", "duplicate") for issue in matches):
+        if lost or cluster.known or any(issue.lesson not in ("", "duplicate") for issue in matches):
             self.silent += 1
         elif live:
             for issue in live:
                 self.about[issue.number].append(cluster)
             # The oldest open issue speaks for a cluster, else the one that was closed last.
             last = max(live, key=lambda each: (each.closed_at, each.number))
-            self.speaks.add(next((issue for issue in live if issue.open), last).number)
+            self.speaks.add(next((issue for issue in live if issue.is_open), last).number)
         elif matches:
             self.silent += 1
-        elif cluster.standing != "fixed" and not cluster.batched:
+        elif cluster.status != "fixed" and not cluster.batched:
             self.new.append(cluster)
 
     def plan(self, umbrellas: Sequence[Umbrella]) -> IssuePlan:
         """All actions as a plan."""
-
-        def age(number: int) -> tuple[datetime, int]:
-            record = self.issues[number].record
-            return (record.at if record else self.now), number
-
         # The oldest news first, so that a run that does not get to the end of them leaves others the next time.
-        actions = [action for number in sorted(self.about, key=age) for action in self._about(self.issues[number])]
+        touched = sorted((self.issues[number] for number in self.about), key=lambda each: (each.record.at, each.number))
+        actions = [action for issue in touched for action in self._about(issue)]
         # The day's limit counts issues of the last 24 hours, those too that are gone by now.
         limit = self.now - DAY
         recent = {each.number for each in self.issues.values() if each.view.created_at > limit}
@@ -244,112 +284,97 @@ class _Planner:
             room -= isinstance(more, Create)
             actions += [more] if more else []
         return IssuePlan(
-            actions=tuple(sorted(actions, key=place)),
+            actions=tuple(sorted(actions, key=lambda each: ORDER.index(each.verb))),
             waiting=tuple(free[most:]),
-            cooling=tuple(self.cooling),
             silent=self.silent,
             notes=tuple(self.notes),
         )
 
     def _about(self, issue: OwnIssue) -> list[Action]:
-        """What an issue needs, from the standing of its clusters."""
-        one, number = joined(self.about[issue.number]), issue.number
-        if one.standing == "fixed":
+        """What an issue needs, from the status of its clusters."""
+        one, number, record = joined(self.about[issue.number]), issue.number, issue.record
+        if one.status == "fixed":
             # A person who opens it again, although that build is clean, has seen more than the recheck.
-            if not issue.open or (issue.record is not None and issue.record.closed_for == one.turned):
+            if not issue.is_open or record.closed_for == one.changed_in:
                 return []
-            comment = marker_of("fixed", one.fingerprint, one.turned), fixed(one)
+            comment = marker_of("fixed", one.fingerprint, one.changed_in), fixed(one)
             state = {"state": "closed", "state_reason": "completed"}
-            return [Update("close", number, {"closed_for": one.turned}, comment, state)]
-        if number not in self.speaks or not (issue.open or self._returns(issue, one)):
+            return [Update("close", number, {"closed_for": one.changed_in}, comment, state)]
+        if number not in self.speaks or not (issue.is_open or self._returns(issue, one)):
             return []
         actions: list[Action] = []
-        marked = _is_regression(one) and not (issue.record is not None and issue.record.regression)
-        labels = (REGRESSION,) if marked else ()
-        remembered: dict[str, Any] = {"regression": True} if marked else {}
-        if not issue.open:
+        is_new_regression = _is_regression(one) and not record.regression
+        labels = (REGRESSION,) if is_new_regression else ()
+        changes: dict[str, Any] = {"regression": True} if is_new_regression else {}
+        if not issue.is_open:
             comment = marker_of("back", one.fingerprint, one.seen), back(one)
-            remembered = {**remembered, "closed_for": ""}
-            actions.append(Update("reopen", number, remembered, comment, {"state": "open"}, labels))
-        elif marked:
-            actions.append(Update("relabel", number, remembered, labels=labels))
+            actions.append(Update("reopen", number, {**changes, "closed_for": ""}, comment, {"state": "open"}, labels))
+        elif is_new_regression:
+            actions.append(Update("relabel", number, changes, labels=labels))
         text = recurrence(one)
-        if issue.record is None or issue.record.told != digest(text):
-            remembered = {"told": digest(text), "build": one.seen, "signatures": one.signatures}
-            comment = Marker("recurrence", digest(str(number))), text
-            actions.append(Update("recur", number, remembered, comment))
+        if record.told != digest(text):
+            changes = {"told": digest(text), "build": one.seen, "signatures": one.signatures}
+            actions.append(Update("recur", number, changes, (Marker("recurrence", digest(str(number))), text)))
         return actions
 
     def _returns(self, issue: OwnIssue, one: ClusterReport) -> bool:
         """Whether a closed issue is opened again: it was seen since, on a newer build or after the cool-down."""
-        record = issue.record
-        known = newest([each for each in (record.build, record.closed_for) if each]) if record else ""
-        if one.seen_at <= issue.closed_at:
-            return False
-        if newer(one.seen, known) or self.now - issue.closed_at >= self.rules.cooldown:
-            return True
-        self.cooling.append(one)
-        return False
+        known = newest(each for each in (issue.record.build, issue.record.closed_for) if each)
+        is_later = newer(one.seen, known) or self.now - issue.closed_at >= COOLDOWN
+        return one.seen_at > issue.closed_at and is_later
 
-    def _batch(self, umbrella: Umbrella, room: bool) -> Create | Extend | None:
+    def _batch(self, umbrella: Umbrella, room: bool) -> Action | None:
         """What the umbrella of a library needs. room: whether the day's limit leaves a new issue.
 
         Items go to the open umbrella of their library; what people have checked off or deleted there stays so. A new
         one is filed only for what no earlier one lists, a while after that was closed, and never where people have
-        said no.
+        refused one.
         """
-        mine = [issue for issue in self.issues.values() if issue.kind == "umbrella" and _is_of(issue, umbrella)]
+        own = self.issues.values()
+        mine = [each for each in own if (each.record.kind, each.record.library) == ("umbrella", umbrella.library)]
         listed = {key for record in self.filings.issues.values() for key in record.signatures}
-        listed |= {key for issue in self.issues.values() for key in issue.fingerprints}
+        listed |= {key for issue in own for key in issue.fingerprints}
         fresh = {key: text for key, text in umbrella.signatures.items() if key not in listed}
-        if not fresh or any(issue.teaching for issue in mine):
+        if not fresh or any(issue.lesson for issue in mine):
             return None
-        still = [issue for issue in mine if issue.open]
-        if still:
+        if still := [issue for issue in mine if issue.is_open]:
             return self._extend(still[0], umbrella, fresh)
         closed = max((issue.closed_at for issue in mine), default=None)
-        if not room or (closed is not None and self.now - closed < self.rules.cooldown):
+        if not room or (closed is not None and self.now - closed < COOLDOWN):
             self.notes.append(f"{len(fresh)} crashes on corner-case arguments of {umbrella.library} wait to be filed")
             return None
-        name = digest("umbrella", umbrella.library, next(iter(fresh)))
-        labels = (OURS, UMBRELLA)
-        return Create("umbrella", name, umbrella.library, fresh, umbrella.title, chosen(umbrella.body, fresh), labels)
+        # An item may get an issue of its own one day, so the marker names no items.
+        marker = marker_of("umbrella", umbrella.library, next(iter(fresh)))
+        record = {"library": umbrella.library, "signatures": fresh}
+        return Create(marker, umbrella.title, chosen(umbrella.body, fresh), (OURS, UMBRELLA), record)
 
-    def _extend(self, issue: OwnIssue, umbrella: Umbrella, fresh: Mapping[str, str]) -> Extend | None:
+    def _extend(self, issue: OwnIssue, umbrella: Umbrella, fresh: Mapping[str, str]) -> Update | None:
         there, lines = items(issue.view.body), items(umbrella.body)
         more = {key: lines[key] for key in fresh if key in lines and key not in there}
         _, fitting = extended(issue.view.body, more)
-        if len(fitting) < len(more):
-            self.notes.append(
-                f"{len(more) - len(fitting)} crashes on corner-case arguments have no room in #{issue.number}"
-            )
+        if left := len(more) - len(fitting):
+            self.notes.append(f"{left} crashes on corner-case arguments have no room in #{issue.number}")
         if not fitting:
             return None
-        is_ours = issue.record is not None and issue.record.title == issue.view.title != umbrella.title
-        texts = {key: fresh[key] for key in fitting}
-        return Extend(issue.number, texts, {key: more[key] for key in fitting}, umbrella.title if is_ours else None)
-
-
-def _is_of(issue: OwnIssue, umbrella: Umbrella) -> bool:
-    by_record = issue.record is not None and issue.record.library == umbrella.library
-    return by_record or not issue.fingerprints.isdisjoint(umbrella.signatures)
+        is_ours = issue.record.title == issue.view.title != umbrella.title
+        signatures, added = ({key: texts[key] for key in fitting} for texts in (fresh, more))
+        title = umbrella.title if is_ours else None
+        return Update("extend", issue.number, {"signatures": signatures}, items=added, title=title)
 
 
 def _is_regression(cluster: ClusterReport) -> bool:
-    return cluster.regression or cluster.standing == "back"
+    return cluster.regression or cluster.status == "back"
 
 
 def _created(cluster: ClusterReport) -> Create:
     regression = _is_regression(cluster)
-    return Create(
-        "bug",
-        cluster.fingerprint,
-        cluster.library,
-        cluster.signatures,
-        cluster.title,
-        cluster.body,
-        (OURS, REGRESSION) if regression else (OURS,),
-        cluster.seen,
-        digest(recurrence(cluster)),
-        regression,
-    )
+    others = tuple(key for key in cluster.signatures if key != cluster.fingerprint)[:MARKED]
+    record = {
+        "library": cluster.library,
+        "signatures": cluster.signatures,
+        "build": cluster.seen,
+        "told": digest(recurrence(cluster)),
+        "regression": regression,
+    }
+    labels = (OURS, REGRESSION) if regression else (OURS,)
+    return Create(Marker("bug", cluster.fingerprint, others), cluster.title, cluster.body, labels, record)

@@ -10,15 +10,12 @@ from typing import Any, NamedTuple
 
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError, unless_refused
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.views import IssueView
 from nightfuzz.bot.issues.filings import Filings, IssueRecord
 from nightfuzz.bot.issues.labels import LABELS, OURS
-from nightfuzz.bot.issues.plan import Action, Create, Extend, IssuePlan, Update, described
-from nightfuzz.bot.issues.texts import extended
+from nightfuzz.bot.issues.plan import Action, IssuePlan, Update
+from nightfuzz.bot.issues.umbrella import extended
 
-# One fingerprint in common is enough to find an issue again; a body has room for other things.
-MARKED = 50
 MOVED = (301, 302, 307, 308)
 
 
@@ -66,12 +63,12 @@ def carry_out(hub: Hub, plan: IssuePlan, filings: Filings, clock: Callable[[], d
             filings = _execute(hub, action, filings, clock)
             counts[action.verb] += 1
         except RefusedError as error:
-            problems.append(f"{described(action)}: {error.problem}")
+            problems.append(f"{action}: {error.problem}")
         except UnsureError as error:
-            problems.append(f"{described(action)}: {error}")
+            problems.append(f"{action}: {error}")
         except GaveUpError as error:
             problems.append(str(error))
-            left = [described(each) for each in plan.actions[index:]]
+            left = [str(each) for each in plan.actions[index:]]
             break
     filed = tuple(record for number, record in filings.issues.items() if number not in before)
     return WriteReport(filings, filed, dict(counts), tuple(problems), tuple(left))
@@ -79,34 +76,22 @@ def carry_out(hub: Hub, plan: IssuePlan, filings: Filings, clock: Callable[[], d
 
 def _execute(hub: Hub, action: Action, filings: Filings, clock: Callable[[], datetime]) -> Filings:
     """What is remembered after the action."""
-    if isinstance(action, Create):
-        return filings.with_issue(_create(hub, action, clock))
-    changes: Mapping[str, Any] | None
-    changes = _extend(hub, action) if isinstance(action, Extend) else _update(hub, action)
-    return filings if changes is None else filings.amended(action.number, clock(), **changes)
+    if isinstance(action, Update):
+        changes = _extend(hub, action) if action.items else _update(hub, action)
+        return filings if changes is None else filings.amended(action.number, clock(), **changes)
+    view = hub.create_issue(action.marker, action.title, action.body, action.labels)
+    fields = {
+        "number": view.number,
+        "url": view.url,
+        "kind": action.marker.kind,
+        "title": view.title[:2_000],
+        "created_at": view.created_at,
+        "at": clock(),
+    }
+    return filings.with_issue(IssueRecord.model_validate({**fields, **action.record}))
 
 
-def _create(hub: Hub, action: Create, clock: Callable[[], datetime]) -> IssueRecord:
-    others = tuple(key for key in action.signatures if key != action.id)[:MARKED]
-    # What an umbrella lists may get an issue of its own one day, and a marker would stand for that.
-    others = others if action.kind == "bug" else ()
-    view = hub.create_issue(Marker(action.kind, action.id, others), action.title, action.body, action.labels)
-    return IssueRecord(
-        number=view.number,
-        url=view.url,
-        kind=action.kind,
-        library=action.library,
-        signatures=dict(action.signatures),
-        title=view.title[:2_000],
-        created_at=view.created_at,
-        build=action.build,
-        told=action.told,
-        regression=action.regression,
-        at=clock(),
-    )
-
-
-def _extend(hub: Hub, action: Extend) -> Mapping[str, Any] | None:
+def _extend(hub: Hub, action: Update) -> Mapping[str, Any] | None:
     """Reads the body again: a person may have checked a box since it was planned."""
     view = hub.issue(action.number)
     if view is None:
@@ -114,7 +99,7 @@ def _extend(hub: Hub, action: Extend) -> Mapping[str, Any] | None:
     body, added = extended(view.body, action.items)
     if body != view.body:
         view = hub.edit_issue(action.number, title=action.title, body=body)
-    signatures = {key: text for key, text in action.signatures.items() if key in added}
+    signatures = {key: text for key, text in action.record["signatures"].items() if key in added}
     return {"signatures": signatures} | ({} if action.title is None else {"title": view.title[:2_000]})
 
 
@@ -125,4 +110,4 @@ def _update(hub: Hub, action: Update) -> Mapping[str, Any]:
         hub.edit_issue(action.number, **action.state)
     if action.labels:
         hub.add_labels(action.number, action.labels)
-    return action.remembered
+    return action.record

@@ -20,17 +20,15 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.commands import CommandHandler, answer
 from nightfuzz.bot.github.auth import TokenAuth
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint
+from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint, cluster_reports, first_row, umbrellas
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, merged
 from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
-from nightfuzz.bot.issues.selection import numbered, umbrellas, wanted
 from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 from nightfuzz.bot.jobs.context import WorkflowEvent, secret
 from nightfuzz.bot.state.place import FILINGS, StateStorage, revise
 from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, newest_checks
-from nightfuzz.bot.upstream.draft import write_draft
-from nightfuzz.bot.upstream.policy import policies
+from nightfuzz.bot.upstream.draft import policies, write_draft
 from nightfuzz.reports.text import bounded
 
 SHOWN = 20
@@ -46,14 +44,15 @@ def file_issues(
     """
     run = event.run
     with open_store(state) as store:
-        clusters, batches = wanted(store), umbrellas(store)
+        clusters, batches = cluster_reports(store), umbrellas(store)
     existing, gone = load_issues(hub, remembered(place))
     # People are heard first: what they do not want to hear of is not told once more.
-    heard = _handler(hub, inputs, remembered(place), clusters, clock()).sweep(existing)
+    heard = _handler(hub, inputs, remembered(place), clusters, clock())
+    heard.sweep(existing)
     existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.settings.max_new_issues, run=run, login=hub.login())
     first = plan(clusters, existing, heard.filings, rules, clock(), batches, gone)
-    new = [action.id for action in first.actions if isinstance(action, Create)]
+    new = [action.marker.id for action in first.actions if isinstance(action, Create)]
     claimed = revised(place, lambda now: merged(now, heard.filings).with_claims(new, run, clock()), "claims")
     ours = plan(clusters, existing, claimed, rules, clock(), batches, gone)
     done = carry_out(hub, ours, claimed, clock)
@@ -81,8 +80,9 @@ def listen_job(
         clusters: list[ClusterReport] = []
         if path.exists():
             with open_store(path) as store:
-                clusters = wanted(store)
-    heard = _handler(hub, inputs, before, clusters, clock()).handle_comment(event.issue, event.comment)
+                clusters = cluster_reports(store)
+    heard = _handler(hub, inputs, before, clusters, clock())
+    heard.handle(event.issue, event.comment)
     revised(place, lambda now: merged(now, heard.filings), f"comment {event.comment}")
     return (f"comment {event.comment} in issue {event.issue} is handled", *heard.problems)
 
@@ -117,8 +117,7 @@ def _file_upstream(
         # Who files there may do nothing in our own repository: claims are made by our own hub.
         return Hub.open(TokenAuth(secret(inputs.upstream_token)), repository, event.api, home=hub)
 
-    clusters_by_fingerprint = by_fingerprint(clusters)
-    approver = Approver(hub, "approved", policies(), clusters_by_fingerprint, opened, newest_checks(store), now)
+    approver = Approver(hub, policies(), by_fingerprint(clusters), opened, newest_checks(store), now)
     return approver.review(filings)
 
 
@@ -166,7 +165,7 @@ def answer_requests(hub: Hub, store: Store, filings: Filings, now: datetime) -> 
     """Settles requests that the state has an answer to, and brings the answers in their issues up to date."""
     touched = set()
     for request in filings.waiting:
-        bug = numbered(store, request.fingerprint)
+        bug = first_row(store, request.fingerprint)
         text = "this bug is not on record any more" if bug is None else _answer(store, bug, request)
         if text:
             filings = filings.with_answer(request.key, text, now)

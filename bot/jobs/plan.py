@@ -22,9 +22,9 @@ from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
 from nightfuzz.bot.action.dependencies import find_bumps
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.git import git_in
+from nightfuzz.bot.issues.clusters import first_row
 from nightfuzz.bot.issues.filings import CommandRequest, Filings
 from nightfuzz.bot.issues.labels import entries_of
-from nightfuzz.bot.issues.selection import numbered
 from nightfuzz.bot.jobs.issues import read
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES, Workspace
 from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
@@ -143,7 +143,7 @@ def _bisect(requests: Sequence[CommandRequest], work: Workspace) -> tuple[int, .
     if not wanted or not work.state_file.exists():
         return ()
     with open_store(work.state_file, read_only=True) as store:
-        rows = [numbered(store, fingerprint) for fingerprint in dict.fromkeys(wanted)]
+        rows = [first_row(store, fingerprint) for fingerprint in dict.fromkeys(wanted)]
     return tuple(row.id for row in rows if row is not None)
 
 

@@ -13,7 +13,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.github.auth import api_address, from_environment
 from nightfuzz.bot.github.errors import UnsureError
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.upstream.policy import Policy, policies, policy_of
+from nightfuzz.bot.upstream.draft import Policy, policies, policy_of
 from nightfuzz.reports.issues import Issue, bug_report
 from nightfuzz.reports.text import TITLE, bounded, clean, clipped
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from fuzz_core.campaign.history import ordered
 from fuzz_core.ir.errors import UserError
@@ -17,9 +18,8 @@ from nightfuzz.bot.github.views import WRITERS, IssueView
 from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE
-from nightfuzz.bot.upstream.draft import ReportText, refuse, shown
+from nightfuzz.bot.upstream.draft import Policy, ReportText, policy_of, refuse, shown
 from nightfuzz.bot.upstream.duplicates import Duplicate, duplicates
-from nightfuzz.bot.upstream.policy import Mode, Policy, policy_of
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import span
 
@@ -28,9 +28,9 @@ AGAIN = "Ask for it again with `/nightfuzz upstream`."
 
 
 class BuildCheck(NamedTuple):
-    """What the newest build does with a bug's script: shows it every time, or not. `unknown`: was not run there yet."""
+    """Whether the newest build shows a bug every time; None: the bug's script was not run there yet."""
 
-    status: Literal["shown", "clean", "unknown"]
+    is_shown: bool | None
     build: str = ""
 
 
@@ -47,25 +47,20 @@ class _RefusalError(Exception):
 
     def __init__(self, reason: str, for_good: bool = True, remember: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.for_good, self.remember = reason, for_good, remember
+        self.for_good, self.remember = for_good, remember
 
 
+@dataclass(frozen=True)
 class Approver:
-    """elsewhere: opens a tracker by its repository, or raises UserError. verify: what the newest build does, by
-    fingerprint. Whatever raises leaves the draft as it is, for the next run."""
+    """Files approved drafts. elsewhere: opens a tracker by its repository, or raises UserError. verify: what the newest
+    build does, by fingerprint. If any call raises, the draft stays as it is for the next run."""
 
-    def __init__(
-        self,
-        hub: Hub,
-        mode: Mode,
-        found: Mapping[str, Policy],
-        reports: Mapping[str, ClusterReport],
-        elsewhere: Callable[[str], Hub],
-        verify: Callable[[str], BuildCheck],
-        now: datetime,
-    ) -> None:
-        self.hub, self.mode, self.policies, self.reports = hub, mode, found, reports
-        self.elsewhere, self.verify, self.now = elsewhere, verify, now
+    hub: Hub
+    policies: Mapping[str, Policy]
+    reports: Mapping[str, ClusterReport]
+    elsewhere: Callable[[str], Hub]
+    verify: Callable[[str], BuildCheck]
+    now: datetime
 
     def review(self, filings: Filings) -> ApprovalResult:
         """Looks at all drafts that carry the label of approval."""
@@ -93,7 +88,7 @@ class Approver:
         try:
             url = self._file(fingerprint, draft, view)
         except _RefusalError as refusal:
-            self._comment(draft.number, f"Not filed: {refusal.reason}")
+            self._comment(draft.number, f"Not filed: {refusal}")
             if refusal.for_good:
                 self.hub.remove_label(draft.number, APPROVE)
             return draft.model_copy(update={"refused": refusal.remember}) if refusal.remember != draft.refused else None
@@ -103,8 +98,10 @@ class Approver:
 
     def _file(self, fingerprint: str, draft: DraftRecord, view: IssueView) -> str:
         """Raises _RefusalError with the first reason against it."""
-        self._check_who(draft)
-        text = self._approved_text(draft, view)
+        self._check_approver(draft)
+        text = shown(view.body)
+        if text is None or text.digest != draft.text:
+            raise _RefusalError(f"the text here is not the one that was drafted. {AGAIN}")
         report = self._current_report(fingerprint, draft, text)
         tracker = self.elsewhere(draft.upstream)
         marker = marker_of("report", fingerprint)
@@ -117,24 +114,14 @@ class Approver:
         self.hub.upsert_comment(draft.source, marker_of("reported", str(draft.source)), f"Reported: {made.url}")
         return made.url
 
-    def _check_who(self, draft: DraftRecord) -> None:
-        """Who applied the label: somebody with less than write access can, too."""
-        if self.mode != "approved":
-            raise _RefusalError(
-                f"the upstream policy is `{self.mode}`. A person can file the text by hand.", for_good=False
-            )
+    def _check_approver(self, draft: DraftRecord) -> None:
+        """Checks who applied the label: people with less than write access can apply it, too."""
         labelled = [each for each in self.hub.events(draft.number) if each.event == "labeled" and each.label == APPROVE]
         who = labelled[-1].actor if labelled else ""
         if not who or who == self.hub.login() or self.hub.permission(who) not in WRITERS:
             raise _RefusalError(
                 f"the label counts where a person with write access has applied it; this was {span(who or '?')}."
             )
-
-    def _approved_text(self, draft: DraftRecord, view: IssueView) -> ReportText:
-        text = shown(view.body)
-        if text is None or text.digest != draft.text:
-            raise _RefusalError(f"the text here is not the one that was drafted. {AGAIN}")
-        return text
 
     def _current_report(self, fingerprint: str, draft: DraftRecord, text: ReportText) -> ClusterReport:
         report = self.reports.get(fingerprint)
@@ -148,9 +135,9 @@ class Approver:
         if policy.repository != draft.upstream:
             raise _RefusalError(f"reports go to {span(policy.repository)} now. {AGAIN}")
         check = self.verify(fingerprint)
-        if check.status == "unknown":
+        if check.is_shown is None:
             raise _RefusalError("it waits to be run on the newest build. The next run does that.", for_good=False)
-        if check.status == "clean":
+        if not check.is_shown:
             raise _RefusalError(f"the newest build, {span(check.build)}, does not show it every time.")
         return report
 
@@ -170,32 +157,22 @@ class Approver:
 
 
 def newest_checks(store: Store) -> Callable[[str], BuildCheck]:
-    """Says by fingerprint what the newest build on record does with a bug's script, without running anything.
+    """A function from a fingerprint to what the newest build on record does with the bug's script. It runs nothing.
 
     A bug counts as shown where every run of its script on the newest build showed it.
     """
-    targets, later = store.targets(), store.later_rows()
-    rows = {(bug.signature, bug.target): bug for bug in store.bugs()}
-    home = {target.key: target.library for target in targets}
-    newest = {library: ordered(targets, library)[-1] for library in set(home.values())}
+    targets, later, bugs = store.targets(), store.later_rows(), store.bugs()
 
     def check(fingerprint: str) -> BuildCheck:
-        found = [bug for (signature, _), bug in rows.items() if signature == fingerprint]
+        found = [bug for bug in bugs if bug.signature == fingerprint]
         if not found:
-            return BuildCheck("unknown")
-        build = newest[home[found[0].target]]
-        numbers = {later.get(bug.id, bug.id) for bug in found}
-        checks = [check for number in numbers for check in store.checks(number) if check.target == build.key]
-        last = next((check for check in reversed(checks) if check.status != UNRUNNABLE), None)
-        if last is not None:
-            return _build_check(last.status == SHOWN and last.hits == last.runs, build.version)
-        bug = rows.get((fingerprint, build.key))
-        if bug is None:
-            return BuildCheck("unknown", build.version)
-        return _build_check(bug.hits == bug.runs, build.version)
+            return BuildCheck(None)
+        build = ordered(targets, store.target(found[0].target).library)[-1]
+        checks = [check for number in {later.get(bug.id, bug.id) for bug in found} for check in store.checks(number)]
+        here = [check for check in checks if check.target == build.key and check.status != UNRUNNABLE]
+        if here:
+            return BuildCheck(here[-1].status == SHOWN and here[-1].hits == here[-1].runs, build.version)
+        row = next((bug for bug in found if bug.target == build.key), None)
+        return BuildCheck(None if row is None else row.hits == row.runs, build.version)
 
     return check
-
-
-def _build_check(is_shown: bool, build: str) -> BuildCheck:
-    return BuildCheck("shown" if is_shown else "clean", build)

@@ -1,14 +1,17 @@
-"""A report for another tracker: its text, and the draft in our own repository that shows it, without calling anybody.
+"""A report for another tracker: what the tracker takes, the report's text, and the draft that shows this text.
 
-`/nightfuzz upstream` asks for a draft. What a draft shows is what would be filed, to the letter.
+`/nightfuzz upstream` asks for a draft in our own repository. A draft calls nobody, and is filed to the letter.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
+from fnmatch import fnmatchcase
+from importlib import resources
+from typing import Literal, NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.hub import Hub
@@ -16,14 +19,49 @@ from nightfuzz.bot.github.marker import digest, marked, marker_of
 from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT, LABELS
-from nightfuzz.bot.upstream.policy import Mode, Policy, policy_of
 from nightfuzz.reports.issues import missing_parts
 from nightfuzz.reports.markdown import escaped, fenced
+from nightfuzz.reports.results import Line, Name, Names, Part
 from nightfuzz.reports.text import TITLE, bounded, clean, span
 
 # What a draft adds to the text that it shows.
 LONGEST = 60_000
 _BLOCK = re.compile(r"^(?P<fence>`{3,})(?:text|markdown)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL)
+Mode = Literal["off", "draft", "approved"]
+
+
+class Policy(Part):
+    """What one tracker takes. rule: the page that says so. security: where it takes vulnerabilities.
+
+    refused_apis: wildcards; a bug that only shows itself in these apis is not reported.
+    """
+
+    library: Name
+    repository: Name
+    allowed: bool
+    why: Line
+    rule: Name = ""
+    refused_apis: Names = ()
+    security: Name = ""
+
+    def takes(self, api: str) -> bool:
+        """Whether a bug of this api is worth a report."""
+        return not any(fnmatchcase(api, glob) for glob in self.refused_apis)
+
+
+def policies() -> dict[str, Policy]:
+    """The policies in `policies.toml`, by library."""
+    content = resources.files(__package__).joinpath("policies.toml").read_text("utf-8")
+    found = (Policy.model_validate(each) for each in tomllib.loads(content)["upstream"])
+    return {each.library: each for each in found}
+
+
+def policy_of(found: Mapping[str, Policy], library: str) -> Policy:
+    """The policy of a library's tracker. Raises UserError for a library without one."""
+    if library not in found:
+        remedy = f"policies are known for {', '.join(sorted(found))}"
+        raise UserError(f"no policy says what the tracker of {library} takes", remedy)
+    return found[library]
 
 
 class ReportText(NamedTuple):
@@ -54,7 +92,7 @@ def refuse(report: ClusterReport, policy: Policy, text: ReportText) -> None:
         "it is not told in public": report.private,
         f"{policy.repository} does not want it: {policy.why}": not policy.allowed,
         "it is known already": report.known,
-        "it is fixed": report.standing == "fixed",
+        "it is fixed": report.status == "fixed",
         "its input is not one that the library allows": report.validity == "invalid" or report.batched,
         f"only {', '.join(policy.refused_apis)} shows it: {policy.why}": not any(map(policy.takes, apis)),
         f"the report lacks {', '.join(lacking)}": bool(lacking),
@@ -113,7 +151,7 @@ def write_draft(
     if before is not None and before.url:
         return filings, f"it is filed already: {before.url}"
     policy = policy_of(rules, report.library)
-    text = text_of(report, "" if hub.repository().private else record.url)
+    text = text_of(report, "" if hub.is_private() else record.url)
     refuse(report, policy, text)
     marker = marker_of("draft", record.fingerprint, also=(text.digest,))
     title, body = bounded(f"Draft: {text.title}", 200), draft(text, policy, record.number)

@@ -26,7 +26,6 @@ class Duplicate(NamedTuple):
 
     number: int
     title: str
-    url: str
     why: str
 
 
@@ -34,7 +33,7 @@ def duplicates(report: ClusterReport, search: Search) -> list[Duplicate]:
     """What may be a report of this bug, the oldest first; search is asked for issues of one repository."""
     views = {view.number: view for query in queries(report) for view in search(query) if not view.pull_request}
     found = ((view, _common(report, view)) for view in views.values())
-    return sorted(Duplicate(view.number, view.title, view.url, why) for view, why in found if why)
+    return sorted(Duplicate(view.number, view.title, why) for view, why in found if why)
 
 
 def queries(report: ClusterReport) -> list[str]:

@@ -46,5 +46,5 @@ def test_what_may_be_told_has_a_command_of_its_own(state: Path) -> None:
 
 
 def test_nothing_is_sent_without_a_token(state: Path) -> None:
-    code, said = advise(state, "2", "--send", GITHUB_TOKEN="", NIGHTFUZZ_APP_ID="")
+    code, said = advise(state, "2", "--send", GITHUB_TOKEN="")
     assert code == 2 and "no way to log in" in said

@@ -11,7 +11,7 @@ from hubs import hub_of, night
 from issueworld import START, cluster, fingerprint, umbrella
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.commands import CommandHandler, CommandResult, answer, answer_text
+from nightfuzz.bot.commands import CommandHandler, answer, answer_text
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.issues.labels import IGNORE
 
@@ -33,10 +33,11 @@ class Place:
         self.drafts.append(filed.number)
         raise UserError("upstream is off", "set it")
 
-    def sweep(self) -> CommandResult:
-        heard = CommandHandler(self.hub, self.filings, self.upstream, self.time.now).sweep(self.hub.issues())
-        self.filings = heard.filings
-        return heard
+    def sweep(self) -> CommandHandler:
+        handler = CommandHandler(self.hub, self.filings, self.upstream, self.time.now)
+        handler.sweep(self.hub.issues())
+        self.filings = handler.filings
+        return handler
 
     def answer(self, number: int = 1) -> str:
         told = [each["body"] for each in self.repo.all(f"/issues/{number}/comments") if "asked for" in each["body"]]
@@ -127,8 +128,9 @@ def test_upstream_is_asked_and_its_refusal_told(place: Place) -> None:
 def test_an_event_is_handled_without_a_sweep(place: Place) -> None:
     number = place.say("writer", "/nightfuzz retry")
     place.say("writer", "/nightfuzz bisect")
-    heard = CommandHandler(place.hub, place.filings, place.upstream, place.time.now).handle_comment(1, number)
-    assert [each.kind for each in heard.filings.waiting] == ["retry"]
+    handler = CommandHandler(place.hub, place.filings, place.upstream, place.time.now)
+    handler.handle(1, number)
+    assert [each.kind for each in handler.filings.waiting] == ["retry"]
 
 
 def test_the_answer_is_updated_in_place(place: Place) -> None:

@@ -21,7 +21,7 @@ from githubserver import Repository
 
 from bench.filings import measured
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import Budget, RateLimits
 from nightfuzz.bot.github.errors import GaveUpError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
@@ -46,8 +46,9 @@ def proxy(github_repo: Repository, time: FakeTime) -> Iterator[faultproxy.Proxy]
 
 
 def opened(proxy: faultproxy.Proxy, repo: Repository, time: FakeTime, **more: float) -> Hub:
-    auth, limits = TokenAuth(Secret(repo.token)), Limits(**{"in_all": 1e9, **more})  # type: ignore[arg-type]
-    return Hub.open(auth, repo.name, proxy.url, clock=time.clock, sleep=time.sleep, limits=limits, rng=random.Random(1))
+    auth, limits = TokenAuth(Secret(repo.token)), RateLimits(**{"in_all": 1e9, **more})  # type: ignore[arg-type]
+    budget = Budget(time.clock, time.sleep, limits, random.Random(1))
+    return Hub.open(auth, repo.name, proxy.url, budget=budget)
 
 
 def filed(repo: Repository) -> Counter[str]:
@@ -122,7 +123,7 @@ def test_all_waiting_together_is_bounded(github_repo: Repository, proxy: faultpr
 def test_an_address_where_nobody_answers_is_given_up_soon(github_repo: Repository, time: FakeTime) -> None:
     auth = TokenAuth(Secret(github_repo.token))
     with pytest.raises(GaveUpError, match=r"no answer from http://127\.0\.0\.1:9 "):
-        Hub.open(auth, github_repo.name, "http://127.0.0.1:9", clock=time.clock, sleep=time.sleep)
+        Hub.open(auth, github_repo.name, "http://127.0.0.1:9", budget=Budget(time.clock, time.sleep))
     assert sum(time.slept) <= 120
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Budget, Limits, pause
+from nightfuzz.bot.github.budget import Budget, RateLimits, pause
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, refusal
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
@@ -32,7 +32,7 @@ def proxy(github_repo: Repository) -> Iterator[faultproxy.Proxy]:
 
 def opened(proxy: faultproxy.Proxy, repo: Repository, time: FakeTime) -> Hub:
     auth = TokenAuth(Secret(repo.token))
-    return Hub.open(auth, repo.name, proxy.url, clock=time.clock, sleep=time.sleep, limits=Limits(in_all=1e9))
+    return Hub.open(auth, repo.name, proxy.url, budget=Budget(time.clock, time.sleep, RateLimits(in_all=1e9)))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_refusals_say_what_to_do(
 def test_what_is_private_or_missing_looks_the_same(github_repo: Repository) -> None:
     """As a token without access is told: nothing is there."""
     with pytest.raises(RefusedError, match="or the token has no access") as caught:
-        Hub.open(TokenAuth(Secret(github_repo.token)), "admin/secret", github_repo.server.url).repository()
+        Hub.open(TokenAuth(Secret(github_repo.token)), "admin/secret", github_repo.server.url).is_private()
     assert "metadata: read" in caught.value.remedy
 
 
@@ -131,7 +131,7 @@ def test_writes_keep_their_distance(proxy: faultproxy.Proxy, github_repo: Reposi
     assert sum(time.slept) == hub.budget.writes - 1
 
 
-def _created(count: int, limits: Limits) -> tuple[Budget, list[datetime]]:
+def _created(count: int, limits: RateLimits) -> tuple[Budget, list[datetime]]:
     time = FakeTime(START)
     budget, times = Budget(time.clock, time.sleep, limits), []
     for _ in range(count):
@@ -143,7 +143,7 @@ def _created(count: int, limits: Limits) -> tuple[Budget, list[datetime]]:
 
 @given(st.integers(1, 20), st.integers(1, 60), st.integers(1, 150))
 def test_no_more_is_created_than_github_allows(a_minute: int, an_hour: int, count: int) -> None:
-    limits = Limits(between_writes=0.5, a_minute=a_minute, an_hour=an_hour, in_all=1e9)
+    limits = RateLimits(between_writes=0.5, a_minute=a_minute, an_hour=an_hour, in_all=1e9)
     _, times = _created(count, limits)
     for first, last in zip(times, times[a_minute:], strict=False):
         assert (last - first).total_seconds() >= 60
@@ -152,18 +152,18 @@ def test_no_more_is_created_than_github_allows(a_minute: int, an_hour: int, coun
 
 
 def test_the_pace_is_not_slower_than_it_must_be() -> None:
-    _, times = _created(81, Limits(between_writes=0.5))
+    _, times = _created(81, RateLimits(between_writes=0.5))
     assert times[-1] - times[0] == timedelta(seconds=60)
 
 
 def test_an_hours_allowance_is_more_than_we_wait_for() -> None:
     with pytest.raises(GaveUpError, match="500 things be created in 3600 s") as caught:
-        _created(501, Limits(in_all=60.0 * 10))
+        _created(501, RateLimits(in_all=60.0 * 10))
     assert "from 2026-11-21 13:00 UTC on" in str(caught.value)
 
 
 def test_the_allowance_is_shown() -> None:
-    budget = Budget(lambda: START, lambda seconds: None, Limits())
+    budget = Budget(lambda: START, lambda seconds: None, RateLimits())
     assert budget.text() == "0 requests (0 writes), 0 repeated, waited 0 s"
     reset = {"x-ratelimit-reset": str(int(START.timestamp()))}
     budget.after("GET", {"x-ratelimit-limit": "1000", "x-ratelimit-remaining": "963", **reset})
@@ -176,7 +176,7 @@ def test_answers_of_another_shape_are_no_answers(proxy: faultproxy.Proxy, github
     time = FakeTime()
     hub = opened(proxy, github_repo, time)
     proxy.instead = lambda verb, path: (200, {}, body)
-    for call in (lambda: hub.issue(1), lambda: hub.pull(1), hub.repository, lambda: hub.search_issues("x")):
+    for call in (lambda: hub.issue(1), lambda: hub.pull(1), hub.is_private, lambda: hub.search_issues("x")):
         with pytest.raises(GaveUpError, match="another shape"):
             call()
 

@@ -14,7 +14,7 @@ from openapi import Contract
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import Budget, RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker, parsed
 from nightfuzz.bot.github.redaction import Secret
@@ -35,11 +35,8 @@ class Place:
         return self._open(self.theirs, self._open(self.ours))
 
     def _open(self, repo: Repository, home: Hub | None = None) -> Hub:
-        auth, limits, time = TokenAuth(Secret(self.ours.token)), Limits(in_all=1e9), self.time
-        return Hub.open(
-            auth, repo.name, self.proxy.url, home=home, clock=time.clock, sleep=time.sleep, limits=limits,
-            rng=random.Random(1),
-        )  # fmt: skip
+        budget = Budget(self.time.clock, self.time.sleep, RateLimits(in_all=1e9), random.Random(1))
+        return Hub.open(TokenAuth(Secret(self.ours.token)), repo.name, self.proxy.url, home=home, budget=budget)
 
     def on_filing(self, fault: str) -> None:
         """The request that files, and that alone, fails: it follows the second look."""

@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.known import Registry, Sighting
 from nightfuzz.bot.github.marker import parsed
+from nightfuzz.bot.issues.clusters import back, fixed, recurrence
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord, RunClaim, merged
 from nightfuzz.bot.issues.labels import entries_of
-from nightfuzz.bot.issues.texts import back, fixed, recurrence
 from nightfuzz.bot.jobs.issues import read
 
 
@@ -124,9 +124,9 @@ HOSTILE = "`|\n## @everyone <img src=x> <!-- nightfuzz:1 --> ${{ secrets }} \x1b
 
 
 def test_texts_escape_what_came_from_a_worker() -> None:
-    wanted = cluster("a", api=HOSTILE, apis=(HOSTILE, "b") * 20, seen=HOSTILE, turned=HOSTILE, since=HOSTILE)
+    wanted = cluster("a", api=HOSTILE, apis=(HOSTILE, "b") * 20, seen=HOSTILE, changed_in=HOSTILE, since=HOSTILE)
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
-    for text in (recurrence(wanted), fixed(wanted), back(wanted._replace(standing="back"))):
+    for text in (recurrence(wanted), fixed(wanted), back(wanted._replace(status="back"))):
         shown = reader.render(text)
         assert "\x1b" not in text and parsed(text) is None
         assert not re.search(r"<(img|h\d|!--)", shown)

@@ -63,7 +63,7 @@ def test_the_life_of_two_bugs(github_repo: Repository) -> None:
     assert len(repo.all(f"/issues/{second}/comments")) == 1
 
     # The first one is fixed: its issue is closed, with the build that fixed it.
-    fixed = fold._replace(standing="fixed", turned="2.14.0.dev20261104")
+    fixed = fold._replace(status="fixed", changed_in="2.14.0.dev20261104")
     assert bot.night(fixed, norm).counts == {"close": 1}
     closed = repo.get(f"/issues/{first}")
     assert (closed["state"], closed["state_reason"]) == ("closed", "completed")
@@ -72,7 +72,7 @@ def test_the_life_of_two_bugs(github_repo: Repository) -> None:
 
     # It is back: the same issue is open again, as a regression.
     build = "2.14.0.dev20261106"
-    back = bot.shown_by(fold, build, standing="back", turned=build)
+    back = bot.shown_by(fold, build, status="back", changed_in=build)
     assert bot.night(back, norm).counts == {"reopen": 1, "recur": 1}
     again = repo.get(f"/issues/{first}")
     assert again["state"] == "open" and "nightfuzz:regression" in {label["name"] for label in again["labels"]}
@@ -118,7 +118,7 @@ def test_faults_and_a_second_runner_leave_one_issue_for_each_bug(github_repo: Re
             proxy.plan = faultproxy.Plan(faults, dict.fromkeys(faultproxy.ANY, faults), density=0.3)
             done = night(hub, Filings(), time, *bugs)
             assert (done.problems, done.left) == ((), ())
-        fixed = [bug._replace(standing="fixed", turned="2.15") for bug in bugs]
+        fixed = [bug._replace(status="fixed", changed_in="2.15") for bug in bugs]
         proxy.plan = faultproxy.Plan(5, dict.fromkeys(faultproxy.ANY, 10), density=0.3)
         filings = night(hub, done.filings, time, *fixed).filings
         proxy.plan = faultproxy.Plan(1, {})

@@ -12,7 +12,7 @@ from nightfuzz.bot.issues.clusters import Umbrella
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.labels import IGNORE, OURS, UMBRELLA, entries_of
 from nightfuzz.bot.issues.plan import IssuePlan, Rules, plan
-from nightfuzz.bot.issues.texts import END, chosen, extended, items
+from nightfuzz.bot.issues.umbrella import END, chosen, extended, items
 from nightfuzz.bot.issues.writer import carry_out, load_issues
 from nightfuzz.reports.text import BODY
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from actioninputs import inputs
 from clocks import FakeTime
 from githubserver import BOT, Server, token_of
 from hubs import elsewhere_of, hub_of, night
 from issueworld import reportable
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.store.opening import open_store
 from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT
+from nightfuzz.bot.jobs.context import Event
+from nightfuzz.bot.jobs.issues import _file_upstream
 from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, BuildCheck
-from nightfuzz.bot.upstream.draft import write_draft
-from nightfuzz.bot.upstream.policy import Mode, Policy
+from nightfuzz.bot.upstream.draft import Mode, Policy, write_draft
 
 
 class Story:
@@ -32,7 +36,7 @@ class Story:
         self.bug = reportable("a")
         self.filings = night(self.hub, Filings(), self.time, self.bug).filings
         self.policy = Policy(library="fakelib", repository=self.theirs.name, allowed=True, why="ask first")
-        self.verified = BuildCheck("shown", "2")
+        self.verified = BuildCheck(True, "2")
 
     def draft(self, mode: Mode = "approved") -> str:
         rules, record = {"fakelib": self.policy}, self.filings.issues[1]
@@ -47,9 +51,9 @@ class Story:
         self.time.now += timedelta(minutes=1)
         self.ours.send("POST", f"/issues/{self.record.number}/labels", {"labels": [APPROVE]}, token_of(login))
 
-    def review(self, mode: Mode = "approved") -> ApprovalResult:
+    def review(self) -> ApprovalResult:
         approver = Approver(
-            self.hub, mode, {"fakelib": self.policy}, self.wanted,
+            self.hub, {"fakelib": self.policy}, self.wanted,
             lambda name: elsewhere_of(self.theirs, self.hub, self.time), lambda fingerprint: self.verified,
             self.time.now,
         )  # fmt: skip
@@ -126,7 +130,7 @@ def test_a_draft_that_is_made_again_has_to_be_approved_again(story: Story) -> No
     assert len(story.review().filed) == 1 and "4 of 5" in story.reports[0]["body"]
 
 
-@pytest.mark.parametrize("more", [{"private": True}, {"known": True}, {"standing": "fixed"}, {"validity": "invalid"}])
+@pytest.mark.parametrize("more", [{"private": True}, {"known": True}, {"status": "fixed"}, {"validity": "invalid"}])
 def test_what_has_changed_since_is_not_filed(story: Story, more: dict[str, Any]) -> None:
     story.draft()
     story.approve("writer")
@@ -138,10 +142,10 @@ def test_what_has_changed_since_is_not_filed(story: Story, more: dict[str, Any])
 def test_the_newest_build_has_to_show_it(story: Story) -> None:
     story.draft()
     story.approve("writer")
-    story.verified = BuildCheck("unknown")
+    story.verified = BuildCheck(None)
     story.review()
     assert APPROVE in story.labels() and "waits" in story.said(2)
-    story.verified = BuildCheck("clean", "3")
+    story.verified = BuildCheck(False, "3")
     story.review()
     assert story.reports == [] and APPROVE not in story.labels() and "does not show it" in story.said(2)
 
@@ -182,13 +186,22 @@ def test_a_run_that_died_after_filing_is_taken_up(story: Story) -> None:
     assert story.review().filed == (url,) and len(story.reports) == 1
 
 
-def test_off_and_draft_file_nothing(story: Story) -> None:
+def test_no_draft_is_made_where_upstream_is_off(story: Story) -> None:
     with pytest.raises(UserError, match="are off"):
         story.draft("off")
+    assert story.draft("draft") == "drafted in #2"
+
+
+@pytest.mark.parametrize("upstream", ["off", "draft"])
+def test_an_approved_draft_is_filed_by_a_run_with_the_input_approved_alone(
+    story: Story, tmp_path: Path, upstream: str
+) -> None:
     story.draft("draft")
     story.approve("writer")
-    story.review("draft")
-    assert story.reports == [] and "by hand" in story.said(2)
+    given, event = inputs(mode="report", upstream=upstream, github_token="x"), Event("o/r")
+    with open_store(tmp_path / "state.db") as store:
+        done = _file_upstream(given, event, story.hub, store, [story.bug], story.filings, story.time.now)
+    assert (story.reports, done.filed, done.filings) == ([], (), story.filings)
 
 
 def test_a_tracker_that_says_no_gets_no_draft(story: Story) -> None:

@@ -39,34 +39,34 @@ def check(store: Store, status: str, hits: int = 5) -> None:
 
 def test_found_on_the_newest_build(store: Store) -> None:
     bug = find(store, OLD)
-    assert newest_checks(store)(bug) == BuildCheck("shown", "1")
+    assert newest_checks(store)(bug) == BuildCheck(True, "1")
 
 
 def test_a_newer_build_has_to_show_it_too(store: Store) -> None:
     bug = find(store, OLD)
     store.save_target(statecases.target(NEW))
-    assert newest_checks(store)(bug) == BuildCheck("unknown", "2")
+    assert newest_checks(store)(bug) == BuildCheck(None, "2")
     check(store, "unrunnable")
-    assert newest_checks(store)(bug) == BuildCheck("unknown", "2")
+    assert newest_checks(store)(bug) == BuildCheck(None, "2")
     check(store, "shown")
-    assert newest_checks(store)(bug) == BuildCheck("shown", "2")
+    assert newest_checks(store)(bug) == BuildCheck(True, "2")
     check(store, "flaky", 2)
-    assert newest_checks(store)(bug) == BuildCheck("clean", "2")
+    assert newest_checks(store)(bug) == BuildCheck(False, "2")
     check(store, "clean", 0)
-    assert newest_checks(store)(bug) == BuildCheck("clean", "2")
+    assert newest_checks(store)(bug) == BuildCheck(False, "2")
 
 
 def test_found_again_on_the_newer_build(store: Store) -> None:
     find(store, OLD)
     store.save_target(statecases.target(NEW))
     bug = find(store, NEW)
-    assert newest_checks(store)(bug) == BuildCheck("shown", "2")
+    assert newest_checks(store)(bug) == BuildCheck(True, "2")
 
 
 def test_what_shows_itself_now_and_then_is_not_shown(store: Store) -> None:
     bug = find(store, OLD, hits=3)
-    assert newest_checks(store)(bug) == BuildCheck("clean", "1")
+    assert newest_checks(store)(bug) == BuildCheck(False, "1")
 
 
 def test_a_bug_that_is_not_there(store: Store) -> None:
-    assert newest_checks(store)("0" * 32) == BuildCheck("unknown")
+    assert newest_checks(store)("0" * 32) == BuildCheck(None)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import Budget, RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import Marker
 from nightfuzz.bot.github.redaction import Secret
 
-QUICK = Limits(between_writes=0.0, in_flight=0.2, lease=30.0, poll=0.02)
+QUICK = RateLimits(between_writes=0.0, in_flight=0.2, lease=30.0, poll=0.02)
 
 
 def main(api: str, repository: str, token: str, count: str) -> None:
     """Prints the numbers of the issues."""
-    hub = Hub.open(TokenAuth(Secret(token)), repository, api, limits=QUICK)
+    hub = Hub.open(TokenAuth(Secret(token)), repository, api, budget=Budget(limits=QUICK))
     for at in range(int(count)):
         made = hub.create_issue(Marker("bug", f"{at:032x}"), f"finding {at}", "what it is about")
         hub.upsert_comment(made.number, Marker("recurrence", f"{at:032x}"), "seen again")

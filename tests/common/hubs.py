@@ -8,7 +8,7 @@ from clocks import FakeTime
 from githubserver import Repository
 
 from nightfuzz.bot.github.auth import TokenAuth
-from nightfuzz.bot.github.budget import Limits
+from nightfuzz.bot.github.budget import Budget, RateLimits
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
@@ -17,14 +17,15 @@ from nightfuzz.bot.issues.plan import Rules, plan
 from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 
 
+def budget_of(time: FakeTime) -> Budget:
+    """A budget that waits as long as GitHub asks."""
+    return Budget(time.clock, time.sleep, RateLimits(in_all=1e9), random.Random(1))
+
+
 def hub_of(repo: Repository, time: FakeTime | None = None, address: str = "") -> Hub:
     """The bot's. address: of a proxy before the server."""
     time = time or FakeTime()
-    auth = TokenAuth(Secret(repo.token))
-    return Hub.open(
-        auth, repo.name, address or repo.server.url, clock=time.clock, sleep=time.sleep, limits=Limits(in_all=1e9),
-        rng=random.Random(1),
-    )  # fmt: skip
+    return Hub.open(TokenAuth(Secret(repo.token)), repo.name, address or repo.server.url, budget=budget_of(time))
 
 
 def night(
@@ -39,7 +40,4 @@ def night(
 def elsewhere_of(repo: Repository, home: Hub, time: FakeTime | None = None) -> Hub:
     """The bot in a repository of others."""
     time = time or FakeTime()
-    return Hub.open(
-        TokenAuth(Secret(repo.token)), repo.name, repo.server.url, home=home, clock=time.clock, sleep=time.sleep,
-        limits=Limits(in_all=1e9), rng=random.Random(1),
-    )  # fmt: skip
+    return Hub.open(TokenAuth(Secret(repo.token)), repo.name, repo.server.url, home=home, budget=budget_of(time))

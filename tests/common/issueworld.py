@@ -11,7 +11,7 @@ from nightfuzz.bot.github.errors import RefusedError
 from nightfuzz.bot.github.marker import Marker, marked, parsed
 from nightfuzz.bot.github.views import CommentView, IssueView
 from nightfuzz.bot.issues.clusters import ClusterReport, Umbrella
-from nightfuzz.bot.issues.texts import mark_items as with_items
+from nightfuzz.bot.issues.umbrella import mark_items as with_items
 
 ME = "nightfuzz-bot"
 START = datetime(2026, 11, 1, 3, tzinfo=UTC)
@@ -33,7 +33,6 @@ def cluster(*names: str, **more: Any) -> ClusterReport:
         "body": f"### Describe the bug\n\n`{api}` ends the process.\n",
         "api": api,
         "kind": "crash",
-        "grade": "abort",
         "seen": "2.14.0.dev20261101",
         "seen_at": START,
         "rank": (1, 1, 0, 1),
