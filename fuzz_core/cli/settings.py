@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -183,10 +184,8 @@ def parse(text: str, origin: str) -> dict[str, Any]:
         raise UserError(f"{origin} is not valid TOML: {error}", "see docs/configuration.md for an example") from error
     for key in data:
         if key not in Settings.model_fields:
-            from rapidfuzz import process as nearest
-
-            close = nearest.extractOne(key, list(Settings.model_fields))
-            raise UserError(f"{origin}: unknown key {key!r}", f"did you mean {close[0]!r}?")
+            (close,) = get_close_matches(key, Settings.model_fields, n=1, cutoff=0)
+            raise UserError(f"{origin}: unknown key {key!r}", f"did you mean {close!r}?")
     return data
 
 
@@ -199,4 +198,4 @@ def check(data: Mapping[str, Any], flags: Mapping[str, Any], origin: str = DEFAU
         name = ".".join(str(part) for part in first["loc"])
         source = "on the command line" if name.split(".")[0] in flags else f"in {origin}"
         remedy = "it is not repeated here, as it may be a secret" if name in SECRET else f"it was {first['input']!r}"
-        raise UserError(f"{name} {source}: {first['msg']}", remedy) from error
+        raise UserError(f"{name} {source}: {first['msg'].removeprefix('Value error, ')}", remedy) from error

@@ -18,7 +18,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.issues.clusters import ClusterReport
 from nightfuzz.bot.issues.filings import DraftRecord, Filings
 from nightfuzz.bot.issues.labels import APPROVE, DRAFT
-from nightfuzz.bot.jobs.context import Event
+from nightfuzz.bot.jobs.context import WorkflowEvent
 from nightfuzz.bot.jobs.issues import _file_upstream
 from nightfuzz.bot.upstream.approval import ApprovalResult, Approver, BuildCheck
 from nightfuzz.bot.upstream.draft import Mode, Policy, write_draft
@@ -198,7 +198,7 @@ def test_an_approved_draft_is_filed_by_a_run_with_the_input_approved_alone(
 ) -> None:
     story.draft("draft")
     story.approve("writer")
-    given, event = inputs(mode="report", upstream=upstream, github_token="x"), Event("o/r")
+    given, event = inputs(mode="report", upstream=upstream, github_token="x"), WorkflowEvent("o/r")
     with open_store(tmp_path / "state.db") as store:
         done = _file_upstream(given, event, story.hub, store, [story.bug], story.filings, story.time.now)
     assert (story.reports, done.filed, done.filings) == ([], (), story.filings)
