@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from fuzz_core.oracles.contract import ORACLES
 
 ROOT = Path(__file__).parents[1]
 MAX_LINES = 400
+# What people and GitHub meet; what stands in it is named once in the whole repository.
+FRONT = ("bot", "reports", "bench", "fuzz_core/cli", "fuzz_core/targets")
 TABLES = {
     "oracle": ORACLES,
     "seed source": SOURCES,
@@ -43,6 +46,30 @@ def test_every_module_says_what_it_is_for() -> None:
     silent = [path for path in files("fuzz_core", "reports", "bot") if path.read_text().strip()
               and not path.read_text().startswith(('"""', "#!"))]  # fmt: skip
     assert silent == []
+
+
+def _public_classes(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+
+
+def test_a_public_class_of_the_front_has_a_name_of_its_own() -> None:
+    shipped = ("collect/programs", "moco/programs")  # model programs, each a module of its own
+    found = [path for path in files("fuzz_core", *FRONT) if not any(each in str(path) for each in shipped)]
+    homes: dict[str, list[Path]] = {}
+    for path in found:
+        for name in _public_classes(path):
+            homes.setdefault(name, []).append(path)
+    front = set(files(*FRONT))
+    assert len(homes) > 200
+    assert {name: paths for name, paths in homes.items() if len(set(paths)) > 1 and front & set(paths)} == {}
+
+
+def test_no_module_of_the_front_is_named_by_an_action() -> None:
+    nouns = {"wording"}
+    names = [path.stem for path in files(*FRONT)]
+    assert len(names) > 100
+    assert [name for name in names if name.endswith(("ing", "ed")) and name not in nouns] == []
 
 
 def test_tests_have_names_of_their_own() -> None:

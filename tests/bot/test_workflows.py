@@ -285,3 +285,14 @@ class DescribeTheDocumentation:
         assert set(job["with"]) <= set(CALLED["nightfuzz"]["on"]["workflow_call"]["inputs"])
         assert schema_errors("github-workflows", [tmp_path / "nightfuzz.yml"]) == ""
         assert actionlint_findings([tmp_path / "nightfuzz.yml"]) == []
+
+
+@pytest.mark.parametrize(("place", "called", "example"), [(0, "nightfuzz", "nightly"), (1, "nightfuzz-pr", "bump")])
+def test_workflows_of_the_readme_are_short_and_true(tmp_path: Path, place: int, called: str, example: str) -> None:
+    lines = (ROOT / "README.md").read_text().split("```yaml\n")[place + 1].split("```")[0]
+    assert len(lines.splitlines()) <= 12
+    (tmp_path / "workflow.yml").write_text(lines)
+    (job,) = loaded(tmp_path / "workflow.yml")["jobs"].values()
+    (told,) = EXAMPLES[example]["jobs"].values()
+    assert (job["uses"], job["permissions"]) == (told["uses"], told["permissions"])
+    assert set(job["with"]) <= set(CALLED[called]["on"]["workflow_call"]["inputs"])
