@@ -4,7 +4,8 @@
 # It uses uv if that is installed, and pip else. An environment that is there keeps what else it holds.
 set -euo pipefail
 
-python="$1" environment="$2"
+# The working folder changes below. A link to an interpreter stays one: it belongs to an environment.
+python="$(realpath --no-symlinks "$(command -v "$1")")" environment="$2"
 locked="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/$3.txt"
 # The sources of a pull request may lie in the working folder: neither tool may read its settings or modules there.
 cd "$(dirname "$(mkdir -p "$environment" && cd "$environment" && pwd)")"
