@@ -1,6 +1,7 @@
 """Dense arrays as descriptions, small ones with their elements, large ones with their range, and back; and strides.
 
-Of a tensor with strides, `simplest` is the view of a row-major one that is written shortest: `.t()`, `.expand(2, 3)`.
+For a tensor with strides, `simplest` returns the shortest spelling as a view of a row-major one: `.t()`, `.expand(2,
+3)`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ Live = TypeVar("Live")
 
 
 def masters(make: Callable[[Tensor], Live], entries: int = MAX_ENTRIES) -> Callable[[Tensor], Live]:
-    """`make` once per description, for those that were asked for last. Raises what it raises, and keeps nothing then.
+    """Returns `make` with a cache of the `entries` descriptions used last.
 
-    What is handed out is the master itself: the caller copies it, because a test may write into its arguments.
+    An exception of `make` is passed on and not cached. The returned object is the master itself: the caller copies it,
+    because a test may write into its arguments.
     """
     # Descriptions that differ in the sign of a zero are equal, their elements are not.
     kept = lru_cache(entries)(lambda tensor, low, special: make(tensor))
@@ -55,10 +57,10 @@ def check_size(count: int) -> None:
 
 
 class Arrays:
-    """Arrays with exactly the elements of `fuzz_core.ir.drawing`, row-major, whatever the strides.
+    """Maker of arrays with exactly the elements of `fuzz_core.ir.drawing`, row-major, whichever strides are described.
 
     dtypes: by name, the numpy dtype of an array that becomes a tensor of the library. An array of container `ndarray`
-    stays one, in the storage type of its dtype, whether or not the library has that.
+    stays an array, in the storage type of its dtype, whether or not the library has that dtype.
     """
 
     def __init__(self, dtypes: Mapping[str, Any] = NUMPY_DTYPES) -> None:

@@ -25,18 +25,19 @@ from fuzz_core.ir.dtypes import DTYPES, Tolerance
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Value
 
-# What one process may have of each GPU: room for any test below the element cap, and for several workers beside it.
+# GPU memory in bytes that one process may use of each GPU. Any test below the element cap fits, and several workers can
+# share the GPU.
 GPU_MEMORY_BYTES = 4 << 30
 
 Describe = Callable[[Any], Value]
 
 
 class Examples(NamedTuple):
-    """What generic tests try on a library, so that a new one is tested the moment that it exists.
+    """Inputs that generic tests try on a library, so that a new library is tested from its first day.
 
-    calls: invocations that succeed; each way applies to one of them at least. random: an expression that draws
-    numbers. switch: one that changes something global of the library. Both use the dialect's imports, and are empty
-    where the library has no such thing. least_rank: how few dimensions a tensor can have.
+    calls: invocations that succeed; each extra mode applies to at least one of them. random: an expression that draws
+    numbers. switch: an expression that changes a global setting of the library. Both use the dialect's imports, and are
+    empty where the library has no such feature. least_rank: the smallest number of dimensions that a tensor can have.
     """
 
     calls: tuple[Invocation, ...] = ()
@@ -46,14 +47,14 @@ class Examples(NamedTuple):
 
 
 class Adapter:
-    """What the engine needs of a library, with what holds where nothing else is said. Made without importing it.
+    """Interface between the engine and a library, with defaults. It is created without importing the library.
 
-    That is a library on one CPU, whose tensors are numpy's arrays or become them. A subclass says `library`, what its
-    modules are, and how its tensors become arrays and back; it overrides what is different there.
+    The defaults fit a library on one CPU, whose tensors are numpy arrays or become numpy arrays. A subclass states
+    `library`, its modules, and how its tensors become arrays and back; it overrides the defaults that do not fit.
 
-    library: the name that is imported, and that public names begin with. modules: where public apis stand, by default
-    the library's root. prefixes: first parts of the modules that define them. ways: modes beyond the devices, by name.
-    dtypes: the library's own, by name.
+    library: the name that is imported, and that public names begin with. modules: the modules with public apis, by
+    default the library's root. prefixes: first parts of the modules that define the apis. ways: modes beyond the
+    devices, by name. dtypes: the library's own, by name.
     """
 
     library: str
@@ -135,7 +136,9 @@ class Adapter:
         return tuple(sorted(name for name in plain if name == "__call__" or not name.startswith("_")))
 
     def observe(self, seen: Callable[[str, dict[str, Any]], None]) -> None:
-        """Installs what tells of api calls that wrapping cannot see: `seen(api, keyword arguments)` after a success."""
+        """Installs hooks for api calls that wrapping cannot see: `seen(api, keyword arguments)` is called after a
+        success.
+        """
 
     def prepare(self) -> None:
         """Once in every forked process before the first test: one thread, no warnings, a bound on GPU memory.
@@ -184,7 +187,7 @@ class Adapter:
         return self.comparer.whole(result)
 
     def operators(self, seen: Callable[[str], None]) -> AbstractContextManager[object]:
-        """Within it, every operator that the library executes is told as `name dtype`."""
+        """Returns a context in which `seen` gets `name dtype` of every operator that the library executes."""
         return nullcontext()
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
@@ -192,11 +195,11 @@ class Adapter:
         return ()
 
     def models(self) -> Models:
-        """What running model programs needs, in a process that will run some."""
+        """Returns the hooks for model programs. Only processes that run model programs call this method."""
         return Models()
 
     def examples(self) -> Examples:
-        """What generic tests try."""
+        """Returns the inputs that generic tests try on this library."""
         return Examples()
 
 

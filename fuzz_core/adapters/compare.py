@@ -16,14 +16,15 @@ Array = np.ndarray[Any, Any]
 
 TOLERANCES: Mapping[str, Tolerance] = {name: dtype.tolerance for name, dtype in DTYPES.items() if dtype.floating}
 DERIVATIVES = Tolerance(1e-3, 1e-5)
-# Beyond it an infinity is an overflow that another order of the same sum need not have.
+# Share of the dtype's largest number. An infinity in place of a larger number is an overflow that another order of the
+# same sum need not have.
 OVERFLOW_SHARE = 0.25
-# What is nested deeper is one leaf: results that hold themselves have an end.
+# Deeper nesting counts as one leaf, so that the comparison of results that contain themselves ends.
 MAX_DEPTH = 64
 
 
 class Parts(NamedTuple):
-    """What a container holds, by index or key, and what kind of container it is."""
+    """Items of a container by index or key, and the kind of the container."""
 
     kind: str
     items: Mapping[Any, Any]
@@ -41,8 +42,8 @@ class Pair(NamedTuple):
 class Leaf(NamedTuple):
     """A tensor or a number of a result.
 
-    kind: numpy's letter for what its elements are. elements: gives None where they cannot be read. strides: None where
-    it has none. vague: whether its shape and dtype say nothing about another one.
+    kind: numpy's letter for the kind of its elements. elements: returns None where they cannot be read. strides: None
+    where it has no strides. vague: whether its shape and dtype say little about those of another leaf.
     """
 
     shape: tuple[int, ...]
@@ -80,7 +81,7 @@ class Comparer:
         self.tolerances = tolerances
 
     def parts(self, value: Any) -> Parts | None:
-        """What a container holds, keys in order; None for a leaf. Named tuples are tuples."""
+        """Returns the items of a container, keys in order; None for a leaf. Named tuples are tuples."""
         if isinstance(value, Mapping):
             return Parts("dict", {key: value[key] for key in _in_order(value)})
         if isinstance(value, list | tuple | deque):
@@ -88,7 +89,9 @@ class Comparer:
         return None
 
     def leaf(self, value: Any) -> Leaf | None:
-        """What is compared of a value without parts; None where that is nothing."""
+        """Returns the comparable form of a value without parts; None where the value is neither a number nor an
+        array.
+        """
         number = isinstance(value, bool | int | float | complex | np.ndarray | np.generic)
         array = np.asarray(value) if number else self.array(value)
         if array is None:
@@ -104,7 +107,7 @@ class Comparer:
         )
 
     def said(self, what: str, expected: Any, actual: Any) -> str:
-        """The text of a difference in something other than elements."""
+        """Returns the text of a difference in a property (`what`), as opposed to a difference in elements."""
         return self.another.format(what=what, expected=expected, actual=actual)
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
@@ -137,17 +140,19 @@ class Comparer:
         return inf if (expected is None) != (actual is None) and not self.converts else 0.0
 
     def structure(self, reference: Any, other: Any, pair: Pair, relation: str) -> str:
-        """What is said first of results that are not made alike, whatever the first place where they are not."""
+        """Returns the first line about results of different structure, or an empty text to report the first differing
+        place.
+        """
         first, second = (sum(1 for _ in self.leaves(result)) for result in (reference, other))
         return f"{second} results against {first}" if first != second else ""
 
     def kinds(self, first: Any, second: Any) -> tuple[str, str]:
-        """What two values are called whose types differ."""
+        """Returns the names of the kinds of two values whose types differ."""
         a, b = self.parts(first), self.parts(second)
         return a.kind if a else type(first).__name__, b.kind if b else type(second).__name__
 
     def missing(self, first: Any, second: Any) -> bool:
-        """Whether there is nothing in the place of a leaf."""
+        """Returns whether one of two leaves is None and the other is not."""
         return (first is None) != (second is None)
 
     def pairs(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> Iterator[Pair]:
@@ -173,7 +178,7 @@ class Comparer:
         return [leaf and leaf.elements() for leaf in map(self.leaf, self.leaves(result))]
 
     def differences(self, reference: Any, other: Any, relation: str) -> str:
-        """See `Adapter.differences`. Where only numbers are asked for, structure does not count."""
+        """See `Adapter.differences`. Relations that compare only numbers ignore structure."""
         if relation == "gradient":
             return self._derivatives(reference, other)
         pairs = list(self.pairs(reference, other))
@@ -235,11 +240,11 @@ class Comparer:
         return len(known) > 1 and numeric and not any((self._units(a, b, signed=False) > 1.0).any() for a, b in known)
 
     def _units(self, first: Leaf, second: Leaf, signed: bool = True, sums: bool = False) -> Array:
-        """Each element's distance in units of the tolerance of `second`; infinite for other integers.
+        """Return each element's distance in units of the tolerance of `second`; infinite for other integers.
 
-        It is 0 where elements cannot be read.
+        The distance is 0 where elements cannot be read.
 
-        sums: whether what cancels in a sum, and integers that are saturated, may be off.
+        sums: whether cancellation in a sum, and saturated integers, are allowed to differ.
         """
         expected, actual = first.elements(), second.elements()
         if expected is None or actual is None:
@@ -261,10 +266,9 @@ class Comparer:
 
 
 def units(expected: Array, actual: Array, tolerance: Tolerance, excused: Any = False, scale: float = 0.0) -> Array:
-    """Each element's distance in units of the tolerance; NaN equals NaN, and is infinitely far from any number.
+    """Return each element's distance in units of the tolerance. NaN equals NaN, and is infinitely far from any number.
 
-    excused: where two elements count as the same. scale: a magnitude that counts as each element's own, where that is
-    less.
+    excused: mask of elements that count as the same. scale: lower bound for the magnitude of each element.
     """
     with np.errstate(all="ignore"):
         same = (expected == actual) | (np.isnan(expected) & np.isnan(actual)) | excused
@@ -286,7 +290,7 @@ def _in_order(keys: Mapping[Any, Any]) -> list[Any]:
 
 
 def _finite(plain: Leaf, reference: Leaf) -> str:
-    """Where the plain result is no number and the reference, which would fit into its dtype, is one."""
+    """Return a text about elements that are not finite although the reference is finite and fits into the dtype."""
     # numpy knows dtypes that are not its own as records.
     compared = plain.shape == reference.shape and not plain.vague and plain.kind in "fV" and reference.kind in "fV"
     if not compared or (numbers := plain.elements()) is None or (wide := reference.elements()) is None:
@@ -299,7 +303,9 @@ def _finite(plain: Leaf, reference: Leaf) -> str:
 
 
 def _saturated(array: Array) -> Array:
-    """Where an integer is one of those that numbers too large become, of which each compiler has its own."""
+    """Return a mask of integers at a limit of their dtype. Conversions of too large numbers end there, differently for
+    each compiler.
+    """
     if array.dtype.kind not in "iu":
         return np.zeros(array.shape, dtype=bool)
     bounds = np.iinfo(array.dtype)

@@ -1,6 +1,6 @@
-"""What is known of a library as text alone: how values are spelled, its modes, what its errors look like.
+"""Facts of a library as text alone: how values are spelled, its modes, and how its errors look.
 
-A dialect imports nothing of the library, so that the controller can write scripts and judge outcomes with it.
+A dialect imports no module of the library, so that the controller can write scripts and judge outcomes with it.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ DEVICE = ModeSpec()
 
 
 def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
-    """Double precision, also on numbers that differ from the test case's by a few roundings in either direction.
+    """Returns the modes in double precision: the plain one, and two on inputs moved by a few roundings up or down.
 
-    What a nudge leaves as it was, a tie for one, the opposite one changes.
+    If one nudge leaves a tie as it was, the opposite nudge changes it.
     """
     plain = REFERENCE._replace(run=run, dear=dear)
     return {
@@ -137,25 +137,25 @@ INTERNAL = (
 
 
 def told_inside(said: str, harmless: str = OUT_OF_MEMORY) -> re.Pattern[str]:
-    """The pattern of errors that say one thing, and nothing of another."""
+    """Returns a pattern of errors whose text matches `said` and does not match `harmless`."""
     return re.compile(rf"(?s)^(?!.*(?:{harmless})).*(?:{said})")
 
 
 class Dialect:
-    """The textual half of a library's adapter, with what holds where nothing else is said.
+    """The textual half of a library's adapter, with defaults.
 
-    A subclass says `library`, and how a tensor is made of a numpy expression; it overrides what is different there.
-    strided: whether its tensors have strides and requires_grad. lacking: names of dtypes that it does not have.
-    modes: of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
-    profile: what examples take for granted, None where nothing is known of them.
-    poisons: errors of a device after which no call of the same process can be judged. lazy: results are computed when
-    they are looked at.
-    environment: variables that its processes need.
-    verbose: variables that make it say all that its maintainers ask for.
-    compiled: the variable that names a folder for what it compiles while it runs; empty where it compiles nothing.
-    caught: what a process says that catches a signal itself, `number` which one (SIGSEGV without). miscompiled:
-    what an error says when a compiler has refused what the library has written. chatter: what it writes while it works,
-    which says nothing of how it ends.
+    A subclass states `library`, and how a tensor is made from a numpy expression; it overrides the defaults that do not
+    fit.
+
+    strided: whether its tensors have strides and requires_grad. lacking: names of dtypes that it does not have. modes:
+    of single calls, by name; ways: the text of those that a script can show; programs: modes of model programs.
+    profile: names that examples use without importing them, None where unknown. poisons: errors of a device after which
+    no call of the same process can be judged. lazy: results are computed when they are looked at. environment:
+    variables that its processes need. verbose: variables that make it log everything its maintainers ask for. compiled:
+    the variable that names a folder for code compiled at run time; empty where it compiles no code. caught: message of
+    a process that catches a signal itself, `number` is the signal (SIGSEGV without). miscompiled: error text when a
+    compiler has refused code that the library has written. chatter: log output during normal work, which does not show
+    how the process ends.
     """
 
     library: str
@@ -245,7 +245,9 @@ def dialect_of(library: str) -> Dialect:
 
 
 def profile_of(library: str) -> Profile | None:
-    """What examples of a library take for granted; None where nothing is known of them."""
+    """Return the names that examples of a library use without importing them; None for an unknown library or
+    profile.
+    """
     return dialect_of(library).profile if library in DIALECTS else None
 
 
@@ -255,8 +257,10 @@ COMPILED_VARIABLE = "NIGHTFUZZ_COMPILED"
 
 
 def surroundings(dialect: Dialect, python: str | Path) -> dict[str, str]:
-    """What processes of a target find around them: variables of its library, where the user has not set them, and where
-    what it compiles is kept."""
+    """Return environment variables for processes of a target: the library's own ones, and the folder for compiled code.
+
+    A variable that the user has set keeps the user's value.
+    """
     wanted = {**dialect.environment, **({dialect.compiled: str(compiled(python))} if dialect.compiled else {})}
     return {name: os.environ.get(name, value) for name, value in wanted.items()}
 

@@ -23,10 +23,11 @@ class RuledOut(Exception):  # noqa: N818 - what documentation says of a call
 
 
 class Documented(Mode):
-    """Raises RuledOut for a call that documentation rules out, and means something: see `Mode`.
+    """Mode that raises RuledOut for a call that documentation rules out, if the violation matters: see `Mode`.
 
-    It means nothing where there is nothing to compute (an empty tensor), where the argument is ignored (the result is
-    the same whatever it is), and where an object is only made, which may refuse its arguments when it is used.
+    A violation does not matter in three cases. There is no element to compute (an empty tensor). The argument is
+    ignored (the result is the same for other values). An object is only constructed, which may refuse its arguments
+    when it is used.
     """
 
     def __init__(self, adapter: Adapter, documentation: Documentation, clock: Clock = perf_counter) -> None:
@@ -38,7 +39,9 @@ class Documented(Mode):
         return self.documentation.broken(test.invocation) is not None
 
     def run(self, test: TestCase) -> Any:
-        """Raises RuledOut with argument, value and the documentation's words, or BuildError where they mean nothing."""
+        """Raises RuledOut with argument, value and the documentation's words, or BuildError where the violation does
+        not matter.
+        """
         said = self.documentation.broken(test.invocation)
         call = test.invocation
         only_makes = call.then is None and isinstance(self.builder.resolve(call.api), type)

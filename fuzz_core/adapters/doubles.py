@@ -51,13 +51,13 @@ class Doubled(Mode):
         self.builder.makers[Prim] = lambda value: prim(self._named(value))
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a tensor of a narrower floating-point dtype."""
+        """Returns whether an argument is a tensor of a floating-point dtype narrower than double."""
         return any(is_narrow(tensor.dtype) for tensor in tensors_of(test.invocation))
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`."""
         dtype = DTYPES[described.dtype]
-        # What is a double already is off by its own roundings.
+        # A tensor that is a double already is nudged by the roundings of its own dtype.
         if not (is_narrow(dtype.name) or (self.spec.noise and dtype.floating)):
             return live
         wide = self.numbers(live, described).astype(double_of(dtype.name))
@@ -100,7 +100,7 @@ class Precise(Doubled):
         return (leaf.dtype.name for leaf in self.adapter.comparer.arrays(result) if leaf is not None)
 
 
-# That of double precision.
+# Step of a difference quotient in double precision.
 STEP = 1e-6
 # One that only double precision sees, and how many roundings of the result it must be worth to be seen for sure.
 FINE, NOISE = 1e-12, 64
@@ -126,10 +126,11 @@ def step_direction(shape: Sequence[int]) -> Any:
 
 
 def quotient(moved: Callable[[float], float], largest: float = 0.0, coarse: float = 0.0) -> float | None:
-    """The symmetric difference quotient of a function of how far a tensor is moved, whatever the step and side.
+    """Return the symmetric difference quotient of a function of a tensor's displacement. It must not depend on step and
+    side.
 
-    largest: the tensor's largest magnitude. coarse: a step that tells whether a flat function takes steps; 0 for none.
-    None where the function is flat: what takes steps has the slope of the line that it stands for, by design.
+    largest: the tensor's largest magnitude. coarse: a step that shows whether a flat function has steps; 0 for none.
+    Returns None where the function is flat: a step function has the slope of the line that it approximates, by design.
     Raises BuildError where rounding drowns the quotient, at kinks and jumps, and where a part is computed in lower
     precision.
     """
@@ -152,10 +153,11 @@ def quotient(moved: Callable[[float], float], largest: float = 0.0, coarse: floa
 
 
 class Gradient(Doubled):
-    """The call as a scalar function of its floating-point tensors, by which it is differentiated.
+    """Mode that differentiates the call as a scalar function of its floating-point tensors.
 
-    number: what a derivative is in the mode's result. largest: what is worse scaled has no quotient that says anything;
-    0 for none. coarse: see `quotient`. flat: the derivative of what is flat, None where that tells nothing.
+    number: the type of a derivative in the mode's result. largest: bound of magnitudes whose quotient is still
+    meaningful; 0 for none. coarse: see `quotient`. flat: the derivative of a flat function, None where it shows no
+    fault.
     """
 
     number: type = float
@@ -164,7 +166,7 @@ class Gradient(Doubled):
     flat: float | None = None
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor."""
+        """Returns whether an argument is a floating-point tensor."""
         return any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
 
     def run(self, test: TestCase) -> Any:
@@ -187,11 +189,13 @@ class Gradient(Doubled):
         if not parts:
             raise BuildError("nothing to differentiate")
         sums = [self.total(self.live(direction(tuple(part.shape), 0.3)) * part) for part in parts]
-        # Without a number to begin with: with one that is whole, a Var of one double becomes single.
+        # The sum starts without a number: with a whole number, a Var of one double becomes single.
         return sum(sums[1:], sums[0])
 
     def derivatives(self, scalar: Scalar, points: Points) -> list[Any]:
-        """One for each point: by backward mode, or, where it is compared with that, by difference quotients."""
+        """Returns one derivative for each point. A mode with `against` uses difference quotients, the others use
+        backward mode.
+        """
         return self.quotients(scalar, points) if self.spec.against else self.slopes(scalar, points)
 
     def quotients(self, scalar: Scalar, points: Points) -> list[float | None]:
@@ -226,11 +230,11 @@ class Gradient(Doubled):
         return list(self.adapter.comparer.leaves(result))
 
     def point(self, leaf: Any) -> Any:
-        """What a tensor argument is moved from."""
+        """Returns the point from which a tensor argument is moved."""
         return leaf
 
     def copied(self, point: Any) -> Any:
-        """What the call may write into."""
+        """Returns a copy of a point, which the call may write into."""
         return point.clone()
 
     def total(self, tensor: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Library(NamedTuple):
-    """How a library is installed, called and reported. The defaults suit a library of which nothing more is known."""
+    """How a library is installed, called and reported. The defaults suit a library without special needs."""
 
     name: str  # what is imported
     adapter: str = ""  # `module:class`, as in every plug-in table
@@ -87,7 +87,7 @@ KNOWN_LIBRARIES: dict[str, Library] = {
 
 
 class Profile(NamedTuple):
-    """What examples of a library take for granted."""
+    """Names that examples of a library use without importing them, and facts for scripts and reports."""
 
     imports: Mapping[str, str]  # the statement that brings each name in
     stand_ins: Mapping[str, str]  # an expression for each value; expressions may use other names of this table

@@ -91,7 +91,7 @@ def members(
     wanted: Callable[[Any], bool],
     names: Callable[[ModuleType], list[str]] = public,
 ) -> Iterator[Named]:
-    """What is public in these modules and wanted, by the names that it is found by."""
+    """Yield the public members of modules that `wanted` accepts, as (full name, object, module)."""
     for name, module in modules:
         for attribute in names(module):
             found = getattr(module, attribute, None)
@@ -112,7 +112,7 @@ def is_api(found: Any, homes: tuple[str, ...]) -> bool:
 def folded(
     named: Iterable[Named], ordered: Callable[[Any, list[str]], list[str]] = lambda found, names: shortest(names)
 ) -> list[Listed]:
-    """One entry per object, in the order of canonical names.
+    """Return an entry for each object, in the order of canonical names.
 
     ordered: the names of an object with the canonical one in front.
     """

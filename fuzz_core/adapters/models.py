@@ -1,4 +1,4 @@
-"""What running model programs needs of a library, beyond what calls of its apis need."""
+"""Hooks that a library needs for running model programs, beyond the hooks for calls of its apis."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FINITE, NONFINITE, MISSING = "finite", "not finite", "missing"
 
 
 class Models:
-    """That of a library of which nothing special is known; it draws random numbers from Python and numpy alone.
+    """Default hooks for model programs, for a library that draws random numbers from Python and numpy alone.
 
-    layer: the class of all layers, where there is one. computes: the method by which a subclass says what it gives.
+    layer: the class of all layers, where there is one. computes: the method in which a subclass computes its result.
     """
 
     layer: type | None = None
@@ -28,15 +28,17 @@ class Models:
         """Lets go of what the library keeps of models; called before and after each program."""
 
     def program(self) -> AbstractContextManager[object]:
-        """One program runs within it: tracebacks have the frames that the library would take out of them."""
+        """Returns a context for running one program, in which tracebacks keep frames that the library would remove."""
         return nullcontext()
 
     def doubles(self) -> AbstractContextManager[object] | None:
-        """Within it, what says nothing of its precision is in double precision; None where there is no such switch."""
+        """Returns a context in which objects without a stated precision are doubles; None where there is no such
+        switch.
+        """
         return None
 
     def passing(self, note: Callable[[Any], object]) -> Any:
-        """A layer that gives what it gets, and tells of it before."""
+        """Returns a layer that returns its input, and passes the input to `note` before."""
 
         def given(layer: Any, value: Any) -> Any:
             note(value)
@@ -57,11 +59,13 @@ class Models:
         return nullcontext()
 
     def gradients(self, layer: Any) -> str:
-        """FINITE where all that a layer trains has a gradient, NONFINITE, MISSING; empty where nobody can tell."""
+        """Returns FINITE where every trained weight of a layer has a gradient, NONFINITE, MISSING; empty where
+        unknown.
+        """
         return ""
 
     def numbers(self, layer: Any) -> Iterable[Any]:
-        """What a layer computes with beside its input."""
+        """Returns the numbers that a layer computes with beside its input."""
         return ()
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -94,7 +98,9 @@ def replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> Iterator[No
 def telling(
     function: Callable[..., Any], number: Callable[..., Any], note: Callable[[float], object]
 ) -> Callable[..., Any]:
-    """A function that tells a number of its arguments before it is called, where they have one."""
+    """Return a function that passes a number of its arguments to `note` before the call, where the arguments have
+    one.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

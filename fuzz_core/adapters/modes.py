@@ -76,7 +76,7 @@ class Builder:
             self.makers[Ref] = lambda value: self._ref(change.ref(value))
 
     def build(self, value: Value) -> Any:
-        """A live object. Raises BuildError, or whatever the library raises while constructing an object."""
+        """Returns a live object. Raises BuildError, or any exception of the library while it constructs an object."""
         return self.makers[type(value)](value)
 
     def resolve(self, api: str) -> Any:
@@ -134,10 +134,10 @@ class Builder:
 
 
 class Mode:
-    """One way to execute a test case; by itself, the call on the first device.
+    """A mode of execution of a test case; the base class executes the call on the first device.
 
-    A subclass says what becomes of the parts of a call, so that it means the same and is executed otherwise; by default
-    nothing. builder: makes the arguments.
+    A subclass changes parts of a call, so that the call means the same and is executed differently; by default they
+    stay as they are. builder: makes the arguments.
     """
 
     device = "cpu"
@@ -148,15 +148,15 @@ class Mode:
         self.builder = Builder(adapter, self.device, clock, self)
 
     def tensor(self, live: Any, described: Tensor) -> Any:
-        """What becomes of a tensor argument."""
+        """Returns the live tensor that the call gets for a tensor argument."""
         return live
 
     def instance(self, live: Any) -> Any:
-        """What becomes of an object with state (a module), before it is called."""
+        """Returns the object with state (a module) that is called in place of the given one."""
         return live
 
     def ref(self, ref: Ref) -> Ref:
-        """What becomes of something known by name: a dtype, a device."""
+        """Returns the reference that the call gets for a named argument: a dtype, a device."""
         return ref
 
     def applies(self, test: TestCase) -> bool:
@@ -172,7 +172,7 @@ class Trained(Mode):
     """The call and its backward pass, in its own precision: a crash is all that this can show."""
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor, or an object that may have weights."""
+        """Returns whether the call has a floating-point tensor, or an object that may have weights."""
         floating = any(DTYPES[tensor.dtype].kind == "float" for tensor in tensors_of(test.invocation))
         return floating or test.invocation.then is not None
 

@@ -60,7 +60,7 @@ def _complex(real: str, imag: str, value: complex) -> str:
 
 
 def element(value: Any, dtype: str) -> str:
-    """One element of a tensor, with the fewest digits that give it back in its dtype."""
+    """Return an element of a tensor as text, with the fewest digits that restore it in its dtype."""
     kind = DTYPES[dtype].kind
     if kind == "bool":
         return repr(bool(value))
@@ -110,7 +110,7 @@ def common(tensor: Tensor) -> str | None:
     if inlined(tensor):
         flat = elements(tensor)
         first = element(flat[0], tensor.dtype)
-        # Of most tensors the second element settles it.
+        # For most tensors the second element decides.
         return first if all(element(value, tensor.dtype) == first for value in flat[1:]) else None
     fill = tensor.fill
     drawn = DTYPES[tensor.dtype].kind == "string" or (fill.kind == "uniform" and fill.low != fill.high)
@@ -171,7 +171,9 @@ def filled(
     empty: str = "empty",
     fill: str = "full",
 ) -> list[str]:
-    """Expressions for a tensor without elements, of few elements, or whose elements all are `value`; none for others.
+    """Return expressions for a tensor without elements, of few elements, or whose elements all are `value`.
+
+    Other tensors have none.
 
     named: the arguments of `zeros` and `ones`, and of the function `empty`. full: those of the function `fill`, with
     `{value}`. told: the expression with `{elements}`.
@@ -194,7 +196,7 @@ def numpy_array(tensor: Tensor) -> str:
     dtype = {"float64": "", "bool": ", bool", "object": ", object"}.get(storage, f", np.{storage}")
     told = f"np.array({{elements}}{'' if storage in ('int64', 'bool', 'complex128') else dtype})"
     made = filled(tensor, common(tensor), "np", f"{shape}{dtype}", f"{shape}, {{value}}{dtype}", told, "zeros")
-    # Of two that are equally long, the elements rather than `np.full`.
+    # If two spellings are equally long, the one with elements is preferred to `np.full`.
     shortest = min(map(_qualified, made), key=lambda each: (len(each), each.startswith("np.full")), default="")
     return shortest or _numpy_draw(tensor, shape)
 

@@ -1,4 +1,6 @@
-"""With which build a bug came, or went: builds of an index tried in environments of their own, few of them."""
+"""Bisection over builds of an index: the build with which a bug came or went, from few builds in their own
+environments.
+"""
 
 from __future__ import annotations
 
@@ -67,13 +69,15 @@ class BisectOptions:
 
 @dataclass(frozen=True)
 class Bisection:
-    """The answer. bad, good: the builds that the change lies between, None for one that is not known; between: those
-    there that cannot tell.
+    """Result of a bisection.
 
-    beyond: where no good build was found, how many lie beyond the bad one; as far as they were tried, they cannot tell.
-    sure: the probability that the good build is one, with the bug's rate of hits in runs. compare: where its
-    repository shows the changes, or empty. builds: how many there were to search; tried: probes on record; installs:
-    environments made this time.
+    bad, good: the builds that the change lies between, None for one that is not known; between: builds there whose
+    probes are inconclusive.
+
+    beyond: where no good build was found, how many lie beyond the bad one; as far as they were tried, they are
+    inconclusive. sure: the probability that the good build is good, with the bug's rate of hits in runs. compare:
+    address of the changes in the repository, or empty. builds: how many there were to search; tried: probes on record;
+    installs: environments made this time.
     """
 
     bug: int
@@ -118,9 +122,10 @@ def _search(listed: Sequence[Candidate], bad: str, options: BisectOptions, targe
 
 
 def alike(bug: Outcome, seen: Outcome) -> bool:
-    """Deaths of one cause that look different: a corrupted heap is noticed anywhere, another build inlines others.
+    """Return whether two deaths by a signal may have one cause although they look different.
 
-    Only the innermost frames say where it was: what called a kernel is the same for all.
+    A corrupted heap is noticed anywhere, and another build inlines other functions. Only the innermost frames show the
+    place: the callers of a kernel are the same for all.
     """
     if bug.kind != "signal" or seen.kind != "signal":
         return False
@@ -149,7 +154,7 @@ class _Bisector:
         ends: tuple[tuple[int | None, str], ...] = ((self.search.bad, "bad"), (self.search.good, "good"))
         self.ends = [(end, status) for end, status in ends if end is not None]
         session.watch.phase(f"bisecting bug {bug.id} over {len(self.listed)} builds of {package.text}")
-        # Of this state alone, of which there is one writer: whatever lies there is ours to remove.
+        # The folder belongs to this state alone, which has one writer: any leftovers there may be removed.
         name = hashlib.sha256(str(session.state_dir.absolute()).encode()).hexdigest()[:12]
         folder = cache_folder() / "bisect" / name
         self.environments = Environments(folder, options.flavour, target.library, options.access)

@@ -1,4 +1,6 @@
-"""What a new build takes over from an earlier one, and which invocations run there as they were traced."""
+"""Carryover of seeds and invocations from an earlier build, and the check whether they still run as they were
+traced.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,10 @@ FIRST, THEN = 4, 64
 
 @dataclass
 class Retraced:
-    """What was carried over. since: from which target, empty where from none. seeds, invocations: how many came along.
+    """Counts of seeds and invocations carried over. since: from which target, empty where from none.
 
-    dependants: unchanged seeds that are traced anew for what they name. retired: invocations that mention an api that
-    is gone. rechecked, lost: run again, and no longer valid.
+    seeds, invocations: how many came along. dependants: unchanged seeds that are traced anew for the apis that they
+    name. retired: invocations that mention an api that is gone. rechecked, lost: run again, and no longer valid.
     """
 
     since: str = ""
@@ -49,7 +51,7 @@ class Retraced:
 
 @dataclass
 class TraceReport:
-    """What a trace did: seeds by status, new invocations, problems of collection, and what recording cost."""
+    """Counts of a trace: seeds by status, new invocations, problems of collection, and the cost of recording."""
 
     seeds: int = 0
     unchanged: int = 0
@@ -128,9 +130,9 @@ def _dependants(store: Store, changes: Changes, seeds: Sequence[Seed]) -> set[st
 
 
 def recheck(session: Session, report: TraceReport, deadline: float | None = None) -> None:
-    """Re-runs what has no result yet, until the deadline.
+    """Re-runs invocations that have no result yet, until the deadline.
 
-    What was valid on the earlier build and fails is run once more, by fresh workers.
+    An invocation that was valid on the earlier build and fails is run once more, by fresh workers.
     """
     store, retraced = session.store, report.retraced
     if not retraced.since:
@@ -163,8 +165,8 @@ def stirred(store: Store, target: str) -> set[str]:
 def validate(session: Session, report: TraceReport, deadline: float | None = None) -> None:
     """Re-runs all invocations that have no result yet and records whether they are valid.
 
-    The developers' error inputs are no part of the figures, but for those that wait.
-    What is not reached by the deadline (in seconds of the session's clock) has no result still: the next time, it has.
+    The developers' error inputs are no part of the figures, but for those that wait. The deadline is in seconds of the
+    session's clock. Invocations that are not reached by then keep no result, and the next call runs them.
     """
     rows = session.store.bodies(session.target.key, unchecked=True)
     if not rows:

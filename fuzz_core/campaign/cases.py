@@ -39,7 +39,10 @@ class Judged(NamedTuple):
 
 
 def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
-    """These bugs, the most urgent first; clusters are of one target, or `across` all builds of a library."""
+    """Returns these bugs with their assessments, the most urgent first.
+
+    Clusters are of one target, or with `across` of all builds of a library.
+    """
     library = libraries(store)
     groups: dict[str, list[BugRow]] = defaultdict(list)
     for row in rows:
@@ -57,10 +60,10 @@ def judged(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[J
 
 
 def documented(store: Store, target: str) -> Rule:
-    """What the documentation on record says of a test case: what it breaks first.
+    """Returns a rule that finds the first documented constraint that a test case breaks.
 
-    Untold are arguments of which prose says no more than a list of dtypes: what definitions and types say, the
-    dispatcher has checked before any kernel runs, so that every crash of one keeps to it.
+    Arguments are unknown where prose says no more than a list of dtypes. The dispatcher has checked definitions and
+    types before any kernel runs, so that every crash keeps to them.
     """
     params = {api.name: api.params for api in store.apis(target)}
     documentation = Documentation(store.constraints(target), params)
@@ -107,7 +110,9 @@ def keep_environment(store: Store, target: TargetRecord) -> Environment:
 
 
 def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
-    """These bugs; what looks like the cause of a private one would give that away, so it is private too."""
+    """Returns these bugs. A bug that looks like the cause of a private one would give that away, so it is private
+    too.
+    """
     found = judged(store, rows, across)
     private = {each.cluster.first.id: each.row.id for each in found if each.severity.private}
     return [
@@ -119,7 +124,8 @@ def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[
 
 
 def batch(found: Sequence[Judged]) -> list[Judged]:
-    """One per cluster: its simplest public crash on input that is not known to be valid and that no entry knows.
+    """Returns from each cluster its simplest public crash on input that is not known to be valid and that no entry
+    knows.
 
     A cause that valid input shows has a report of its own.
     """

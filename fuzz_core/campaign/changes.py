@@ -1,4 +1,4 @@
-"""What is not the same in two builds of a library: apis, seeds, and what of them the tests of a project call."""
+"""Changes between two builds of a library: apis, seeds, and those of them that the tests of a project call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHER_PYTHON = "to trace with the packages of an environment of your own, name i
 
 
 class ApiChange(NamedTuple):
-    """What happened to an api: one of KINDS, with its definition (or name, or what is deprecated) before and after."""
+    """Change of an api: one of KINDS, with its definition (or name, or deprecated parts) before and after."""
 
     api: str
     kind: str
@@ -42,7 +42,7 @@ class SeedChanges(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """All that is not the same in `target` as in `since`; empty keys where there is nothing to compare with."""
+    """Differences of `target` from `since`; empty keys where there is no build to compare with."""
 
     target: str = ""
     since: str = ""
@@ -55,7 +55,7 @@ class Changes(NamedTuple):
 
     @property
     def gone(self) -> set[str]:
-        """Names that mean nothing any more, or are no longer an api's own."""
+        """Names that no longer exist, or are no longer an api's own."""
         return {c.api for c in self.of("removed")} | {c.before for c in self.of("moved")}
 
     @property
@@ -65,7 +65,7 @@ class Changes(NamedTuple):
 
     @property
     def stirred(self) -> set[str]:
-        """Apis of the target that are new, or of which anything is another."""
+        """Apis of the target that are new or changed."""
         return {change.api for change in self.apis if change.kind != "removed"}
 
 
@@ -95,7 +95,7 @@ def compare(
     changes += [ApiChange(now, "moved", was, now) for was, now in moved.items()]
     for name in old.keys() & new.keys():
         first, second = old[name], new[name]
-        # Without addresses, which are others in every process.
+        # Definitions are compared without addresses, which differ in every process.
         was, now = (_ADDRESS.sub("0x", api.definition) for api in (first, second))
         if (was, first.kind, first.params) != (now, second.kind, second.params):
             changes.append(ApiChange(name, "signature", was, now))
@@ -150,7 +150,7 @@ class OwnTests:
 
 
 def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
-    """What is on record of the test files in these folders, as they are now.
+    """Returns the records of the test files in these folders, as the files are now.
 
     Raises UserError where they bring no call that the target accepts, with the reason of each file.
     """

@@ -1,4 +1,6 @@
-"""A target against its baseline: what differs on ordinary test cases, told from noise, made small and confirmed."""
+"""Comparison of a target with its baseline: differences on ordinary test cases, without noise, minimised and
+confirmed.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ from fuzz_core.worker.plan import Plan
 TURN = 8
 # Changes of one api that are examined; what it does otherwise besides has most likely the same cause.
 MOST_PER_API = 3
-# Of the time for a comparison; what is found in the rest is minimised and confirmed in it.
+# Share of the time for a comparison in which no new search begins; findings are minimised and confirmed in it.
 CONFIRM_SHARE = 0.1
 
 
@@ -129,9 +131,9 @@ def worst_first(changes: Sequence[Change]) -> list[Change]:
 
 
 def by_cause(changes: Sequence[Change]) -> Mapping[str, list[Change]]:
-    """Changes by what their signatures say after the api: one message under many apis is one cause.
+    """Returns changes by the part of their signatures after the api: one message under many apis is one cause.
 
-    Of what the target refuses, only its own message counts, all of it: one new check stands before many old ones.
+    For calls that the target refuses, only its whole own message counts: one new check stands before many old ones.
     """
     found: dict[str, list[Change]] = {}
     for change in changes:
@@ -168,7 +170,7 @@ class _Comparison:
         return self.session.is_over(self.options.deadline)
 
     def is_late(self) -> bool:
-        """Whether nothing new begins: some time is kept for confirming what has been found."""
+        """Returns whether no new work may begin: some time is kept for confirming the changes that have been found."""
         return self.session.is_over(self.options.deadline, self.reserve)
 
     def turn(self, part: tuple[str, range]) -> CompareReport:
@@ -196,7 +198,7 @@ class _Comparison:
         return done
 
     def _look(self, test: TestCase, fresh: bool = False) -> tuple[Verdict, Outcome, str]:
-        """What the pair says of a test case, with the signature of a verdict that is not clean."""
+        """Returns the pair's verdict on a test case, its outcome, and the signature of a verdict that is not clean."""
         verdict, seen = self.pair.judge(test, fresh)
         return verdict, seen, "" if verdict.clean else signature(test.invocation.api, verdict, seen).text
 
@@ -220,7 +222,10 @@ class _Comparison:
         return "not confirmed in time" if self.is_over() else "not confirmed"
 
     def _confirmed(self, test: TestCase, verdict: Verdict, seen: Outcome, wanted: str) -> Change | str:
-        """By the same verdict in workers that have run nothing else, and a script of its own; else why it is none."""
+        """Returns the confirmed change, or the reason why it is none.
+
+        A change needs the same verdict in workers that have run no other test, and in a script of its own.
+        """
         runs = self.options.runs
         try:
             script = render_printing(test, self.session.dialect)
@@ -233,8 +238,8 @@ class _Comparison:
             return self._unconfirmed()
         if before is None or after is None:
             return "random"
-        # Scripts must do otherwise too: where workers were short of memory, say, they do not. What both return need not
-        # look different in print: a type, the time that it took.
+        # Scripts must differ too: they do not where workers were short of memory, for example. Values that both return
+        # may look the same in print: a type, the time that it took.
         returned = before.kind == after.kind == "ok"
         if not (seen.kind == "ok" and seen.text if returned else not self.pair.verdict(before, after).clean):
             return "not confirmed"
@@ -244,9 +249,10 @@ class _Comparison:
         return not self.is_over() and self._look(test, fresh=True)[2] == wanted
 
     def _printed(self, target: TargetRecord, script: str) -> Outcome | None:
-        """What the script does in processes of its own; the text of a good end is what it prints.
+        """Returns the outcome of a script in processes of its own; the text of a good end is its output.
 
-        None where they do not agree: workers are forks of one process, and find the same garbage in their memory.
+        Returns None where the processes do not agree: workers are forks of one process, and find the same garbage in
+        their memory.
         """
         options, dialect = self.options, self.session.dialect
         seconds = options.timeout * HANG_FACTOR + IMPORT_SECONDS

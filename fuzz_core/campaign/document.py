@@ -32,7 +32,7 @@ SITES, APIS, FRAMES = 200, 200, 50
 
 @dataclass(frozen=True)
 class Ran:
-    """What is known of a run beside the store. apis: those it was about; None for all.
+    """Facts of a run that the store does not hold. apis: the run's selection; None for all.
 
     was: as `standings_now` gave it before the run. place: where a seed by name calls an api.
     """
@@ -59,7 +59,7 @@ def standings_now(store: Store) -> dict[str, str]:
 
 
 def result_of(store: Store, ran: Ran) -> results.RunResult:
-    """The document of a run. Of private bugs, and of what looks like their cause, it has the number alone."""
+    """Returns the document of a run. Private bugs, and bugs that look like their cause, appear only in a count."""
     target = store.target(ran.target)
     builds = {each.key for each in store.targets() if each.library == target.library}
     rows = [bug for bug in store.bugs() if bug.target in builds]

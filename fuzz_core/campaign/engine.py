@@ -1,4 +1,4 @@
-"""One loop for every engine: fuzz, examine what was found, and once more while enough of the time-box is left."""
+"""Loop for every engine: fuzz, examine the findings, and repeat while enough of the time-box is left."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from fuzz_core.ir.rng import derive
 from fuzz_core.modelgen.gandalf.table import Library, load
 from fuzz_core.modelgen.moco.facts import Knowledge
 
-# Of what is left of a time-box as a round begins.
+# Share of the time that is left of a time-box as a round begins.
 TRIAGE_SHARE = 0.4
 # A further round shorter than this share of the time-box is not worth its start.
 LEAST_SHARE = 0.1
 # A further round has to be so many times as long as it takes until the first test.
 LEAST_STARTS = 3
-# Of the time for growing models, at most so much goes to taking programs apart.
+# Upper share of the time for growing models that goes to taking programs apart.
 SOWING_SHARE = 0.25
 
 
 class Round(NamedTuple):
-    """One turn of fuzzing. seconds: for fuzzing, None without a limit; examining: seconds that are left after them."""
+    """A round of fuzzing. seconds: for fuzzing, None without a limit; examining: seconds that are left after them."""
 
     seed: int
     seconds: float | None = None
@@ -47,7 +47,7 @@ class FuzzEngine(Protocol):
 
     @property
     def sessions(self) -> Sequence[Session]:
-        """Those whose findings are examined, in one store."""
+        """Sessions whose findings are examined, in one store."""
 
     @property
     def least(self) -> float:
@@ -162,7 +162,7 @@ class CallEngine:
 
     @property
     def grown(self) -> MocoReport | None:
-        """What came of models; None where none have grown."""
+        """Returns the report on models; None where no models have grown."""
         return self.models.report if self.models is not None and self.models.report.run else None
 
     def fuzz(self, turn: Round) -> None:
@@ -179,7 +179,7 @@ class CallEngine:
             try:
                 self.models.fuzz(turn._replace(seconds=models))
             except NightfuzzError as error:
-                # What single calls have shown is examined all the same.
+                # Findings of single calls are examined even if models fail.
                 self._leave_out(str(error).partition("\n")[0])
 
     def _models_seconds(self, seconds: float | None) -> float:

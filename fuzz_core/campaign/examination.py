@@ -43,13 +43,15 @@ from fuzz_core.triage.simplify import cost
 
 TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0
-# Of what each group of findings has of the time that is left; the rest is for confirming.
+# Share of each group's time that goes to minimising its findings; the remaining time is for confirming.
 MINIMISING_SHARE = 0.5
 
 
 @dataclass
 class TriageOptions:
-    """deadline: clock time after which nothing new begins. bug_seconds: for minimising one, at most. runs: fresh
+    """Options of an examination.
+
+    deadline: clock time after which no new work begins. bug_seconds: for minimising one, at most. runs: fresh
     processes.
     """
 
@@ -96,7 +98,8 @@ def examine(session: Session, options: TriageOptions) -> TriageReport:
                     _settle(session, options.known, group, found, report)
                     session.watch.advance(sum(report.settled.values()), bugs=len(report.bugs), **report.settled)
             for bug in _unfinished(session):
-                # Those of this run too where a deadline has cut them short; else they have had all that one may take.
+                # Bugs of this run count too if a deadline has cut them short; otherwise they have had the most that one
+                # may take.
                 finding = session.store.findings(session.target.key, bug=bug.id)[0]
                 late = session.is_over(options.deadline, examiner.hanging(finding, 1))
                 if late or (options.deadline is None and bug.id not in before):
@@ -123,9 +126,9 @@ def _groups(findings: Sequence[FindingRow]) -> list[list[FindingRow]]:
 
 
 def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
-    """Exceptions, deaths and hangs have equal shares of the time, however long each of them takes.
+    """Returns groups in an order that gives exceptions, deaths and hangs equal shares of the time.
 
-    Of each kind, what fails in a way that no group before it did comes first.
+    Within each kind, a group with a failure that no group before it had comes first.
     """
     alike: Counter[tuple[str, str]] = Counter()
     ranked: defaultdict[str, list[tuple[int, int, int, list[FindingRow]]]] = defaultdict(list)
@@ -144,7 +147,7 @@ def _in_turn(groups: Mapping[str, list[FindingRow]]) -> list[list[FindingRow]]:
 
 @dataclass
 class Examination:
-    """What became of a group: the finding that was decided on, its status and, when confirmed, its bug."""
+    """Result of examining a group: the finding that was decided on, its status and, when confirmed, its bug."""
 
     finding: FindingRow
     status: str = "rejected"
@@ -171,7 +174,7 @@ class Examiner:
 
     @property
     def bench(self) -> Bench:
-        """That of the thread that asks."""
+        """Bench that belongs to the calling thread."""
         return self.benches.on(self.session.target)
 
     def examine(self, group: Sequence[FindingRow]) -> Examination | None:
@@ -180,14 +183,14 @@ class Examiner:
         with self.lock:
             waiting, self.waiting = self.waiting, self.waiting - 1
         if options.deadline is not None:
-            # All that wait are to be confirmed before any is as small as can be.
+            # All waiting findings are to be confirmed before any is minimised to the end.
             left = (options.deadline - self.session.clock()) * self.session.workers
             seconds = min(seconds, MINIMISING_SHARE * left / max(waiting, 1))
         timely = itertools.takewhile(lambda _: not self._over(), group[:TRIED_PER_GROUP])
         return _decisive(self._one(finding, seconds) for finding in timely)
 
     def improve(self, finding: FindingRow, bug: BugRow) -> NewBug | None:
-        """A bug whose minimising was cut short, minimised further from where it was; None where that brings nothing."""
+        """Minimises a bug further whose minimising was cut short; None where it does not become smaller."""
         start = finding._replace(api=bug.api, test=bug.test)
         found = self._one(start, self.options.bug_seconds, known=True).bug
         return found if found is not None and found.signature == bug.signature_text else None
@@ -214,7 +217,9 @@ class Examiner:
             return Examination(finding, reason=f"cannot be written as a script: {error}")
 
     def confirm(self, finding: FindingRow, small: TestCase, smallest: bool = False) -> Examination:
-        """What fresh processes say of a finding that was minimised to `small`; smallest: to its end."""
+        """Confirms a finding in fresh processes that was minimised to `small`; smallest: whether it was minimised to
+        the end.
+        """
         way = strategy(self.bench, finding.verdict)
         tried = ((each, *way.confirm(each, self.options.runs)) for each in way.attempts(finding, small))
         found = _decisive(self._decided(*each, smallest and each[0].test == small) for each in tried)
@@ -243,7 +248,7 @@ class Examiner:
             return finding.test, False
         end, late = self.session.clock() + seconds, False
         if (deadline := self.options.deadline) is not None:
-            # What is found is still to be confirmed before the deadline.
+            # Time is kept so that a found bug can be confirmed before the deadline.
             run = self.options.timeout * HANG_FACTOR if finding.verdict.kind == "hang" else 1.0
             end = min(end, deadline - self.options.runs * run)
         stated, program = finding.verdict.mode == LIBRARIES, finding.test.program
@@ -255,7 +260,8 @@ class Examiner:
             return late
 
         def reproduces(test: TestCase) -> bool:
-            # What the program is compared with stands in it: of one that computes something else, it says nothing.
+            # The program contains the reference that it is compared with: a program that computes another value is no
+            # evidence.
             if depends and slice_of(test.program) != depends:
                 return False
             seen = self.bench.evidence(test, finding)
@@ -271,7 +277,7 @@ class Examiner:
             reason = f"{seen.outcome.kind} {seen.outcome.name}: {seen.outcome.text[-200:]}"
             return Examination(finding, status, reason, seen.hits, seen.runs)
         outcome = self.bench.with_frames(seen.outcome, attempt._replace(finding=finding).script(self.dialect))
-        # Where the smallest call is one that was an argument, that is what fails.
+        # If the smallest call is one that was an argument, the finding takes its api.
         api = test.invocation.api
         text = signature(api, verdict, outcome).text
         # Written again with what happened in the fresh process, which may say more than the first sight did.
@@ -312,7 +318,7 @@ def _settle(
             report.settled[status] += 1
     if number is None:
         return
-    # What is new or has come back is reported, what is known is counted; of all builds' rows the first is the bug.
+    # New and returned bugs are reported, known ones are counted. Among the rows of all builds the first is the bug.
     first = store.later_rows().get(number, number)
     back = new and first in review_standings(store)
     if consult(store, registry, number, len(group), new and (first == number or back)):

@@ -46,7 +46,7 @@ class FuzzOptions:
     runs: int = 5
 
     def as_json(self) -> dict[str, Any]:
-        """What the run's record keeps of them."""
+        """Returns the options as the run's record keeps them."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
 
@@ -107,7 +107,7 @@ def _run(
         options.tests,
         options.schedule,
         first=stirred(session.store, session.target.key),
-        # Without a time-box nothing may depend on how long tests took.
+        # Without a time-box no decision may depend on how long tests took.
         timeouts=Timeouts(options.timeout) if seconds is not None else None,
     )
     feedback = Feedback(session, options.grow)

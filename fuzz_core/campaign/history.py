@@ -1,4 +1,4 @@
-"""What becomes of bugs on the builds of their library: open, fixed or back; and what was done with each build."""
+"""History of bugs on the builds of their library: open, fixed or back; and the work done on each build."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def libraries(store: Store) -> dict[str, str]:
 
 
 def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]:
-    """The builds of a library, the oldest first: by version, then in the order in which they were made.
+    """Returns the builds of a library, the oldest first: by version, then in the order in which they were made.
 
-    Local labels (`+cpu`) tell flavours and checkouts apart, not what came later. A version that is none comes first.
+    Local labels (`+cpu`) mark flavours and checkouts, not age. An invalid version comes first.
     """
     own = (each for each in targets if each.library == library)
     return sorted(own, key=lambda each: (_release(each.version), each.made_at, each.key))
@@ -64,7 +64,7 @@ def _release(version: str) -> Version:
 
 
 class Lives:
-    """All checks on record, with the order of builds that they are read in."""
+    """Reader of all checks on record, with the order of builds that they are read in."""
 
     def __init__(self, store: Store) -> None:
         targets = store.targets()
@@ -77,7 +77,7 @@ class Lives:
             self.found[check.bug] = check.found
 
     def standing(self, bug: int, found: str, more: Sequence[Mark] = ()) -> Standing:
-        """Where a bug stands that was found on this target, as if it had `more` checks."""
+        """Returns the status of a bug that was found on this target, as if it had `more` checks."""
         marks = [*self.marks.get(bug, ()), *more]
         order = self.order[self.library[found]]
         newest = {mark.build: mark.status for mark in marks}
@@ -122,13 +122,13 @@ class Build(NamedTuple):
         return self.day or self.row.made_at[:10]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON data."""
+        """Returns the build as JSON data."""
         more = {"day": self.day or None, "commit": self.commit or None}
         return {**self.row._asdict(), **more, "fixed": list(self.fixed), "regressed": list(self.regressed)}
 
 
 def history(store: Store) -> list[Build]:
-    """All builds, library by library, in the order of `ordered`."""
+    """Returns all builds, library by library, in the order of `ordered`."""
     turns: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, standing in standings(store).items():
         for event in standing.past:
@@ -171,7 +171,7 @@ class Came(NamedTuple):
 
 
 def came_with(store: Store, bug: int) -> Came:
-    """What the builds that a bug was tried on say, in the order of their versions."""
+    """Returns the builds between which a bug came, from its probes in the order of their versions."""
 
     def version(probe: Probe) -> tuple[Version, str]:
         return _release(probe.build.rpartition("==")[2]), probe.build

@@ -89,13 +89,13 @@ class FuzzReport:
 
     @property
     def warm_rate(self) -> float:
-        """Tests per second of wall time if nothing had to be compiled."""
+        """Tests per second of wall time without compiling."""
         share = (self.working - self.compiling) / self.working if self.working else 0.0
         return (self.tests - self.cold) / (self.seconds * share) if self.seconds * share else 0.0
 
     @property
     def speed(self) -> str:
-        """The rate, and where anything was compiled, also what it is without."""
+        """The rate, and if any test was compiled for, also the rate without compiling."""
         if not self.cold:
             return f"{self.rate:,.0f} per second"
         return f"{self.rate:,.0f} per second, {self.warm_rate:,.0f} without the {self.cold:,} that compiled something"
@@ -110,7 +110,7 @@ class FuzzReport:
 
     @property
     def told(self) -> str:
-        """All of it in a line."""
+        """Returns the figures in a line."""
         tested = f"{self.tests:,} tests of {self.apis} apis in {self.seconds:.0f} s"
         return f"{tested} ({self.speed}), {self.deaths} workers died"
 
@@ -187,9 +187,10 @@ class Feedback:
             self._append(known if grow else known._replace(test=None))
 
     def take(self, api: str, message: dict[str, Any], timed: bool) -> float:
-        """A worker's news of an api: how much of it nobody knew, as a reward. Raises CodecError for what is no news.
+        """Takes a worker's message about an api, and returns as a reward how much of it is new.
 
-        Which tests are watched for operators depends on how long they take: only a `timed` run is rewarded for them.
+        Raises CodecError for an invalid message. Run time decides which tests are watched for operators: only a `timed`
+        run is rewarded for them.
         """
         match message:
             case {"class": str(shown), "kind": str(kind), "test": test, "operators": list(operators)} if kind in KINDS:
@@ -205,7 +206,7 @@ class Feedback:
             raise CodecError(f"news of {case.invocation.api[:100]} from a lease of {api}")
         full = self.members[api] >= MAX_MEMBERS
         body = json.dumps(test)
-        # What is refused is refused again, however it is mutated: it is no good start.
+        # A refused test is refused again however it is mutated, so it does not join the corpus.
         joins = self.grow and kind == "ok" and not full and len(body) <= MAX_TEST
         news = News(api, shown, kind, body if joins else None)
         self._append(news)
@@ -226,9 +227,9 @@ class Feedback:
         return OPERATOR_REWARD * len(fresh)
 
     def known_to(self, api: str, shown: int) -> Sequence[Grown]:
-        """The members of the corpus among the first `shown` items of an api's news.
+        """Returns the members of the corpus among the first `shown` items of an api's `news`.
 
-        Decoded when they are asked for, which a death alone does: live, all of them are hundreds of megabytes.
+        They are decoded on request, which only a death causes: live, all of them are hundreds of megabytes.
         """
         corpus = Corpus()
         for test in islice(self.news[api].values(), shown):
@@ -237,7 +238,7 @@ class Feedback:
         return corpus.of(api)
 
     def save(self, at_once: bool = False) -> None:
-        """Commits now and then: a kill loses two seconds of news, which the next run sees again."""
+        """Commits the unsaved items at intervals. A kill loses two seconds of them, which the next run sees again."""
         if any(self.unsaved) and (at_once or self.session.clock() - self.saved >= SAVE_SECONDS):
             self.session.store.save_news(self.session.target.key, *self.unsaved)
             self.unsaved = ([], [])
@@ -246,9 +247,10 @@ class Feedback:
 
 @dataclass
 class FuzzListener:
-    """Listens to the pool (see `execution.pool.Listener`). A death is a finding re-created from the plan by its number.
+    """Listener of the pool (see `execution.pool.Listener`). A death is a finding re-created from the plan by its
+    number.
 
-    backlog: counts what is left to examine, where the fuzz is to end early.
+    backlog: counts the findings left to examine, where the fuzz is to end early.
     """
 
     session: Session

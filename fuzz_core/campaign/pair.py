@@ -1,4 +1,4 @@
-"""One test case on two builds of a library: what each makes of it, and why a difference may mean nothing."""
+"""Pair of builds of a library: the outcomes of one test case on both, and harmless reasons for a difference."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pair:
 
     @property
     def sides(self) -> tuple[Replayer, Replayer]:
-        """What executes on the baseline, and on the target."""
+        """Replayers of the baseline and of the target."""
         before, after = self.benches
         return before.replayer, after.replayer
 
@@ -47,7 +47,7 @@ class Pair:
         before, after = (_first(side.tell(test, fresh=fresh)[PLAIN]) for side in self.sides)
         seen = after.outcome
         if not fresh and "signal" in (before.outcome.kind, seen.kind):
-            # Among what a process said before its death are words of earlier tests.
+            # The output of a process before its death may contain messages of earlier tests.
             return self.judge(test, fresh=True)
         if seen.kind == before.outcome.kind == "ok":
             slow = seen.seconds > SLOW_SECONDS and seen.seconds > SLOW_FACTOR * before.outcome.seconds
@@ -62,7 +62,7 @@ class Pair:
         return (verdict if steady else self.verdict(before.outcome, before.outcome)), seen
 
     def verdict(self, before: Outcome, after: Outcome) -> Verdict:
-        """What the oracle says of two outcomes."""
+        """Returns the oracle's verdict on two outcomes."""
         return VERSIONS.judge({BASELINE: before, PLAIN: after}, self.dialect)
 
     def _is_steady(self, test: TestCase, before: Told, after: Told) -> bool:
@@ -93,7 +93,7 @@ class BuildDifference:
 
     @cached_property
     def again(self) -> list[Sequence[Told]]:
-        """What the two builds make of the test case when it is repeated."""
+        """Returns the results of the two builds when the test case is repeated."""
         return [side.tell(self.case, repeats=REPEATS)[PLAIN] for side in self.pair.sides]
 
     @property
@@ -127,7 +127,7 @@ class BuildDifference:
 
     @cached_property
     def precise(self) -> Telling:
-        """What the target makes of the test case in double precision, where the library has such a mode."""
+        """Returns the target's results in double precision, where the library has such a mode."""
         return self.pair.sides[1].tell(self.case, (PLAIN, DOUBLE, *NUDGED))
 
     @property
@@ -144,13 +144,13 @@ class BuildDifference:
 
     @property
     def nudged_error(self) -> float:
-        """How far the reference moves when the input is nudged."""
+        """Largest change of the reference when the input is nudged."""
         nudged = (told.value for mode in NUDGED for told in self.precise.get(mode, ()))
         return max((_apart(self.reference, value) for value in nudged), default=0.0)
 
     @property
     def direction(self) -> str:
-        """Which of the two builds is right by the reference; empty where that cannot be told."""
+        """Returns which of the two builds is right by the reference; empty where the reference does not decide."""
         if self.relation != BUILD_VALUES or self.reference is self.before.value:
             return ""
         far, near = self.errors

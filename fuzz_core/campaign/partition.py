@@ -22,9 +22,9 @@ PENDING = "pending"
 
 
 class Split(NamedTuple):
-    """What was kept apart. fingerprints: of private bugs, sorted. pending: how many findings wait for examination.
+    """Private part of a state. fingerprints: of private bugs, sorted. pending: how many findings wait for examination.
 
-    there: whether there is a private part at all; what nobody has examined may be private too.
+    there: whether there is a private part at all; findings that were not examined may be private too.
     """
 
     there: bool
@@ -35,8 +35,8 @@ class Split(NamedTuple):
 def split(source: Path, public: Path, private: Path, clock: Callable[[], datetime] = now) -> Split:
     """Writes the public and the private part of a state as two state files; the source stays as it is.
 
-    Private are bugs that `withheld` names, with all that belongs to them; findings that nobody has examined; checks and
-    changes that died as those do. `joined` makes the two one again. Raises UserError for a file that cannot be read.
+    Private are bugs that `withheld` names, with all their records; findings that were not examined; checks and changes
+    that died like such bugs. `joined` merges the two parts. Raises UserError for a file that cannot be read.
     """
     with open_store(source, read_only=True, clock=clock) as store:
         bugs, library = {bug.id: bug for bug in store.bugs()}, libraries(store)
@@ -70,7 +70,7 @@ def _may_be_private(finding: FindingRow, bug: BugRow | None, hidden: frozenset[i
 
 
 def _examined(outcome: Outcome, bug: BugRow) -> Outcome:
-    """What was seen in passing has no native stack: that of the bug, which has its signature, says where it was."""
+    """Returns an outcome with a native stack. An outcome seen in passing has none: it gets the stack of its bug."""
     return outcome if outcome.frames else outcome._replace(frames=bug.outcome.frames)
 
 

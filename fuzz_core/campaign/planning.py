@@ -54,7 +54,7 @@ def make_replay_plan(session: Session, path: Path) -> None:
 
 
 class Shard(NamedTuple):
-    """One of several runs that share the work: `number` counts from 1."""
+    """Shard of a run: several runs share the work; `number` counts from 1."""
 
     number: int
     of: int

@@ -1,4 +1,4 @@
-"""Bugs run again on another build: still there, changed, fixed, back, or not to be told."""
+"""Recheck of bugs on another build: still there, changed, fixed, back, or unknown."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _OF_BASELINE = {CLEAN: FIXED, UNRUNNABLE: REMOVED}
 
 @dataclass
 class RecheckOptions:
-    """bugs: their numbers; none: all open and fixed ones. runs: fresh processes for each. timeout: a test's, seconds.
+    """Options of a recheck.
 
-    deadline: clock time after which nothing new begins.
+    bugs: their numbers; none: all open and fixed ones. runs: fresh processes for each. timeout: a test's, seconds.
+    deadline: clock time after which no new work begins.
     """
 
     bugs: Sequence[int] = ()
@@ -42,9 +43,11 @@ class RecheckOptions:
 
 
 class Rechecked(NamedTuple):
-    """What a bug did on the target. turn: `fixed`, `regression`, `unverified` (it would be fixed, but no longer shows
-    itself where it was found), `reopened` (the first clean build shows it after all), or empty where it stands as
-    before. status: of the bug, from now on.
+    """Result of a bug's recheck on the target.
+
+    turn: `fixed`, `regression`, `unverified` (it would be fixed, but no longer shows itself where it was found),
+    `reopened` (the first clean build shows it after all), or empty where its status stays. status: of the bug, from now
+    on.
     """
 
     bug: BugRow
@@ -55,7 +58,7 @@ class Rechecked(NamedTuple):
 
 @dataclass
 class RecheckReport:
-    """What was checked on `target`, in the order in which it was done, and how many bugs wait for the next time."""
+    """Checks made on `target`, in the order in which they were done, and how many bugs wait for the next time."""
 
     target: str
     checked: list[Rechecked] = field(default_factory=list)
@@ -65,8 +68,8 @@ class RecheckReport:
 def recheck(session: Session, options: RecheckOptions) -> RecheckReport:
     """Runs bugs of the target's library on the target; each is on record as soon as it is done.
 
-    Those that have waited longest come first, so that several short time-boxes get round all of them. Raises UserError
-    where the library does not import there: that would say nothing of any bug.
+    Bugs that have waited longest come first, so that several short time-boxes get round all of them. Raises UserError
+    where the library does not import there: such a run would not test any bug.
     """
     review_standings(session.store)
     cases = _cases(session, options.bugs)
@@ -126,7 +129,9 @@ class _Work:
             )
 
     def __call__(self, case: Case) -> dict[str, Check]:
-        """What a bug did by build, on the target last: where it was found too, if that decides whether it is fixed."""
+        """Returns a bug's checks by build, on the target last; also on its origin, if that decides whether it is
+        fixed.
+        """
         runs, origin = self.options.runs, self.builds.get(case.bug.target)
         seen = self.benches.on(self.target).sightings(case, runs)
         if origin is not None and summed(seen).status == CHANGED:
@@ -139,7 +144,10 @@ class _Work:
 
 
 def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
-    """What a worker needs to replay; documentation is that of the target, or else of where the first one was found."""
+    """Writes the plan that a worker needs to replay cases; None where no case is replayed.
+
+    The documentation is that of the target, or else of the build where the first bug was found.
+    """
     replayed = [case for case in cases if is_replayed(case.verdict, session.dialect)]
     if not replayed:
         return None
@@ -151,10 +159,9 @@ def _plan(session: Session, folder: Path, cases: Sequence[Case]) -> Path | None:
 
 
 def _cases(session: Session, numbers: Sequence[int]) -> list[Case]:
-    """The bugs with these numbers, or all open and fixed ones of the library, each by its first row.
+    """Returns the bugs with these numbers, or all open and fixed ones of the library, each by its first row.
 
-    Those that have waited longest come first, and hangs after all that takes less. Raises UserError for a bug of
-    another library.
+    Bugs that have waited longest come first, and hangs come last. Raises UserError for a bug of another library.
     """
     store, ours, later = session.store, session.target.library, session.store.later_rows()
     library = libraries(store)
@@ -199,9 +206,9 @@ class Classed(NamedTuple):
 
 
 def cross(session: Session, baseline: TargetRecord, options: RecheckOptions) -> list[Classed]:
-    """Runs the target's open bugs on the baseline and the baseline's on the target, and says what each is.
+    """Runs the target's open bugs on the baseline and the baseline's on the target, and classifies each bug.
 
-    What has been run there before is not run again; what the deadline leaves is of no class yet.
+    A bug that has been run there before is not run again. A bug that the deadline leaves has no class yet.
     """
     store = session.store
     for there, found_on in ((baseline, session.target.key), (session.target, baseline.key)):
@@ -214,7 +221,7 @@ def cross(session: Session, baseline: TargetRecord, options: RecheckOptions) -> 
 
 
 def _classed(store: Store, target: str, baseline: str) -> list[Classed]:
-    """What the checks on record say of the bugs of both builds, worst first."""
+    """Classifies the bugs of both builds by the checks on record, worst first."""
     newest = {(check.bug, check.target): check.status for check in store.checks()}
     later = store.later_rows()
     found = []

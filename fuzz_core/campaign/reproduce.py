@@ -111,7 +111,9 @@ class Bench:
         return self.timeout * HANG_FACTOR + (HANG_IMPORT_SECONDS if kind == "hang" else IMPORT_SECONDS)
 
     def run(self, script: str, kind: str, seconds: float | None = None, memory_bytes: int = DEFAULT_MEMORY) -> Outcome:
-        """What a script does in a fresh process. What it has its library compile takes no time of a hang's limit."""
+        """Returns the outcome of a script in a fresh process. Compiling for the library does not count towards a hang's
+        limit.
+        """
         if kind == "hang" and self.dialect.compiled and script not in self.compiled:
             self.compiled.add(script)
             run_script(self.target.python, script, self.dialect, COMPILING_SECONDS, processes=self.processes)
@@ -152,7 +154,9 @@ class Bench:
         return None
 
     def sightings(self, case: Case, runs: int) -> list[Sighting]:
-        """What `runs` fresh processes say of a bug; a corrupted heap is noticed by chance, and gets more of them."""
+        """Returns the sightings of a bug in `runs` fresh processes; a corrupted heap is noticed by chance, and gets
+        more runs.
+        """
         return strategy(self, case.verdict).sightings(case, runs)
 
     def close(self) -> None:
@@ -180,21 +184,23 @@ class Benches:
         return self.made[place]
 
     def close(self) -> None:
-        """Ends all zygotes and scripts, and with them whatever still runs in a thread."""
+        """Ends all zygotes and scripts, and with them any work still running in a thread."""
         self.processes.end()
         for bench in list(self.made.values()):
             bench.close()
 
 
 class Reproduction:
-    """One way to tell whether a bug shows itself: here by a script."""
+    """Strategy that decides whether a bug shows itself: here by a script."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.dialect = bench.dialect
 
     def attempts(self, finding: FindingRow, small: TestCase) -> Iterator[Attempt]:
-        """What to try for a finding that was minimised to `small`: its script, with seeded streams, as it was found."""
+        """Yields attempts for a finding that was minimised to `small`: its script, with seeded streams, as it was
+        found.
+        """
         tries = [(small, False), (small, True), (finding.test, True)]
         yield from (Attempt(finding, *each) for each in dict.fromkeys(tries))
 

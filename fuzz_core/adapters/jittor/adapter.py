@@ -24,7 +24,7 @@ from fuzz_core.ir.values import Invocation, Prim, Ref, Seq, Tensor, Then, Value,
 
 # In what Jittor tells of a Var for debugging.
 PENDING = ":s0:"
-# What Jittor itself writes while it works, and what only says how much it tells of it.
+# Flags that Jittor itself writes while it works, and flags that only set how much it logs.
 _NO_SETTINGS = ("_", "stat_", "log_", "exec_called", "trace_", "profile")
 
 NO_COMPUTATION = (
@@ -197,16 +197,19 @@ def _kept(home: str) -> bool:
 
 
 def _computes(found: Any) -> bool:
-    """Of native functions the operators alone: the others are the runtime's switches."""
+    """Return whether a found object is an api. Among native functions only operators are: the others are the runtime's
+    switches.
+    """
     if isinstance(found, BuiltinFunctionType):
         return found.__module__ == _OPERATORS
     return is_api(found, ("jittor",)) and _kept(found.__module__)
 
 
 class JittorModels(Models):
-    """It compiles everything: operators together where it may, or each by itself.
+    """Hooks for model programs of Jittor, which compiles all code: operators together where allowed, or each by itself.
 
-    `untrained` cannot be told: where there is no gradient, `jittor.grad` gives zeros, as where it is zero.
+    `untrained` cannot be determined: where there is no gradient, `jittor.grad` returns zeros, just as for a zero
+    gradient.
     """
 
     computes = "execute"
@@ -229,14 +232,16 @@ class JittorModels(Models):
         return once
 
     def promised(self, result: Any) -> bool:
-        """Numbers alone: all is compiled with `-Ofast`, which promises nothing of NaN and infinity."""
+        """Returns whether a result holds finite numbers alone. Jittor compiles with `-Ofast`, which promises no NaN or
+        infinity.
+        """
         if isinstance(result, list | tuple):
             return all(map(self.promised, result))
         return not isinstance(result, self.root.Var) or bool(np.isfinite(result.numpy()).all())
 
     @contextmanager
     def losses(self, note: Callable[[float], object]) -> Iterator[None]:
-        """What an optimizer gets, the last alone: for each that is looked at, other code would be compiled."""
+        """Notes the last loss that an optimizer gets. Looking at every loss would make Jittor compile other code."""
         last = list[Any]()
 
         def noting(backward: Callable[..., Any]) -> Callable[..., Any]:

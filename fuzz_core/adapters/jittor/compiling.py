@@ -14,15 +14,16 @@ from typing import Any
 
 FOLDER = "nightfuzz"
 HEADER, STEP = "common.h", "compile.sh"
-# Where Jittor has its operators, in any folder of its cache; in the one of all processes, what one of them has made.
+# Jittor's folder of operators, inside any folder of its cache. The cache of all processes holds operators that one
+# process has made.
 OPERATORS = "jit"
 # In a folder of one process: held by it as long as it lives, and locked by Jittor while it compiles.
 CLAIM, LOCK = "claim", "lock"
-# What every operator includes. With the headers of all operators, each would have their templates instantiated.
+# Headers that every operator includes. With the headers of all operators, each would have their templates instantiated.
 _BASE = ("<algorithm>", "<cassert>", "<cmath>", "<cstring>", "<iostream>", "<vector>", '"var.h"', '"fused_op.h"')
-# Called as Jittor calls Python for its tuner of machine code, which has stores pass the processor's cache and takes as
-# long as the compiler: with the compiler, the operator's code, options, and at last the library to be made. What any
-# process has made of the same code with the same options is copied.
+# Script in place of the Python that Jittor calls for its tuner of machine code. The tuner has stores pass the
+# processor's cache and takes as long as the compiler. Arguments: the compiler, the operator's code, options, and at
+# last the library to be made. A library that any process has made of the same code with the same options is copied.
 _STEP = """case "$1" in
 */asm_tuner.py) ;;
 *) exec {python} "$@";;
@@ -36,16 +37,16 @@ cp "$kept" "$made" 2>/dev/null && exit
 cp "$made" "$kept.$$" && mv "$kept.$$" "$kept"
 exit 0
 """
-# What only a linker takes.
+# Options that only a linker takes.
 _LINKED = ("-l", "-L", "-shared", "-Wl,")
 
 
 def hasten(jittor: Any) -> None:
     """Has this process and its children compile operators with their common headers compiled before.
 
-    To read those headers takes longer than to compile an operator, and so does what Jittor does to its machine code. It
-    lies in a folder of its own, as Jittor compiles an operator again whose command has changed. Where the compiler does
-    not take the headers as a whole, they are read each time. Where somebody changes them, they have another folder.
+    Reading those headers takes longer than compiling an operator, and so does Jittor's tuning of its machine code. The
+    compiled header lies in a folder of its own, as Jittor compiles an operator again whose command has changed. If the
+    compiler does not take the headers as a whole, they are read each time. Changed headers get another folder.
     """
     flags = jittor.flags
     folder = Path(flags.cache_path) / FOLDER / _edition(Path(jittor.__file__).parent)
@@ -58,7 +59,7 @@ def hasten(jittor: Any) -> None:
 
 
 def _edition(package: Path) -> str:
-    """What changes with any of its headers."""
+    """Return a digest of the paths, sizes and times of a package's headers."""
     states = [(path, path.stat()) for path in sorted(package.glob("src/**/*.h"))]
     told = [f"{path} {state.st_size} {state.st_mtime_ns}" for path, state in states]
     return blake2b("\n".join(told).encode("utf-8", "surrogateescape"), digest_size=4).hexdigest()

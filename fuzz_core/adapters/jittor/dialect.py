@@ -1,4 +1,4 @@
-"""Jittor as text: how values are spelled, what errors look like, and all of its modes. Imports nothing of it."""
+"""Jittor as text: how values are spelled, how errors look, and all of its modes. The module does not import Jittor."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ MODES: dict[str, ModeSpec] = {
 _INFERRED = {"bool", "int32", "float32"}
 _MEMORY = r"cudaErrorMemoryAllocation|virtual memory exhausted|GPU memory is overflow|No space left on device"
 
-# What a compiler says of code that Jittor has written, and names that its Python code lacks.
+# Messages of a compiler about code that Jittor has written, and of Python about names that Jittor's code lacks.
 _INTERNAL = rf"{INTERNAL.replace('|Check failed', '')}|Run cmd failed|NameError: "
 _ASSERTED = r"[Cc]ould you please report this issue"
-# What was asked for has been taken by then: its own code is being made of it.
+# Messages that come after the request was accepted: Jittor's own code is being compiled for it.
 _COMPILING = r"Error happend during compilation|Compile fused operator"
 
 

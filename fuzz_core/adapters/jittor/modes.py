@@ -18,17 +18,18 @@ from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.tree import numbers_of
 from fuzz_core.ir.values import Tensor, TestCase
 
-# What is documented of a gradient may be that it is another one than the function's own, as where it passes a clip.
+# A documented gradient may differ from the function's own derivative, as where it passes a clip.
 _GRADIENT = re.compile(r"\bgradients?\b", re.IGNORECASE)
 
 
 class Fused(Mode):
-    """A result must not depend on what an operator is compiled together with.
+    """Mode in which operators compute the arguments too: a result must not depend on the operators compiled with it.
 
-    Arguments are yet to be computed, by operators that Jittor compiles into the one that takes them.
+    The arguments are not computed yet when the call begins. Jittor compiles their operators into the operator that
+    takes them.
 
-    Jittor has all operators compiled with `-Ofast`, by which no result is promised where NaN or infinity is among the
-    arguments or results: there nothing is compared.
+    Jittor compiles all operators with `-Ofast`, by which no result is promised where NaN or infinity is among the
+    arguments or results: such results are not compared.
     """
 
     seed = 0
@@ -83,7 +84,9 @@ class Gradient(Doubled, doubles.Gradient):
     largest = 1e6
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point Var, a function or a module that is called, and no word of its gradient."""
+        """Returns whether a call has a floating-point Var, calls a function or module, and its documentation names no
+        gradient.
+        """
         then = test.invocation.then
         called = then is None or then.method == "__call__"
         text = getattr(self.builder.found(test.invocation.api), "__doc__", None) or ""
@@ -94,10 +97,12 @@ class Gradient(Doubled, doubles.Gradient):
         return isinstance(leaf, jittor.Var) and leaf.dtype == "float64"
 
     def parts(self, result: Any) -> Sequence[Any]:
-        """Without those that have no elements: they have no sum."""
+        """Returns the parts of a result, without Vars that have no elements: an empty Var has no sum."""
         return [leaf for leaf in super().parts(result) if not isinstance(leaf, jittor.Var) or leaf.numel()]
 
     def slopes(self, scalar: Scalar, points: Points) -> list[Any]:
-        """See `doubles.Gradient`. Nought everywhere is what Jittor gives where there is none: it tells nothing."""
+        """See `doubles.Gradient`. Zeros everywhere count as None: Jittor returns zeros also where there is no
+        gradient.
+        """
         slopes = [slope.numpy() for slope in jittor.grad(scalar(*points), list(points))]
         return [(self.along(slope.shape) * slope).sum() if slope.any() else None for slope in slopes]

@@ -1,4 +1,4 @@
-"""What is written down about Jittor: names that its examples take for granted, its issue form, facts of a build."""
+"""Profile of Jittor: names that its examples use without importing them, its issue form, facts of a build."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ from fuzz_core.adapters.pytorch.dialect import MODES
 from fuzz_core.ir.constraints import Constraint
 from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 
-# What calls, derivatives and compiling import on first use: seconds, paid once instead of in every forked process.
+# Modules that calls, derivatives and compiling import on first use. The import takes seconds, paid once instead of in
+# every forked process.
 _LATE = (
     "torch._dynamo.convert_frame",
     "torch._decomp.decompositions_for_jvp",
@@ -98,7 +99,9 @@ class TorchAdapter(Adapter):
         return tuple(own + sorted({n for n in names if callable(getattr(cls, n, None))}))
 
     def prepare(self) -> None:
-        """One thread, no warnings (their text would cost more than most tests), a bounded share of each GPU."""
+        """Sets one thread, no warnings (their text would cost more than most tests), and a bounded share of each
+        GPU.
+        """
         warnings.simplefilter("ignore")
         self.root.set_num_threads(1)
         cuda = self.root.cuda
@@ -147,7 +150,7 @@ class TorchAdapter(Adapter):
         return made
 
     def seed_programs(self) -> Iterable[tuple[str, str]]:
-        """One program per OpInfo and ModuleInfo of the wheel's own test databases."""
+        """Returns a program for each OpInfo and ModuleInfo of the wheel's own test databases."""
         from fuzz_core.adapters.pytorch import databases
 
         return databases.programs()
@@ -159,7 +162,9 @@ class TorchAdapter(Adapter):
         return models.TorchModels()
 
     def examples(self) -> Examples:
-        """A function of a matrix and of one that threads share, and a module: something for every way."""
+        """Returns a function of a matrix, one of a matrix that threads share, and a module: at least one call for every
+        mode.
+        """
         small, large = Tensor("float32", (2, 3)), Tensor("float32", (64, 64))
         module = Invocation("torch.nn.ReLU", then=Then("__call__", (small,)))
         calls = (Invocation("torch.exp", (small,)), Invocation("torch.exp", (large,)), module)

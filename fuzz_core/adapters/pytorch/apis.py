@@ -104,7 +104,7 @@ def _allowed(argument: Any) -> tuple[int, ...]:
 
 
 def _annotated(entry: Listed) -> Iterator[Constraint]:
-    """Literal types of parameters. What cannot be resolved says nothing."""
+    """Yield constraints from Literal types of parameters. Annotations that cannot be resolved yield none."""
     function = vars(entry.found).get("__init__") if isinstance(entry.found, type) else entry.found
     try:
         hints = typing.get_type_hints(function)
@@ -120,7 +120,9 @@ def _annotated(entry: Listed) -> Iterator[Constraint]:
 
 
 class Operators(TorchDispatchMode):  # type: ignore[misc]
-    """Tells `name dtype` of every operator executed within it; dtype is that of the first tensor."""
+    """Mode that passes `name dtype` of every operator executed within it to `seen`; dtype is that of the first
+    tensor.
+    """
 
     def __init__(self, seen: Callable[[str], None]) -> None:
         super().__init__()
@@ -128,7 +130,7 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Nothing is compiled here: what keeps the compiler off this mode would import it, a second per process."""
+        """Return False, since this mode is never compiled. True would import the compiler, a second per process."""
         return False
 
     def __torch_dispatch__(

@@ -16,10 +16,10 @@ _PLAIN = (bool, int, float, complex, str, type(None))
 
 
 class Contents:
-    """Digests of functions by what they do. Where they stand in their file, and their comments, do not count."""
+    """Digests of functions by their code. Their place in the file, and their comments, do not count."""
 
     def __init__(self) -> None:
-        # With the object, so that no other one gets the identity of one that is gone.
+        # Each entry keeps its object alive, so that no other object gets the identity of a deleted one.
         self._parts: dict[int, tuple[bytes, list[Any], Any]] = {}
 
     def digest(self, roots: Iterable[Any]) -> str:

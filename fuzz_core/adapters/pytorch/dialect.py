@@ -1,4 +1,6 @@
-"""PyTorch as text: how values are spelled, what errors look like, and all of its modes. Imports nothing of it."""
+"""PyTorch as text: how values are spelled, how errors look, and all of its modes. The module does not import
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +145,9 @@ def _gradcheck(text: str) -> Way:
 
 
 def _same(text: str, floats: str = "") -> Callable[[str, Tensor, int], str]:
-    """Whatever the tensor. floats: more for those that gradients can be taken of."""
+    """Return a spelling that appends `text` for any tensor. floats: appended too for tensors that can have
+    gradients.
+    """
     return lambda source, tensor, seed: source + text + floats * (DTYPES[tensor.dtype].kind == "float")
 
 
@@ -258,7 +262,8 @@ _INTERNAL = (
     rf"{INTERNAL}|invalid (?:vector|map) subscript|array::at"
     r"|(?:Error|Exception): (?:stoi|stol|stoll|stod|bad_function_call|bad function call)\b"
 )
-# What CUDA and ROCm say of a call that leaves the device as it was: it asks for too much, or for what is not there.
+# Messages of CUDA and ROCm about a call that leaves the device as it was: too much memory, or a missing kernel, device
+# or driver.
 _HARMLESS = (
     r"out of memory|invalid argument|no kernel image|invalid device ordinal"
     r"|(?:no |all )?\w+-capable device|\w+ driver (?:version is insufficient|is a stub)"

@@ -1,4 +1,4 @@
-"""What running model programs needs of PyTorch."""
+"""Hooks that PyTorch needs for running model programs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fuzz_core.adapters.models import FINITE, MISSING, NONFINITE, Models, replac
 
 
 class TorchModels(Models):
-    """A module goes with its last reference, so that there is nothing to forget."""
+    """Hooks for model programs of PyTorch. A module is freed with its last reference, so `forget` has no work."""
 
     layer, computes = torch.nn.Module, "forward"
 
     def streams(self) -> Callable[[], None] | None:
-        """Those of the CPU's generator and of each device's."""
+        """Returns a function that restores the states of the CPU's generator and of each device's."""
         state = torch.default_generator.get_state()
         devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
 
@@ -31,11 +31,11 @@ class TorchModels(Models):
         return again
 
     def doubles(self) -> AbstractContextManager[None]:
-        """By the default dtype."""
+        """Returns a context in which the default dtype is double."""
         return switched(torch.get_default_dtype, torch.set_default_dtype, torch.float64)
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Without code generation."""
+        """Returns the call compiled without code generation."""
 
         def once(*args: Any, **kwargs: Any) -> Any:
             _forget()
@@ -53,7 +53,7 @@ class TorchModels(Models):
         return once
 
     def losses(self, note: Callable[[float], object]) -> AbstractContextManager[None]:
-        """What backward passes begin with, those of `Tensor.backward` too."""
+        """Notes the tensors that backward passes begin with, those of `Tensor.backward` too."""
         return replaced(
             torch.autograd,
             "backward",
@@ -61,7 +61,7 @@ class TorchModels(Models):
         )
 
     def gradients(self, layer: Any) -> str:
-        """By what the last backward pass has left."""
+        """Returns the state of the gradients that the last backward pass has left in a layer."""
         if not isinstance(layer, torch.nn.Module):
             return ""
         trained = [each for each in layer.parameters() if each.requires_grad]
@@ -75,7 +75,9 @@ class TorchModels(Models):
         return [*layer.parameters(), *layer.buffers()]
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """By a backward pass from the sum of the result."""
+        """Returns weights without a gradient after a backward pass from the sum of the result: see
+        `Models.untrained`.
+        """
         if not isinstance(model, torch.nn.Module) or not any(each.requires_grad for each in model.parameters()):
             return ()
         model.zero_grad()

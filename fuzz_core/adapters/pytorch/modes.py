@@ -79,7 +79,7 @@ class Promised(Mode):
 
 @cache
 def scattering(expression: str) -> Callable[[torch.Tensor], torch.Tensor]:
-    """One of the expressions of the dialect as a function of `x`."""
+    """Return an expression of the dialect as a function of `x`."""
     made: Callable[[torch.Tensor], torch.Tensor] = eval(f"lambda x: {expression}", {"torch": torch})
     return made
 
@@ -109,7 +109,7 @@ class Strided(Promised):
         return alike(made, live)
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a row-major tensor with two elements or more, and nothing is said of how it is stored."""
+        """Returns whether a row-major tensor has two elements or more, and the test case does not state its storage."""
         there = any(other_layout(tensor, test.seed) for tensor in tensors_of(test.invocation))
         return there and super().applies(test)
 
@@ -126,7 +126,7 @@ class Out(Promised):
     """`out=` must be given what is returned without it."""
 
     def applies(self, test: TestCase) -> bool:
-        """Where the api has such a parameter that the call leaves alone."""
+        """Returns whether the api has a parameter `out` that the call does not use."""
         call = test.invocation
         free = call.then is None and all(name != "out" for name, _ in call.kwargs)
         return free and super().applies(test) and takes_out(self.builder.found(test.invocation.api))
@@ -180,7 +180,7 @@ class InPlace(Promised):
     """The call that writes into its argument must leave there what the plain one returns."""
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is such a call, and its first argument can be written to: gradients allow it."""
+        """Returns whether an in-place call exists, and its first argument can be written to: gradients allow it."""
         call = inplace(test.invocation)
         args = () if call is None else (call.then or call).args
         if call is None or not args or not isinstance(first := args[0], Tensor):
@@ -217,7 +217,9 @@ class Meta(Promised):
 
 
 class Fake(Promised):
-    """What the compiler believes of a result's strides must be true; of shape and dtype the meta device tells."""
+    """Mode with fake tensors: the compiler's view of a result's strides must be true. The meta device checks shape and
+    dtype.
+    """
 
     def tensor(self, live: Any, described: Tensor) -> Any:
         """See `Mode`: it pretends to be on the CPU."""
@@ -248,7 +250,7 @@ class Compiled(Promised):
     """Traced and compiled without code generation; it must also be accepted and refused alike."""
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`. Raises BuildError where nothing of it can be compiled."""
+        """See `Mode`. Raises BuildError where no part of the call can be compiled."""
         function, args, keywords = self.builder.parts(test.invocation)
         torch._dynamo.reset()
         try:
@@ -274,11 +276,11 @@ class OneDnnOff(Promised):
 class Threads(Promised):
     """Several threads against the worker's single one."""
 
-    # What is smaller is not worth a second thread to the library.
+    # For fewer elements the library does not start a second thread.
     least = 2048
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is enough to share."""
+        """Returns whether a tensor is large enough to be shared between threads."""
         large = any(tensor.size >= self.least for tensor in tensors_of(test.invocation))
         return large and super().applies(test)
 
@@ -298,7 +300,7 @@ class Backward(Trained):
         return live.detach().requires_grad_().clone()
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""
+        """See `Mode`. Returns None. Raises BuildError where no part of the result is differentiable."""
         leaves = (leaf for leaf in self.adapter.comparer.leaves(super().run(test)) if isinstance(leaf, torch.Tensor))
         results = [leaf for leaf in leaves if leaf.requires_grad and leaf.layout is torch.strided]
         if not results:
@@ -338,7 +340,7 @@ class Gradient(Promised, Doubled, doubles.Gradient):
     unless = _NO_DERIVATIVE
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor, and an api that means to be differentiated."""
+        """Returns whether there is a floating-point tensor, and the api is meant to be differentiated."""
         return super().applies(test) and not hides_from_gradients(self.builder.found(test.invocation.api))
 
     def is_double(self, leaf: Any) -> bool:

@@ -52,7 +52,7 @@ def _dense(tensor: torch.Tensor) -> Tensor:
     strides = None if tensor.is_contiguous() else tuple(tensor.stride())
     container = "parameter" if type(tensor) is torch.nn.Parameter else "tensor"
     shape = tuple(int(n) for n in tensor.shape)
-    # Where gradients are off, requires_grad changes nothing, and a replay runs with gradients on.
+    # If gradients are off, requires_grad has no effect. A replay runs with gradients on.
     requires_grad = tensor.requires_grad and torch.is_grad_enabled()
     plain = tensor.detach().resolve_conj().resolve_neg().cpu().to(_STORAGE[name]).contiguous()
     return Tensor(name, shape, fill_of(plain.numpy(), DTYPES[name].kind), container, strides, requires_grad)
@@ -156,7 +156,9 @@ class TorchComparer(Comparer):
         return None
 
     def close(self, first: Any, second: Any, place: tuple[Any, ...] = ()) -> str:
-        """By `torch.testing.assert_close`; objects that it cannot compare are equal where their types are."""
+        """Returns the difference that `torch.testing.assert_close` finds. Objects that it cannot compare must have
+        equal types.
+        """
         try:
             torch.testing.assert_close(second, first, equal_nan=True, check_device=False, check_stride=False)
         except AssertionError as error:
@@ -181,7 +183,7 @@ class TorchComparer(Comparer):
 
 
 def _worded(text: str, place: tuple[Any, ...]) -> str:
-    """What differs in the first line, in the second by how much."""
+    """Return the differing attribute in the first line, and the amount in the second."""
     attribute = _ATTRIBUTE.search(text)
     head = f"another {attribute.group(1)}" if attribute else "other values"
     where = f" The failure occurred for item {named(place)}" if place else ""

@@ -27,7 +27,8 @@ from fuzz_core.ir.values import Invocation, Ref, Tensor, Then, Value, prim
 _KERAS_METHODS = ("__call__", "update_state", "result", "apply_gradients", "apply", "adapt")
 _DRIVER = Path("/proc/driver/nvidia/gpus")
 CLEAR_EVERY = 4096
-# Of the context's attributes those that are no settings: the streams' seed, and what its start finds.
+# Attributes of the context that are no settings: the streams' seed, and values that its start finds. Settings have
+# plain types.
 _PLAIN = (bool, int, float, str)
 _OWN = ("_id", "_seed", "_rng", "_initialized", "_num_gpus")
 _GRAPHS = "tensorflow.python.eager.polymorphic_function"
@@ -119,7 +120,9 @@ class TensorFlowAdapter(Adapter):
         return self.tensors.live_tensor(array, tensor, device)
 
     def then_methods(self, cls: type) -> tuple[str, ...]:
-        """What Keras objects are for; of TensorFlow's own classes every public method, but not of its core ones."""
+        """Returns the main methods of Keras objects; of TensorFlow's own classes every public method, but not of its
+        core ones.
+        """
         names = self.functions(cls)
         if cls.__module__.startswith("keras."):
             return tuple(name for name in _KERAS_METHODS if name in names)
@@ -132,7 +135,7 @@ class TensorFlowAdapter(Adapter):
         self.apis.observe(seen)
 
     def prepare(self) -> None:
-        """One thread each, quiet logs, no more GPU memory than is used."""
+        """Sets one thread for each pool, quiet logs, and a limit of GPU memory."""
         warnings.simplefilter("ignore")
         self.root.get_logger().setLevel(logging.ERROR)
         logging.getLogger("absl").setLevel(logging.ERROR)
@@ -234,7 +237,7 @@ class TensorFlowAdapter(Adapter):
 
 
 def _found(module: str, name: str, otherwise: Any) -> Any:
-    """What a module has; builds that are older than it have something else."""
+    """Return an attribute of a module, or `otherwise` for builds that are older than the attribute."""
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):

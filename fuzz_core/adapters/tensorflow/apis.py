@@ -117,7 +117,9 @@ def _input(api: str, keyword: str, argument: Any, attributes: dict[str, Any]) ->
 
 
 def _types(api: str, keyword: str, numbers: Iterable[int], before: str) -> Iterator[Constraint]:
-    """One that allows a resource or a reference says nothing of the values that are described."""
+    """Yield the allowed dtypes of an argument. An operation that allows a resource or a reference yields no
+    constraint.
+    """
     dtypes = [tf.as_dtype(number) for number in numbers]
     names = tuple(NAMES.get(dtype, dtype.name) for dtype in dtypes)
     if any(dtype in NAMES for dtype in dtypes):
@@ -146,8 +148,8 @@ _UNIQUE_NAMES = ("container", "shared_name", "debug_name")
 class RawOp(NamedTuple):
     """How an operation's inputs and attributes are spelled as keyword arguments of its raw_ops function.
 
-    inputs: (keyword, attribute that counts its tensors or empty); attributes: name to kind, those that the function
-    takes alone (the others it infers).
+    inputs: (keyword, attribute that counts its tensors or empty); attributes: name to kind, for those that the function
+    takes (it infers the remaining ones).
     """
 
     inputs: tuple[tuple[str, str], ...]
@@ -172,7 +174,9 @@ def raw_op(name: str) -> RawOp | None:
 
 
 class Observer:
-    """Tells of each operation once per dtypes, shapes and attributes: describing costs more than running most."""
+    """Callback that reports each operation once per dtypes, shapes and attributes: describing costs more than running
+    most.
+    """
 
     def __init__(self, seen: Seen) -> None:
         self.seen = seen
@@ -203,7 +207,7 @@ def _name(op_type: str | bytes) -> str:
 
 
 def keywords(spelled: RawOp, inputs: Sequence[Any], attrs: dict[str, Any]) -> dict[str, Any] | None:
-    """Arguments of a raw_ops function from a callback's flat ones; None where lists of inputs cannot be told apart."""
+    """Return arguments of a raw_ops function from a callback's flat ones; None where lists of inputs are ambiguous."""
     counts = _counts(spelled, len(inputs), attrs)
     if counts is None:
         return None
@@ -243,7 +247,9 @@ def observe(seen: Seen) -> None:
 
 @contextmanager
 def operators(seen: Callable[[str], None]) -> Iterator[None]:
-    """Tells `name dtype` of every operation executed within it or added to a graph; dtype of the first input."""
+    """Pass `name dtype` of every operation executed within the context or added to a graph; dtype of the first
+    input.
+    """
 
     def callback(op_type: str | bytes, inputs: Sequence[Any], *_: Any, **__: Any) -> None:
         dtype = getattr(inputs[0], "dtype", None) if inputs else None

@@ -1,4 +1,6 @@
-"""TensorFlow as text: how values are spelled, what errors look like, and all of its modes. Imports nothing of it."""
+"""TensorFlow as text: how values are spelled, how errors look, and all of its modes. The module does not import
+TensorFlow.
+"""
 
 from __future__ import annotations
 

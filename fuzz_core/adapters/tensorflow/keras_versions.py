@@ -1,4 +1,4 @@
-"""What Keras 2 and Keras 3 have in different places."""
+"""Names and settings that Keras 2 and Keras 3 keep in different places."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from fuzz_core.adapters.models import replaced, switched
 
 _DEFINED = keras.layers.Layer.__module__
 IS_TWO = ".engine." in _DEFINED
-# Where Keras has its own code: `keras`, `keras.src` or `tf_keras.src`.
+# Root of Keras's own code: `keras`, `keras.src` or `tf_keras.src`.
 _SOURCE = re.split(r"\.(?:engine|layers)\.", _DEFINED)[0]
 TRACEBACKS = f"{_SOURCE}.utils.traceback_utils"
-# What holds the stream that seeds are drawn from.
+# Module that holds the stream from which seeds are drawn.
 _STATE: Any = importlib.import_module(f"{_SOURCE}.backend" if IS_TWO else f"{_SOURCE}.backend.common.global_state")
 _ATTRIBUTES = ("global_random_seed", "global_seed_generator")
 _DRAWN = "float32"
 
 
 class _Absent:
-    """What a version has no class for has no instances."""
+    """Stand-in for a class that a version of Keras lacks, which has no instances."""
 
 
 VARIABLE: Any = getattr(keras, "Variable", _Absent)
@@ -44,7 +44,7 @@ def settings() -> tuple[object, ...]:
 
 
 def unseeded() -> Callable[[], None]:
-    """What has Keras draw its seeds from Python's stream again, as it does until somebody seeds it."""
+    """Return a function that has Keras draw its seeds from Python's stream again, as it does until it is seeded."""
     if not IS_TWO:
         return partial(_STATE.set_global_attribute, "global_seed_generator", None)
     return lambda: vars(_STATE._SEED_GENERATOR).pop("generator", None)
@@ -60,7 +60,7 @@ def doubles() -> Iterator[None]:
 
 @contextmanager
 def in_doubles() -> Iterator[None]:
-    """It computes in doubles, on weights that are drawn in the precision that they have in the plain call."""
+    """Compute in doubles, on weights that are drawn in the precision that they have in the plain call."""
     if IS_TWO:
         singly = replaced(importlib.import_module(f"{_SOURCE}.engine.base_layer_utils"), "make_variable", _made)
     else:
@@ -95,7 +95,7 @@ def _single(initializer: Any) -> Callable[..., Any]:
 
 
 def clear() -> None:
-    """Keras's names, graphs and settings; nothing is collected."""
+    """Clear Keras's names, graphs and settings, without a garbage collection."""
     keras.backend.clear_session(**({} if IS_TWO else {"free_memory": False}))
 
 

@@ -1,4 +1,4 @@
-"""What running model programs needs of TensorFlow and Keras."""
+"""Hooks that TensorFlow and Keras need for running model programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from fuzz_core.adapters.tensorflow import keras_versions
 # Kernels are kept from one program to the next: without them operations take fifty times as long.
 CLEAR_EVERY = 256
 _FILTERS = (keras_versions.TRACEBACKS, "tensorflow.python.util.traceback_utils")
-# What is told of a loss, and the loss by the arguments; what a tape gets from a graph has no value.
+# Calls that receive a loss, and how to get the loss from their arguments. A loss that a tape gets from a graph has no
+# value.
 _TOLD: tuple[tuple[type, str, Callable[..., Any]], ...] = (
     (tf.GradientTape, "gradient", lambda tape, target, *args, **kwargs: target),
     (keras.callbacks.History, "on_epoch_end", lambda history, epoch, logs: logs["loss"]),
@@ -44,7 +45,7 @@ class TensorFlowModels(Models):
         random_seed.get_seed = self._noted(random_seed.get_seed)
 
     def _noted(self, get_seed: Callable[[int | None], Any]) -> Callable[[int | None], Any]:
-        """What operations with such kernels ask for their seeds."""
+        """Returns a replacement of the function that seeds operations with such kernels; it records each call."""
 
         @functools.wraps(get_seed)
         def noted(seed: int | None) -> Any:
@@ -95,7 +96,7 @@ class TensorFlowModels(Models):
     def _seeded(self, set_seed: Callable[[Any], None]) -> Callable[[Any], None]:
         def seeded(seed: Any) -> None:
             handle = self.context._context_handle
-            # Without one there are no kernels to be cleared.
+            # If there is no context handle, there are no kernels to be cleared.
             self.context._context_handle = handle if self.drawn else None
             try:
                 set_seed(seed)
@@ -106,7 +107,7 @@ class TensorFlowModels(Models):
         return seeded
 
     def doubles(self) -> AbstractContextManager[None]:
-        """By Keras's default dtype and policy; TensorFlow itself has none."""
+        """Returns a context with Keras's default dtype and policy in doubles; TensorFlow itself has no such setting."""
         return keras_versions.doubles()
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -120,14 +121,14 @@ class TensorFlowModels(Models):
 
     @contextmanager
     def losses(self, note: Callable[[float], object]) -> Iterator[None]:
-        """What a tape is asked gradients of, and what Keras keeps of each epoch of `fit`."""
+        """Notes losses that a tape differentiates, and losses that Keras records for each epoch of `fit`."""
         with ExitStack() as stack:
             for owner, name, loss in _TOLD:
                 stack.enter_context(replaced(owner, name, partial(telling, number=loss, note=note)))
             yield
 
     def untrained(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-        """By a tape, see `gradients`."""
+        """Returns weights that a tape finds no gradient for, see `gradients`; empty where the model fails on a tape."""
         try:
             return untrained(model, args, kwargs)
         except Exception:  # noqa: BLE001 - a model that cannot be used on a tape tells nothing
@@ -139,13 +140,14 @@ STEP, LEAST = 2.0**-6, 1e-4
 
 
 def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
-    """See `Models.untrained`. Raises what the model raises, and LookupError for an operation that has no slope.
+    """See `Models.untrained`. Raises the model's exceptions, and LookupError for an operation that has no slope.
 
-    Only where the library alone can have cut a gradient off: between the weights of a layer of its own and what that
-    layer gives. Nothing is said of steps (indices, comparisons, rounding), whose slope is 0 wherever there is one, nor
-    of what `stop_gradient` stops, which is there for that.
+    Considers only gradients that the library alone can have cut off: between the weights of a layer of its own and the
+    layer's result. Steps (indices, comparisons, rounding) do not count, whose slope is 0 wherever there is one. Tensors
+    that `stop_gradient` stops do not count, as that is its purpose.
     """
-    # By layer, what it gave at one call, where all of that could have a gradient; and what gradients were kept from.
+    # By layer, its result at one call, if all of that result could have a gradient; and the tensors that were kept from
+    # gradients.
     given, stopped = list[tuple[Any, list[Any]]](), list[Any]()
 
     def calling(called: Callable[..., Any]) -> Callable[..., Any]:
@@ -169,7 +171,7 @@ def untrained(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> t
     weights = list(model.trainable_weights)
     noted = replaced(keras.layers.Layer, "__call__", calling), replaced(gen_array_ops, "stop_gradient", stopping)
     with noted[0], noted[1], tf.GradientTape(persistent=True) as tape:
-        # What was frozen when it was made, and is no longer, no tape watches by itself.
+        # A tape does not watch by itself weights that were frozen when they were made and are trainable now.
         tape.watch([_plain(each) for each in weights])
         result = model(*args, **kwargs)
     arrived = tape.gradient(result, [tensors for _, tensors in given])
@@ -202,7 +204,7 @@ def _is_programs(layer: Any) -> bool:
 
 
 def _own(layer: Any) -> list[Any]:
-    """What a layer trains, but for what the layers in it do."""
+    """Return the weights that a layer trains, without those of its inner layers."""
     inner = {id(w) for each in layer._flatten_layers(include_self=False) for w in each.trainable_weights}
     return [weight for weight in layer.trainable_weights if id(weight) not in inner]
 

@@ -22,14 +22,14 @@ from fuzz_core.ir.dtypes import double_of
 from fuzz_core.ir.errors import BuildError
 from fuzz_core.ir.values import Invocation, Prim, Seq, Tensor, TestCase, Value
 
-# What a graph is documented not to do: to know elements while it is made, to make variables, to leave TensorFlow; and
-# to take the dtype of a list or number from a later tensor, as eager code does: it converts arguments in their order.
+# Documented limits of a graph: it cannot read elements while it is made, make variables, or leave TensorFlow. It cannot
+# take the dtype of a list or number from a later tensor, as eager code does: it converts arguments in their order.
 _BEYOND_GRAPHS = re.compile(
     r"(?i)symbolic|<tf\.tensor '|graph|eager|tf\.function|singleton|lifted|placeholder|tensorspec|numpy"
     r"|zero or more tensors|non-tensor|tracing|hashable|py_function|keras_?tensor|not iterable|no len\(\)|statically"
     r"|fully[- ]defined|unknown (?:shape|rank)|does not match type \w+ of argument|have types \[.*don't all match"
 )
-# What XLA is documented not to have: an operator, a dtype, a shape that only the elements tell.
+# Documented limits of XLA: a missing operator or dtype, or a shape that depends on the elements.
 _BEYOND_XLA = re.compile(
     r"(?i)unsupported op|compile-time constant|not compilable|no registered|not supported|unsupported|dynamic|xla"
     r"|unimplemented|not implemented"
@@ -77,7 +77,7 @@ class Traced(Mode):
         return True
 
     def executed(self, graph: Any, tensors: list[Any]) -> Any:
-        """What the graph computes."""
+        """Returns the result of the graph."""
         return self.builder.timed(graph, tensors, {})
 
 
@@ -90,7 +90,7 @@ def _check_arguments(tensors: list[Any]) -> None:
 
 
 class Known(Traced):
-    """As a graph that is told the elements of the tensors; compared with nothing by itself."""
+    """Mode as a graph that knows the elements of the tensors; by itself it is not compared."""
 
     def run(self, test: TestCase) -> Any:
         """See `Mode`."""
@@ -166,7 +166,7 @@ class Backward(Trained):
         return live
 
     def run(self, test: TestCase) -> Any:
-        """See `Mode`: nothing. Raises BuildError where nothing is differentiable."""
+        """See `Mode`. Returns None. Raises BuildError where no part of the result is differentiable."""
         self.tensors = []
         with tf.GradientTape() as self.tape:
             parts = tf.nest.flatten(super().run(test), expand_composites=True)
@@ -185,9 +185,9 @@ RETURNED = ("orig_output", "output_image", "reserve_space", "reserve_space_1", "
 
 
 class Doubled(doubles.Doubled):
-    """A call whose arguments are doubles: also lists of numbers and what inner calls return.
+    """A call whose arguments are doubles: also lists of numbers and results of inner calls.
 
-    What Keras makes follows its default precision, see `keras_versions.in_doubles`.
+    Objects that Keras makes follow its default precision, see `keras_versions.in_doubles`.
     """
 
     module = "tf"
@@ -239,7 +239,7 @@ class Gradient(Doubled, doubles.Gradient):
     number = np.float64
 
     def applies(self, test: TestCase) -> bool:
-        """Where there is a floating-point tensor, and no object with state."""
+        """Returns whether there is a floating-point tensor, and no object with state."""
         return doubles.Gradient.applies(self, test) and test.invocation.then is None
 
     def is_double(self, leaf: Any) -> bool:

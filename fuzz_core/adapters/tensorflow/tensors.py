@@ -84,10 +84,10 @@ def _is_text(array: Any) -> bool:
 
 
 def live_tensor(array: Any, tensor: Tensor, device: str) -> Any:
-    """A tensor or variable, row-major whatever the strides; it may keep the array as its memory."""
+    """Return a tensor or variable, row-major for any described strides; it may keep the array as its memory."""
     context.ensure_initialized()
-    # With a device, as tf.constant has it, an operation would copy the array there: four times as slow, and 3 ms to
-    # compile it for each dtype.
+    # An operation with a device, as in tf.constant, would copy the array there: four times as slow, and 3 ms to compile
+    # it for each dtype.
     plain = device == "cpu"
     with nullcontext() if plain else tf.device(device):
         held = None if plain else context.context().device_name
@@ -102,7 +102,8 @@ def shape_value(shape: Any) -> Value:
     return Seq("list", tuple(prim(size) for size in shape.as_list()))
 
 
-# Of `tf.test.TestCase.assertAllCloseAccordingToType`, relative and absolute alike; it does not know 8-bit floats.
+# Tolerances of `tf.test.TestCase.assertAllCloseAccordingToType`, relative and absolute alike; it does not know 8-bit
+# floats.
 _SIZES = {"float16": 1e-3, "bfloat16": 1e-2, "float64": 1e-6}
 _TOLERANCES = {name: Tolerance(size, size) for name, size in _SIZES.items()}
 _TOLERANCES |= {name: tolerance for name, tolerance in TOLERANCES.items() if DTYPES[name].bits == 8}
@@ -114,7 +115,7 @@ class TensorFlowComparer(Comparer):
     converts = True
 
     def parts(self, value: Any) -> Parts | None:
-        """Also those of ragged and sparse tensors, and of objects that TensorFlow nests."""
+        """Returns the parts of containers, of ragged and sparse tensors, and of objects that TensorFlow nests."""
         if (parts := super().parts(value)) is not None:
             return parts
         try:
@@ -124,7 +125,9 @@ class TensorFlowComparer(Comparer):
         return None if len(flat) == 1 and flat[0] is value else Parts("composite", dict(enumerate(flat)))
 
     def missing(self, first: Any, second: Any) -> bool:
-        """Of a tensor alone: what an array would hold, a function that is being traced may not know."""
+        """Returns whether one of two leaves is None, for tensors alone: a traced function may not know an array's
+        contents.
+        """
         tensor = any(isinstance(value, tf.Tensor | tf.Variable | VARIABLE) for value in (first, second))
         return tensor and super().missing(first, second)
 
