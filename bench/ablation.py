@@ -1,4 +1,4 @@
-"""What each part of the engine is worth: equal time, the same machine, several stream seeds.
+"""Bugs that the engine finds without each of its parts, in equal time, on one machine, with several stream seeds.
 
 Every variant fuzzes copies of one traced state. All findings are then examined together, each signature once, and a
 variant's bugs are its findings that were confirmed. So a variant pays nothing for triage.
@@ -82,7 +82,7 @@ def measure(
 
 
 def _signature(finding: FindingRow) -> str:
-    """What a finding looks like before its examination."""
+    """Return the signature of a finding before its examination."""
     return signature(finding.api, finding.verdict, finding.outcome).text
 
 

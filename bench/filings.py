@@ -39,7 +39,7 @@ BATCH = 25
 
 
 class FilingCounts(NamedTuple):
-    """What became of the filings."""
+    """Result of the filings."""
 
     filed: int
     duplicates: int

@@ -1,4 +1,4 @@
-"""What measurements share: the machine's facts, libraries and their samples, traced states, and runs of the engine."""
+"""Shared parts of measurements: facts of the machine, samples of libraries, traced states, and runs of the engine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STREAM = "bench sample 1"
 
 
 class Measurement(NamedTuple):
-    """What a measurement came to."""
+    """Result of a measurement."""
 
     rows: Sequence[Mapping[str, object]]  # one table: every row has the same keys
     details: Mapping[str, Any] = {}  # more figures, for the JSON file alone

@@ -1,4 +1,4 @@
-"""Where a worker's time goes: the hot loop over a plan, in the target's interpreter, with a clock around every part.
+"""Profile of a worker: the hot loop over a plan, in the target's interpreter, with a clock around every part.
 
 `python -m bench.profile LIBRARY PLAN SECONDS` prints a JSON object: seconds by part, tests by outcome, deaths. A child
 takes turns at the apis; where a test kills it or hangs, the next child goes on with the next api.
@@ -133,7 +133,7 @@ def child(world: World, apis: list[str], positions: dict[str, int], outgoing: in
 
 
 def messages(descriptor: int, end: float) -> Iterator[dict[str, Any]]:
-    """What a child writes until it dies, is silent for too long, or the time is over."""
+    """Read a child's output until it dies, is silent for too long, or the time is over."""
     with os.fdopen(descriptor, "rb", buffering=0) as lines:
         while (wait := min(SILENT_SECONDS, end - time.monotonic())) > 0:
             line = lines.readline() if select.select([lines], [], [], wait)[0] else b""

@@ -126,7 +126,7 @@ class CommandHandler:
         return is_allowed
 
     def _execute(self, record: IssueRecord, command: Command) -> tuple[CommandKind, str]:
-        """What was asked for, and the answer; empty for what a fuzz job does."""
+        """Execute a command. Return its kind and its answer, which is empty for the work of a fuzz job."""
         name = command.name
         if name == "help":
             return "help", HELP

@@ -68,7 +68,7 @@ def every(
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Say which nightfuzz this is")
     ] = False,
 ) -> None:
-    """What is asked of any command."""
+    """Options of every command."""
 
 
 def main() -> None:

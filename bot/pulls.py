@@ -1,4 +1,4 @@
-"""What a pull request shows of a run: one comment, updated in place, and a check on its commit."""
+"""The result of a run in a pull request: one comment, updated in place, and a check on its commit."""
 
 from __future__ import annotations
 

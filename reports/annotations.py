@@ -21,7 +21,7 @@ LEVELS = {"error": "failure", "warning": "warning", "note": "notice"}
 
 
 class Note(NamedTuple):
-    """What is said at a place, plain text; site: None where no line of the user's is known."""
+    """An annotation in plain text; site: None where no line of the user's files is known."""
 
     level: Level
     title: str
@@ -30,7 +30,7 @@ class Note(NamedTuple):
 
 
 def notes(result: RunResult) -> list[Note]:
-    """What this run brings, one for each cause, the worst first: changes, bugs, apis that are gone."""
+    """List the new entries of a run, one for each cause, the worst first: changes, bugs, removed apis."""
     return sorted(_notes(result), key=lambda note: (list(COMMANDS).index(note.level), note.site is None))
 
 

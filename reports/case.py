@@ -1,4 +1,4 @@
-"""What a report of one bug is made from, and what it must say that it does not know."""
+"""Material for the report of one bug, and the gaps that the report must name."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ class BugCase(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What should have happened, as the script says."""
+        """The expected behaviour, in the words of the script."""
         return said(self.bug.script, "expected") or KINDS["crash"].expected
 
     @property
     def happened(self) -> str:
-        """What a maintainer calls it."""
+        """The outcome in a maintainer's words."""
         return happened(self.bug.kind, self.bug.outcome)
 
     @property
@@ -101,7 +101,7 @@ class BugCase(NamedTuple):
         return {mode: seen for mode, seen in self.modes.items() if seen != NOT_CHECKED}
 
     def unchecked(self) -> list[str]:
-        """What a reader might take for checked and was not."""
+        """Checks that were not made, although a reader may assume them."""
         modes = [mode for mode, seen in self.modes.items() if seen == NOT_CHECKED]
         gaps = {
             f"the modes {', '.join(modes)}": bool(modes),

@@ -1,4 +1,4 @@
-"""What a pull request is told: one comment that is written anew with each run, and a check with its conclusion."""
+"""Texts for a pull request: one comment, written anew with each run, and a check with its conclusion."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check(result: RunResult, fail_on: FailOn, blob_url: str = "", report_url: st
 
 
 def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
-    """What a check ends with. Neutral: there is something to read but nothing to fail on, or the run tells too little.
+    """Return the conclusion of a check. Neutral: the run has news but no failure, or too few results.
 
     Raises UserError for a `fail_on` that there is not.
     """

@@ -1,4 +1,4 @@
-"""What one run has to tell, as a document with a published schema: it crosses from the fuzz job to the report job.
+"""The results document of one run, with a published schema. The fuzz job hands it to the report job.
 
 The fuzz job runs untrusted code, so a reader takes nothing from it that does not fit these models: `read_result` is the
 only way in. Nothing private is in it: of private bugs it has the number alone.
@@ -107,7 +107,7 @@ class BugEntry(Part):
 
 
 class ChangeEntry(Part):
-    """What the target does otherwise than the baseline; kind: regression, changed or fixed, worst first."""
+    """A difference between target and baseline; kind: regression, changed or fixed, worst first."""
 
     oracle: ClassVar[str] = "versions"
     fingerprint: Fingerprint
@@ -153,7 +153,7 @@ class StatusEntry(Part):
 
 
 class TotalsEntry(Part):
-    """What was done. seconds: of wall time; pending: findings that wait for their examination."""
+    """Totals of a run. seconds: of wall time; pending: findings that wait for their examination."""
 
     seconds: Annotated[float, Field(ge=0, le=1e9)] = 0.0
     tests: Count = 0

@@ -1,4 +1,4 @@
-"""What reports are made of: the call of a script, words for what happened, text that fits. All of it is untrusted."""
+"""Parts of reports: the call of a script, words for an outcome, and text cut to a length. All of it is untrusted."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def title(script: str, api: str, kind: str, outcome: Outcome) -> str:
 
 
 def happened(kind: str, outcome: Outcome) -> str:
-    """What a maintainer calls it, in a few words."""
+    """Return the outcome in a maintainer's words."""
     if words := kind_of(kind).title:
         return words
     if outcome.kind == "signal":
@@ -146,7 +146,7 @@ def _check(text: str) -> str:
 
 
 def said(script: str, label: str) -> str:
-    """What a script's comment says: `expected` or `observed`."""
+    """Return the text of a script's comment: `expected` or `observed`."""
     found = re.search(rf"^# {label}: (.*)$", script, re.MULTILINE)
     return found.group(1) if found else ""
 
@@ -175,7 +175,7 @@ def _call_of(script: str, api: str) -> str:
 
 
 def _printed(call: ast.expr) -> ast.expr:
-    """What a script prints, where that is all that its last line does."""
+    """Return the expression inside a call of `print`, and any other expression as it is."""
     match call:
         case ast.Call(func=ast.Name(id="print"), args=[shown]):
             return shown

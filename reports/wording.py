@@ -178,7 +178,7 @@ def named(build: BuildEntry | None, other: BuildEntry | None = None) -> str:
 
 
 def gaps(result: RunResult) -> list[str]:
-    """What a reader might take for checked and was not. Plain text, a line each; parts of it come from the run."""
+    """List checks that were not made, although a reader may assume them: a line of plain text each."""
     compared = {"bump": "calls that your tests make", "pr": "apis that the changed seeds call"}.get(result.mode)
     devices = ", ".join(result.target.devices)
     lines = {

@@ -52,7 +52,7 @@ class Pin(NamedTuple):
 
 
 def reader_of(path: str) -> Callable[[str], Iterator[Pin]] | None:
-    """What reads a file of that name, None for one that names no dependencies."""
+    """Return the reader for a file of this name; None for a file that names no dependencies."""
     pure = PurePosixPath(path)
     if pure.name in _NAMED:
         return _NAMED[pure.name]
@@ -213,7 +213,7 @@ class Bump(NamedTuple):
 
 
 class BumpReport(NamedTuple):
-    """What a diff bumps, what is surest first, and the files that could not be read, a line for each."""
+    """Bumps in a diff, the surest first, and a line for each file that could not be read."""
 
     bumps: tuple[Bump, ...]
     problems: tuple[str, ...]
@@ -226,7 +226,9 @@ def known_distributions() -> dict[str, str]:
 
 
 def find_bumps(repository: Path, base: str, head: str) -> BumpReport:
-    """What changes from one commit to the other. One bump for each distribution: locked, then exact, then bounds.
+    """Find the dependencies whose version changes between two commits.
+
+    Each distribution gives one bump: a locked version counts most, then an exact one, then bounds.
 
     Raises UserError where a commit is not there.
     """

@@ -263,7 +263,7 @@ class Inputs(BaseModel):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be shown: to be masked before anything else is done."""
+        """The secrets, which the caller masks in the log before any other work."""
         return tuple(secret.get_secret_value() for name in _SECRETS if (secret := getattr(self, name)))
 
 
@@ -317,7 +317,7 @@ def _short(value: str) -> str:
 
 
 def _check_together(inputs: Inputs) -> None:
-    """What does not fit together, though each value by itself does."""
+    """Check combinations of inputs, each of which is valid by itself."""
     if inputs.shard >= inputs.settings.shards:
         raise UserError(f"input shard: {inputs.shard} is no shard of {inputs.settings.shards}", "shards count from 0")
     if inputs.state != "branch" and inputs.state_path is None and not inputs.plan_only:

@@ -21,7 +21,7 @@ _CUT = "\n\n… The rest did not fit into GitHub's limit of 1 MiB; the whole rep
 
 
 class Runner:
-    """What a step says to its runner. Outside a runner there are no files, and nothing is written into any."""
+    """The channel from a step to its runner. Outside a runner there are no files, and nothing is written into any."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Runner:
 
     @contextmanager
     def group(self, title: str) -> Iterator[None]:
-        """What is printed inside is folded in the log."""
+        """Fold the lines that are printed inside, in the log of the job."""
         self._say(command("group", bounded(title, TITLE)))
         try:
             yield
@@ -109,7 +109,7 @@ def _cut(markdown: str, room: int) -> str:
 
 
 def _closing(markdown: str) -> str:
-    """What closes the code block and the folds that a cut has left open."""
+    """Return the text that closes a code block and the folds that a cut left open."""
     fence = "".join(block.fence for block in code_blocks(markdown)[-1:] if not block.closed)
     folds = max(markdown.count("<details>") - markdown.count("</details>"), 0)
     return f"{fence}\n{'</details>' * folds}\n" if fence or folds else ""

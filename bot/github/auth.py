@@ -92,7 +92,7 @@ def from_environment(environment: Mapping[str, str]) -> TokenAuth:
 
 
 def api_address(environment: Mapping[str, str], option: str | None = None) -> str:
-    """Where the API is: the option, else GITHUB_API_URL (set by every runner), else github.com's. Raises UserError."""
+    """Return the API's address: the option, else the runner's GITHUB_API_URL, else github.com's. Raises UserError."""
     address = (option or environment.get("GITHUB_API_URL") or PUBLIC_API).strip().rstrip("/")
     parts = urlsplit(address)
     remedy = f"like {PUBLIC_API}, or https://github.example.com/api/v3 for GitHub Enterprise Server"

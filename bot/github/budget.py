@@ -37,7 +37,7 @@ class RateLimits(NamedTuple):
 
 
 class Budget:
-    """What was asked of GitHub so far, and the only place that waits."""
+    """Count of the requests to GitHub so far, and the only place that waits for GitHub."""
 
     def __init__(
         self,

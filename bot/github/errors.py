@@ -39,7 +39,7 @@ class RefusedError(UserError):
 
 
 def unless_refused(statuses: Container[int], request: Callable[[], T]) -> T | None:
-    """What `request` returns; None if GitHub refuses it with one of these statuses."""
+    """Return the result of `request`; None if GitHub refuses it with one of these statuses."""
     try:
         return request()
     except RefusedError as error:
@@ -51,7 +51,7 @@ def unless_refused(statuses: Container[int], request: Callable[[], T]) -> T | No
 def refusal(
     status: int, headers: Mapping[str, str], data: Any, request: str, repository: str, permission: str
 ) -> RefusedError:
-    """What a 3xx or 4xx answer means. permission: what the request takes, like `issues: write`."""
+    """Return the error for a 3xx or 4xx answer. permission: what the request takes, like `issues: write`."""
     found = data.get("errors") if isinstance(data, dict) else None
     errors = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
     parts = [data, *errors] if isinstance(data, dict) else []

@@ -58,7 +58,7 @@ class Hub:
 
     @property
     def budget(self) -> Budget:
-        """What was asked of GitHub so far; `budget.text()` is for people."""
+        """The requests to GitHub so far; `budget.text()` is for people."""
         return self._client.budget
 
     @property
@@ -180,14 +180,14 @@ class Hub:
         self._client.write("POST", f"issues/comments/{comment}/reactions", {"content": content}, nothing)
 
     def permission(self, login: str) -> Role:
-        """What somebody may do in the repository."""
+        """Return the role of a login in the repository."""
         if not _LOGIN.fullmatch(login):
             return "none"
         path = f"collaborators/{quote(login, safe='')}/permission"
         return self._client.find(path, role, READ) or "none"
 
     def events(self, number: int) -> list[EventView]:
-        """What was done to an issue or pull request, oldest first."""
+        """Return the events of an issue or pull request, oldest first."""
         found = self._client.pages(f"issues/{number}/events", EventView.of)
         return sorted(found, key=lambda event: event.created_at)
 

@@ -86,7 +86,7 @@ def named(data: Any) -> tuple[str, str]:
 
 
 def label_path(name: str) -> str:
-    """Where the label of this name is in its repository."""
+    """Return the API path of a label in its repository."""
     return f"labels/{quote(name, safe='')}"
 
 

@@ -1,4 +1,4 @@
-"""What the rest of the bot sees of GitHub: plain values, made from the API's answers.
+"""Views of GitHub's objects for the rest of the bot: plain values, made from the API's answers.
 
 Each `of` raises KeyError, TypeError or ValueError where an answer does not have the published shape.
 """

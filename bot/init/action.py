@@ -30,7 +30,7 @@ class Action(NamedTuple):
 
     @property
     def pin(self) -> str:
-        """What stands behind the `@`, with the comment that says which version that is."""
+        """The reference behind the `@`, with a comment that names its version."""
         if not self.commit:
             return f"{self.reference} # zizmor: ignore[unpinned-uses]"
         return self.commit if self.commit == self.reference else f"{self.commit} # {self.reference}"

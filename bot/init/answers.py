@@ -1,4 +1,4 @@
-"""What `nightfuzz init` was told, checked before any of it gets into a file."""
+"""Answers of the user to `nightfuzz init`, checked before they get into a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Label = Annotated[str, Field(max_length=100), AfterValidator(_label)]
 
 
 class Answers(BaseModel):
-    """What the written workflows say. Empty is the default of the reusable workflow. at: of the day, in UTC."""
+    """Content of the workflows to write. Empty is the default of the reusable workflow. at: of the day, in UTC."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -95,7 +95,7 @@ class Answers(BaseModel):
 
     @property
     def seed_paths(self) -> tuple[str, ...]:
-        """What a pull request has to touch to change seeds, as patterns of GitHub's."""
+        """Paths whose change in a pull request changes seeds, as patterns of GitHub's."""
         folders = dict.fromkeys((*self.tests, *self.models, *self.docs))
         named = (Path(folder).as_posix() for folder in folders)
         patterns = [_GLOB.sub(r"\\\1", name) + "/**" for name in named if name != "."]

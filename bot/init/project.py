@@ -1,4 +1,4 @@
-"""What a repository says of itself: the libraries that it uses, and where its tests are."""
+"""Facts about a repository: the libraries that it uses, and the folders of its tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `nightfuzz init` does: asks a few questions, or none, writes the workflows, and says what is left to do."""
+"""The work of `nightfuzz init`: ask a few questions or none, write the workflows, and list the remaining steps."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _say(console: Console, line: str) -> None:
 
 
 def default_file(project: str) -> Path:
-    """Where a project's secret key is kept, outside of the project."""
+    """Return the file of a project's secret key, outside of the project."""
     return user_config_path("nightfuzz") / f"{project}.agekey"
 
 

@@ -34,7 +34,7 @@ _HOW_TO_SILENCE = (
 
 
 class ClusterReport(NamedTuple):
-    """One cluster: what its issue says, and whether it is open, fixed or back.
+    """A cluster of bugs with one cause: the text of its issue, and its status (open, fixed or back).
 
     signatures: texts by fingerprint, of all members on record, known ones too; the first is the simplest's. title,
     body: the report, rendered. seen, seen_at: the newest build that shows it, and when that was noticed. changed_in:
@@ -135,7 +135,7 @@ def cluster_reports(store: Store) -> list[ClusterReport]:
 
 
 def umbrellas(store: Store) -> list[Umbrella]:
-    """One for each library with crashes on input that is not known to be valid."""
+    """Return an umbrella for each library with crashes on input that is not known to be valid."""
     by_library: dict[str, list[Judged]] = defaultdict(list)
     for each in sorted(batch(_bugs(store)), key=lambda each: (each.row.api, each.row.id)):
         by_library[store.target(each.row.target).library].append(each)

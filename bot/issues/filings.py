@@ -1,4 +1,4 @@
-"""What the bot remembers of GitHub from run to run: `filings.json`, kept beside the state, which does not read it.
+"""The bot's memory of GitHub between runs: `filings.json`, kept beside the state, which does not read it.
 
 It is written by the job that holds the token, and taken from there alone: never from what a fuzz job hands over.
 """
@@ -151,12 +151,12 @@ class Filings(Part):
 
     @property
     def waiting(self) -> tuple[CommandRequest, ...]:
-        """What fuzz jobs still have to do, the oldest first."""
+        """Requests that fuzz jobs have not answered, the oldest first."""
         return tuple(sorted((each for each in self.requests.values() if not each.settled), key=lambda each: each.at))
 
 
 def merged(first: Filings, second: Filings) -> Filings:
-    """What two runs remember, put together: of each record the later. The order makes no difference.
+    """Merge the memory of two runs: the later of each pair of records wins. The order makes no difference.
 
     What was asked or handled more than `REMEMBERED` before the last comment goes, answered or not: where only what is
     answered went, an older copy would bring it back as if nobody had answered.

@@ -291,7 +291,7 @@ class _Planner:
         )
 
     def _about(self, issue: OwnIssue) -> list[Action]:
-        """What an issue needs, from the status of its clusters."""
+        """Return the actions for one issue, from the status of its clusters."""
         one, number, record = joined(self.about[issue.number]), issue.number, issue.record
         if one.status == "fixed":
             # A person who opens it again, although that build is clean, has seen more than the recheck.
@@ -324,11 +324,11 @@ class _Planner:
         return one.seen_at > issue.closed_at and is_later
 
     def _batch(self, umbrella: Umbrella, room: bool) -> Action | None:
-        """What the umbrella of a library needs. room: whether the day's limit leaves a new issue.
+        """Return the action for the umbrella of a library; None if it needs none.
 
-        Items go to the open umbrella of their library; what people have checked off or deleted there stays so. A new
-        one is filed only for what no earlier one lists, a while after that was closed, and never where people have
-        refused one.
+        room: whether the day's limit leaves a new issue. Items go to the open umbrella of their library; what
+        people have checked off or deleted there stays so. A new one is filed only for what no earlier one
+        lists, a while after that was closed, and never where people have refused one.
         """
         own = self.issues.values()
         mine = [each for each in own if (each.record.kind, each.record.library) == ("umbrella", umbrella.library)]

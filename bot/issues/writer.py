@@ -33,7 +33,7 @@ class WriteReport(NamedTuple):
 
 
 def load_issues(hub: Hub, filings: Filings) -> tuple[list[IssueView], frozenset[int]]:
-    """All issues that may be ours, and the numbers of those on record that are deleted or moved.
+    """Load all issues that may be the bot's, and the numbers of recorded issues that are deleted or moved.
 
     One that has lost our label is asked for by its number.
     """
@@ -75,7 +75,7 @@ def carry_out(hub: Hub, plan: IssuePlan, filings: Filings, clock: Callable[[], d
 
 
 def _execute(hub: Hub, action: Action, filings: Filings, clock: Callable[[], datetime]) -> Filings:
-    """What is remembered after the action."""
+    """Execute an action and return the new filings."""
     if isinstance(action, Update):
         changes = _extend(hub, action) if action.items else _update(hub, action)
         return filings if changes is None else filings.amended(action.number, clock(), **changes)

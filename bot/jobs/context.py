@@ -1,4 +1,4 @@
-"""What a job knows of its run: the event that started it, and whose tokens and keys it holds."""
+"""Context of a job: the event that started the run, and the tokens and keys that the job holds."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ CANDIDATES = 20
 
 
 class WorkflowEvent(NamedTuple):
-    """What a job was started by, as the runner tells. pull: number of the pull request, 0 for none; sha: its head.
+    """The event that started a job, as the runner reports it.
 
-    issue, comment: numbers of what somebody has said, 0 for none. api: address of GitHub's API.
+    pull: number of the pull request, 0 for none; sha: its head. issue, comment: their numbers in an event about a
+    comment, 0 for none. api: address of GitHub's API.
     """
 
     repository: str

@@ -73,7 +73,7 @@ def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: d
 
 
 def _apis(start: StartNote, work: Workspace) -> set[str] | None:
-    """What a pull request is about: apis of seeds that it changes; of a bump, none but what it compares."""
+    """Return the apis of a pull request's changed seeds; for a bump, the empty set."""
     if start.mode == "bump":
         return set()
     return None if start.mode != "pr" else set(work.answer("run").get("apis", ()))

@@ -137,5 +137,5 @@ def exact_spec(target: TargetRecord) -> str:
 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
-    """What the runner tells its steps is nobody else's business."""
+    """Return the environment without the variables that the runner sets for its steps."""
     return {name: value for name, value in own.items() if not name.startswith(HIDDEN)}

@@ -122,7 +122,7 @@ def _file_upstream(
 
 
 def read(data: bytes) -> Filings:
-    """What a place remembers. Raises UserError where that cannot be read."""
+    """Read the filings of a state storage. Raises UserError where that cannot be read."""
     try:
         return Filings.model_validate_json(data) if data.strip() else Filings()
     except ValidationError as error:
@@ -130,7 +130,7 @@ def read(data: bytes) -> Filings:
 
 
 def remembered(place: StateStorage) -> Filings:
-    """What the place has of issues; nothing where there is none yet."""
+    """Load the filings of a state storage; empty filings where there is no state yet."""
     snapshot = place.load()
     return Filings() if snapshot is None else read(snapshot.files.get(FILINGS, b""))
 
@@ -141,7 +141,7 @@ def revised(place: StateStorage, change: Callable[[Filings], Filings], what: str
 
 
 def _without_claims(filings: Filings, run: str) -> Filings:
-    """What this run had claimed is filed, or free for others."""
+    """Return the filings without this run's claims: each is filed by now, or free for other runs."""
     return filings.model_copy(update={"claims": {key: each for key, each in filings.claims.items() if each.run != run}})
 
 

@@ -1,4 +1,4 @@
-"""What a fuzz job gets to work with and is asked to do.
+"""The plan of a fuzz job: its files, and its commands.
 
 `nightfuzz action plan` prepares it and runs nothing of the repository or the library. The fuzz job makes its commands
 from the Action's inputs and the plan's note.
@@ -36,7 +36,7 @@ RECHECK_SHARE = 0.2
 
 
 class PlanNote(Part):
-    """What the plan job has found out. target, baseline: specs, where the pull request's files name them.
+    """Findings of the plan job. target, baseline: specs, where the pull request's files name them.
 
     requests: what people asked for in comments; their fingerprints are looked up in the state.
     """
@@ -76,7 +76,7 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path) -> Matrix:
 
 
 def _write_known(folder: Path, filings: Filings) -> None:
-    """What people have taught by labels, in the form of `nightfuzz-known.toml`."""
+    """Write the bugs that people silenced by labels, in the form of `nightfuzz-known.toml`."""
     rows = [entry.model_dump(mode="json", exclude_defaults=True) for entry in entries_of(filings)]
     (folder / KNOWN).write_text(tomlkit.dumps({"known": rows}) if rows else "", encoding="utf-8")
 
@@ -123,7 +123,7 @@ def specs(inputs: Inputs, plan: PlanNote) -> tuple[str, str | None]:
 
 
 def request_of(inputs: Inputs, plan: PlanNote, work: Workspace) -> JobRequest:
-    """What the commands are made from; the targets' keys come when they are made."""
+    """Make the request that the commands are made from. The targets' keys are added once the targets exist."""
     settings = settings_file(inputs, work)
     return JobRequest(
         mode=cast(Mode, inputs.mode),
@@ -188,7 +188,7 @@ class JobCommand(NamedTuple):
 
 
 class JobRequest(NamedTuple):
-    """What a job is to do. seconds: for all of it. target, baseline: keys of targets that are made already.
+    """Work of one fuzz job. seconds: for all of it. target, baseline: keys of targets that are made already.
 
     recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
     which has its own.

@@ -34,7 +34,7 @@ ELSEWHERE = ("workflow_run",)
 
 
 class ReportOutcome(NamedTuple):
-    """What came of it. notes: lines for the summary, problems among them. failed: whether the job is to fail."""
+    """Outcome of a report job. notes: lines for the summary, with problems. failed: whether the job is to fail."""
 
     result: RunResult
     notes: tuple[str, ...]

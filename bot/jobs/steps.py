@@ -37,7 +37,7 @@ from nightfuzz.reports.summary import summary
 
 
 class StepContext(NamedTuple):
-    """What every step has."""
+    """Inputs and environment of a step."""
 
     inputs: Inputs
     runner: Runner
@@ -131,7 +131,7 @@ def _publish(step: StepContext, result: RunResult, folder: Path, notes: tuple[st
 
 
 def _place(step: StepContext) -> StateStorage:
-    """Where the state is kept. The branch of this repository, unless the inputs name a directory."""
+    """Open the storage of the state: the branch of this repository, unless the inputs name a directory."""
     inputs = step.inputs
     if inputs.state != "branch":
         if inputs.state_path is None:

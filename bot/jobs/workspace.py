@@ -79,7 +79,7 @@ TOLD_BYTES = 256 << 20
 
 
 class StartNote(Part):
-    """What a fuzz job noted before it began. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC."""
+    """Note of a fuzz job at its start. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC."""
 
     mode: Mode
     target: Name
@@ -110,11 +110,11 @@ class Workspace(NamedTuple):
         return self.state / STATE_FILE
 
     def answer_file(self, name: str) -> Path:
-        """Where the JSON of a command goes."""
+        """Return the file for the JSON of a command."""
         return self.root / f"told-{name}.json"
 
     def answer(self, name: str) -> Any:
-        """What a command has said; an empty dict where it has said nothing that can be read."""
+        """Return the JSON that a command printed; an empty dict where it printed no readable JSON."""
         path = self.answer_file(name)
         try:
             return json.loads(path.read_bytes()) if path.stat().st_size <= TOLD_BYTES else {}

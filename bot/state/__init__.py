@@ -1,1 +1,1 @@
-"""Where the state is kept from night to night: a branch, a directory or an artifact; what of it is encrypted."""
+"""Storage of the state between nights: a branch, a directory or an artifact, with private parts encrypted."""

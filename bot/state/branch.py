@@ -30,7 +30,7 @@ _WRITE = "the report job needs `permissions: contents: write`, and no rule may p
 
 
 class Chance(NamedTuple):
-    """What time and chance are to a place. jitter: a number in [0, 1)."""
+    """Clock, sleep and random numbers of a storage. jitter: a number in [0, 1)."""
 
     clock: Callable[[], datetime]
     sleep: Callable[[float], None]
@@ -60,7 +60,7 @@ class StateBranch:
         return Repository(Path(folder) / "repository.git", self.remote)
 
     def load(self) -> Snapshot | None:
-        """What the branch holds; None where there is no such branch.
+        """Load the files of the branch; None where there is no such branch.
 
         Raises UserError: unreachable, no permission, or a branch that nightfuzz has not written.
         """

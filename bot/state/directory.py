@@ -33,7 +33,7 @@ class StateDirectory:
         self.path = path
 
     def load(self) -> Snapshot | None:
-        """What the directory holds. Raises UserError: not readable, or not written by nightfuzz."""
+        """Load the files of the directory. Raises UserError: not readable, or not written by nightfuzz."""
         if not self.path.is_dir():
             return None
         with self._alone():

@@ -1,4 +1,4 @@
-"""What places for a state have in common: a few named files that are replaced as one, and how a state becomes such."""
+"""Common parts of all storages: a few named files that are replaced together, and how a state is packed into them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class StateStorage(Protocol):
     confidential: bool
 
     def load(self) -> Snapshot | None:
-        """What is there; None where nothing is yet."""
+        """Load the stored files; None where there are none yet."""
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
         """Puts the files that `build` makes there, all at once, and nothing of what others put there is lost."""

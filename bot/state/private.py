@@ -1,4 +1,4 @@
-"""What may be a security hole, encrypted with age for those who may read it."""
+"""Encryption of bugs that may be security holes, with age, for the people who may read them."""
 
 from __future__ import annotations
 

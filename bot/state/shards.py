@@ -26,7 +26,7 @@ _PASSED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", ADAPTERS_VARIABLE)
 
 
 class Shards(NamedTuple):
-    """What untrusted jobs have left: state files, and encrypted parts."""
+    """Results of untrusted jobs: state files and encrypted parts."""
 
     states: Sequence[Path] = ()
     sealed: Sequence[bytes] = ()

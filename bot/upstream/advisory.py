@@ -65,7 +65,7 @@ def content(title: str, body: str) -> tuple[str, str]:
 
 
 def instructions(title: str, body: str, policy: Policy | None, library: str) -> str:
-    """What a person does by hand, with the text of the report: for the private place alone."""
+    """Return the steps for a person, with the report's text. The text is for the private place alone."""
     where = policy.security if policy is not None else ""
     place = where or f"the security contact of {library}: look for SECURITY.md in its repository"
     return (

@@ -31,7 +31,7 @@ Mode = Literal["off", "draft", "approved"]
 
 
 class Policy(Part):
-    """What one tracker takes. rule: the page that says so. security: where it takes vulnerabilities.
+    """Rules of one tracker about reports. rule: the page that says so. security: where it takes vulnerabilities.
 
     refused_apis: wildcards; a bug that only shows itself in these apis is not reported.
     """
@@ -72,7 +72,7 @@ class ReportText(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What a label approves."""
+        """Digest of the text that a label approves."""
         return digest("upstream", self.title, self.body)
 
 

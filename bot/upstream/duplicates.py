@@ -30,14 +30,14 @@ class Duplicate(NamedTuple):
 
 
 def duplicates(report: ClusterReport, search: Search) -> list[Duplicate]:
-    """What may be a report of this bug, the oldest first; search is asked for issues of one repository."""
+    """Find issues that may report this bug, the oldest first; `search` searches the issues of one repository."""
     views = {view.number: view for query in queries(report) for view in search(query) if not view.pull_request}
     found = ((view, _common(report, view)) for view in views.values())
     return sorted(Duplicate(view.number, view.title, why) for view, why in found if why)
 
 
 def queries(report: ClusterReport) -> list[str]:
-    """What is searched for: phrases of words alone, so that nothing from a worker is a part of the query's syntax."""
+    """Return search phrases of words alone, so that nothing from a worker is a part of the query's syntax."""
     word, _ = kind_of(report.kind).search
     api, last = _phrase(report.api), _phrase(report.api.rpartition(".")[2])
     asked = [
@@ -51,7 +51,7 @@ def queries(report: ClusterReport) -> list[str]:
 
 
 def _message(signature: str) -> str:
-    """What stands behind the api and the exception's name, up to the first value."""
+    """Return the signature's text behind the api and the exception's name, up to the first value."""
     text = signature.partition(": ")[2].partition(": ")[2] or signature
     return max(re.split(r"<\w+>", text), key=len)
 

@@ -45,7 +45,7 @@ def argument(kind: Any, text: str | None = None, default: Any = inspect.Paramete
 
 
 class CommandLine(NamedTuple):
-    """What a command line takes, and the function that does the work: `MODULE:FUNCTION`.
+    """Parameters of a command, and the function that does its work: `MODULE:FUNCTION`.
 
     The function gets settings, output and the command's own parameters by their names, and returns a report.
     """

@@ -1,4 +1,4 @@
-"""What a command prints: its report as text or as JSON, and its progress, a live line on a terminal."""
+"""Output of a command: its report as text or as JSON, and its progress, a live line on a terminal."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TextTable(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a command returns. data: printed as JSON where that is asked for; else the text is printed.
+    """Result of a command. data: printed as JSON where that is asked for; else the text is printed.
 
     code: the exit code of the process.
     """

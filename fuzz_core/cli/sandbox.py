@@ -275,7 +275,10 @@ class ContainerCheck(NamedTuple):
 
 
 def look(engine: Engine, sandbox: Sandbox, pythons: Sequence[str]) -> ContainerCheck:
-    """What a container finds. Raises UserError where it is of another nightfuzz, or has another state than this."""
+    """Ask a container for its code, its state and the interpreters that fail in it.
+
+    Raises UserError if its code is of another nightfuzz, or its state is another one.
+    """
     mark = f"mark-{secrets.token_hex(8)}"
     lines: list[str] = []
     (sandbox.kept / mark).touch()

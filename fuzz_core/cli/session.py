@@ -1,4 +1,4 @@
-"""What the commands that work share: the target, made if need be, and open sessions with their progress display."""
+"""Sessions for commands that fuzz or trace: the target, made if need be, and open sessions with a progress display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands that read the state share: its file, which target on record is meant, and the day."""
+"""Access to the state for commands that read it: its file, the key of a recorded target, and the day."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Environments:
         return wanted_flavour(parse_spec(candidate.spec, self.library), self.flavour)
 
     def made(self) -> list[Target]:
-        """What has been made, by key."""
+        """Return the installed targets."""
         return list_targets(self.root)
 
     def make_room(self, wanted: Collection[Candidate], most: int) -> None:

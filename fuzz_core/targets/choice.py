@@ -17,7 +17,7 @@ from fuzz_core.targets.artifact import Artifact, day_of
 
 @dataclass(frozen=True)
 class Wish:
-    """What is looked for. version: exactly that one. nightly: dated builds. label: the part behind the `+`.
+    """A wish for a build. version: exactly that one. nightly: dated builds. label: the part behind the `+`.
 
     accelerated: whether a build for CUDA is wanted, None where a package has one build for all. strict: whether no
     other flavour will do. driver: the newest CUDA version that this machine runs, as (major, minor). plain_is_cpu:

@@ -1,4 +1,4 @@
-"""What is here of what a run needs or could use, and the remedy for what is missing. Imports no library."""
+"""Checks of this machine: the parts that a run needs or can use, with remedies. Imports no library."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _cache() -> DoctorCheck:
 
 
 def _needs() -> Iterator[DoctorCheck]:
-    """What making a target needs: free space and an index. The targets that are made."""
+    """Check free space, the index, and the targets that are made."""
     home = targets_root()
     free = shutil.disk_usage(next(folder for folder in (home, *home.parents) if folder.exists())).free
     remedy = f"free some space or set {CACHE_VARIABLE} to another disk: a target takes 1 to 10 GB"

@@ -46,7 +46,7 @@ _OPERATORS = "**/jit/*"
 
 @dataclass(frozen=True)
 class _Order:
-    """What was asked for, and where it is to be."""
+    """A target to make: its spec, and the place for its environment."""
 
     spec: TargetSpec
     flavour: Flavour
@@ -235,7 +235,7 @@ def _is_called(build: Version, said: Version) -> bool:
 
 
 def missing_compiler() -> dict[str, str]:
-    """What a library that compiles itself lacks on this machine, with the remedy."""
+    """Return the parts that a library which compiles itself lacks on this machine, with remedies."""
     lacking = {}
     if shutil.which(COMPILER) is None:
         lacking[f"no C++ compiler ({COMPILER})"] = "on Debian: apt install g++"

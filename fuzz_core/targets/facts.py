@@ -128,7 +128,7 @@ _COMPILED = {"options", "cache"}
 
 @dataclass(frozen=True)
 class TargetInfo:
-    """What an interpreter said of itself and its library.
+    """Facts that an interpreter printed about itself and its library.
 
     `commit` is what the library calls its source revision, which need not be one. `tag` is the Python tag of wheels
     (`cp311`), `platform` that of sysconfig. `devices` begins with "cpu"; a GPU is "cuda:INDEX NAME". `cuda` is the

@@ -46,7 +46,7 @@ _SUSPECT = re.compile(r"[^A-Za-z0-9_.+!-]")
 
 
 def session() -> requests.Session:
-    """What everything is fetched with: proxies, certificates and passwords as the user's environment and pip say."""
+    """Open an HTTP session with the proxies, certificates and passwords of the user's environment and of pip."""
     made, settings = requests.Session(), installer.pip_settings()
     # A compressed answer to a part of a file could not be joined to the rest.
     made.headers["Accept-Encoding"] = "identity"
@@ -56,14 +56,14 @@ def session() -> requests.Session:
 
 
 class PackageSource(NamedTuple):
-    """Where packages are looked for. flat: a folder or page with files of many packages, no index."""
+    """A source of packages. flat: a folder or page with files of many packages, no index."""
 
     address: str
     flat: bool = False
 
 
 def sources() -> list[PackageSource]:
-    """Where pip is set up to look, else the public index. Raises UserError if pip may look nowhere."""
+    """Return the sources that pip is set up with, else the public index. Raises UserError if pip may look nowhere."""
     settings = installer.pip_settings()
     indexes = [settings.get("index-url") or PYPI_SIMPLE_ENDPOINT, *settings.get("extra-index-url", "").split()]
     if settings.get("no-index", "").lower() in _YES:

@@ -24,7 +24,7 @@ _MISLEADING = {
 
 
 def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a target's own code may see of the environment: where things are, never a token."""
+    """Return the environment for a target's own code: only names on a list of harmless ones, so never a token."""
     return {name: value for name, value in environ.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
 
 

@@ -82,13 +82,13 @@ def to_json(target: Target) -> dict[str, Any]:
 
 
 def cache_folder() -> Path:
-    """What nightfuzz downloads and makes: NIGHTFUZZ_CACHE, else under the user's cache directory."""
+    """Return the cache folder: NIGHTFUZZ_CACHE, else a folder under the user's cache directory."""
     chosen = os.environ.get(CACHE_VARIABLE)
     return Path(chosen).expanduser().absolute() if chosen else user_cache_path("nightfuzz")
 
 
 def targets_root(root: Path | None = None) -> Path:
-    """Where targets are kept: `root`, else the folder `targets` of the cache."""
+    """Return the folder of the targets: `root`, else the folder `targets` of the cache."""
     return root.absolute() if root is not None else cache_folder() / "targets"
 
 

@@ -61,7 +61,7 @@ DEFAULT_ACCESS = Access()
 
 @dataclass(frozen=True)
 class InstallPlan:
-    """What is going to be installed. requirement: its name, with extras. options: for the installer. notes: what the
+    """A build to install. requirement: its name, with extras. options: for the installer. notes: what the
     user should know. artifact: its file."""
 
     key: str
@@ -151,7 +151,7 @@ def _machine() -> choice.Machine:
 
 
 def _sources(spec: TargetSpec, flavour: Flavour) -> list[index.PackageSource]:
-    """Where a spec is looked up: its own index, PyTorch's for the nights, else where pip is set up to look."""
+    """Return the sources for a spec: its own index, PyTorch's for the nights, else where pip is set up to look."""
     if spec.index is not None:
         return [index.PackageSource(spec.index)]
     library = library_of(spec.library)
@@ -238,7 +238,7 @@ def _build(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> InstallPla
 
 
 def _flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Version) -> tuple[str, ...]:
-    """What a user should know of the flavour that was found. Raises UserError where it was to be another one."""
+    """Return notes for the user about the flavour that was found. Raises UserError where it was to be another one."""
     library = library_of(spec.library)
     if spec.distribution in library.dual and flavour == "cpu":
         return (f"{spec.distribution} is one build for CPU and GPU: installed without the CUDA libraries",)
@@ -251,7 +251,7 @@ def _flavour_notes(spec: TargetSpec, flavour: Flavour, wanted: str, chosen: Vers
 
 
 def _notes(spec: TargetSpec, artifact: Artifact) -> list[str]:
-    """What a user should know of the file. The newest night may be old: a Python or a flavour may get no new ones."""
+    """Return notes for the user about the file. The newest night may be old, if a Python gets no new ones."""
     notes = []
     if artifact.yanked is not None:
         why = f": {artifact.yanked}" if artifact.yanked else ""

@@ -1,4 +1,4 @@
-"""What a user writes to name a target, read into a TargetSpec."""
+"""Specs: the text with which a user names a target, parsed into a TargetSpec."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class MissingFileError(UserError):
 
 
 def wheels_root() -> Path:
-    """Where wheels are kept: NIGHTFUZZ_CACHE/wheels, else under the user's cache directory."""
+    """Return the folder of the wheels: NIGHTFUZZ_CACHE/wheels, else under the user's cache directory."""
     return cache_folder() / "wheels"
 
 
@@ -85,7 +85,7 @@ def _of_this_machine(artifact: Artifact) -> Path:
 
 
 def cached() -> list[Artifact]:
-    """What is here, by what its index said when it was downloaded."""
+    """Return the artifacts of the kept wheels, as their index described them when they were downloaded."""
     read = [_read(folder) for folder in sorted(wheels_root().glob(_FOLDERS))]
     return [known.artifact for known in read if known is not None]
 

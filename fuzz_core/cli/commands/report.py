@@ -87,7 +87,7 @@ def _script_output(target: TargetRecord, bug: BugRow) -> str:
 
 
 def _baseline(store: Store, bug: BugRow, key: str | None, runs: int) -> Baseline:
-    """What the script does on the baseline. Raises UserError where it fails there too, even once."""
+    """Run the script on the baseline, and return that build. Raises UserError where it fails there too, even once."""
     if key is None:
         raise UserError("a regression needs a build that does not show the bug", "name its target with --baseline")
     target = store.target(key)
