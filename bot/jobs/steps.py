@@ -24,9 +24,11 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, auth_of, event_of, secret
 from nightfuzz.bot.jobs.export import export_job, write_texts
 from nightfuzz.bot.jobs.fuzz import fuzz_job
 from nightfuzz.bot.jobs.issues import listen_job
-from nightfuzz.bot.jobs.plan import plan_job, read_plan, request_of, specs
+from nightfuzz.bot.jobs.plan import plan_job, read_plan, specs
 from nightfuzz.bot.jobs.report import report_job
-from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, unpack_sources, work_of
+from nightfuzz.bot.jobs.request import request_of
+from nightfuzz.bot.jobs.sources import unpack_sources
+from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, work_of
 from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE, StateStorage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
 RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
-SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
 
 
 def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
@@ -33,24 +31,6 @@ def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
     packed = inputs.plan_folder is not None and (inputs.plan_folder / SOURCES).is_file()
     sources = root / "sources" if packed else Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
     return Workspace(root, state, sources)
-
-
-def unpack_sources(inputs: Inputs, work: Workspace) -> None:
-    """Takes the repository's files out of the plan's artifact. Raises UserError for an archive that is none of ours."""
-    if inputs.plan_folder is None or work.sources != work.root / "sources":
-        return
-    work.sources.mkdir(parents=True, exist_ok=True)
-    try:
-        with tarfile.open(inputs.plan_folder / SOURCES) as archive:
-            members = archive.getmembers()
-            if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
-                raise UserError(
-                    f"{SOURCES} is too large", f"at most {SOURCE_FILES:,} files of {SOURCE_BYTES >> 30} GiB"
-                )
-            # The filter keeps every member inside, and drops devices, links that lead out, and owners.
-            archive.extractall(work.sources, members, filter="data")
-    except (OSError, tarfile.TarError) as error:
-        raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error
 
 
 def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from nightfuzz.bot.jobs.fuzz import exact_spec, fuzz_job
-from nightfuzz.bot.jobs.plan import JobRequest, commands
+from nightfuzz.bot.jobs.request import JobRequest, commands
 from nightfuzz.bot.jobs.workspace import Workspace
 
 pytestmark = pytest.mark.slow

@@ -26,7 +26,10 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
 from nightfuzz.bot.jobs.export import export_job
-from nightfuzz.bot.jobs.plan import PlanNote, plan_job, read_plan, request_of, settings_file, specs
+from nightfuzz.bot.jobs.plan import PlanNote, plan_job, read_plan, specs
+from nightfuzz.bot.jobs.request import request_of
+from nightfuzz.bot.jobs.settings import settings_file
+from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import (
     KNOWN,
     RESULTS,
@@ -35,7 +38,6 @@ from nightfuzz.bot.jobs.workspace import (
     StartNote,
     Workspace,
     restore,
-    unpack_sources,
     work_of,
 )
 from nightfuzz.bot.state.directory import StateDirectory

@@ -1,0 +1,95 @@
+"""The commands that a fuzz job runs, made from the Action's inputs and the plan's note."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from fuzz_core.store.opening import open_store
+from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.issues.clusters import first_row
+from nightfuzz.bot.issues.filings import CommandRequest
+from nightfuzz.bot.jobs.plan import PlanNote
+from nightfuzz.bot.jobs.settings import settings_file
+from nightfuzz.bot.jobs.workspace import Workspace
+from nightfuzz.reports.results import Mode
+
+# Of a night's time-box, so much at most goes to bugs that are known already.
+RECHECK_SHARE = 0.2
+
+
+class JobCommand(NamedTuple):
+    """A command line behind `nightfuzz`. name: what its answer is kept under."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+class JobRequest(NamedTuple):
+    """Work of one fuzz job. seconds: for all of it. target, baseline: keys of targets that are made already.
+
+    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
+    which has its own.
+    """
+
+    mode: Mode
+    seconds: float
+    target: str
+    baseline: str | None = None
+    tests: Sequence[Path] = ()
+    shard: int = 0
+    shards: int = 1
+    recheck: bool = False
+    bisect: Sequence[int] = ()
+    common: Sequence[str] = ()
+    pull: Sequence[str] = ()
+
+
+def commands(request: JobRequest) -> list[JobCommand]:
+    """The commands. Of several shards, the first one alone looks at known bugs."""
+
+    def command(name: str, seconds: float, *options: str) -> JobCommand:
+        return JobCommand(name, (name, *options, "--time", f"{seconds:.0f}s", *request.common, "--json"))
+
+    target = ("--target", request.target)
+    tests = tuple(part for folder in request.tests for part in ("--tests", str(folder)))
+    if request.mode == "bump":
+        return [command("bump", request.seconds, "--from", request.baseline or "", "--to", request.target, *tests)]
+    if request.mode == "recheck":
+        return [command("recheck", request.seconds, *target)]
+    known = request.recheck and request.shard == 0 and request.mode == "nightly"
+    spent = request.seconds * RECHECK_SHARE if known else 0.0
+    first = [command("recheck", spent, *target)] if known else []
+    # Without the common options: a bisection installs builds, so it has the network.
+    bisections = [JobCommand(f"bisect-{number}", ("bisect", str(number), "--json")) for number in request.bisect]
+    baseline = ("--baseline", request.baseline) if request.baseline else ()
+    shard = ("--shard", f"{request.shard + 1}/{request.shards}") if request.shards > 1 else ()
+    changed = ("--changed",) if request.mode == "pr" else ()
+    run = command("run", request.seconds - spent, *target, *baseline, *tests, *shard, *changed)
+    return [*first, *bisections, run]
+
+
+def request_of(inputs: Inputs, plan: PlanNote, work: Workspace) -> JobRequest:
+    """Make the request that the commands are made from. The targets' keys are added once the targets exist."""
+    settings = settings_file(inputs, work)
+    return JobRequest(
+        mode=cast(Mode, inputs.mode),
+        seconds=inputs.time,
+        target="",
+        tests=inputs.tests,
+        shard=inputs.shard,
+        shards=inputs.settings.shards,
+        bisect=_bisect(plan.requests, work) if inputs.shard == 0 else (),
+        common=("--sandbox", inputs.sandbox, *settings),
+        pull=settings,
+    )
+
+
+def _bisect(requests: Sequence[CommandRequest], work: Workspace) -> tuple[int, ...]:
+    wanted = [each.fingerprint for each in requests if each.kind == "bisect" and not each.settled]
+    if not wanted or not work.state_file.exists():
+        return ()
+    with open_store(work.state_file, read_only=True) as store:
+        rows = [first_row(store, fingerprint) for fingerprint in dict.fromkeys(wanted)]
+    return tuple(row.id for row in rows if row is not None)
