@@ -19,13 +19,16 @@ from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.github.auth import api_address, push_token
+from nightfuzz.bot.github.budget import Budget
+from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.context import WorkflowEvent, auth_of, event_of, secret
+from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret
 from nightfuzz.bot.jobs.export import export_job, write_texts
 from nightfuzz.bot.jobs.fuzz import fuzz_job
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import plan_job, read_plan, specs
-from nightfuzz.bot.jobs.report import report_job
+from nightfuzz.bot.jobs.report import TOLD, read_run, report_job
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, work_of
@@ -38,25 +41,38 @@ from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 class StepContext(NamedTuple):
-    """Inputs and environment of a step."""
+    """Inputs and environment of a step, and its time."""
 
     inputs: Inputs
     runner: Runner
     environment: Mapping[str, str]
+    chance: Chance
+
+
+SYSTEM = Chance(_now, time.sleep, random.random)
 
 
 def perform(work: Callable[[StepContext], int]) -> None:
-    """Runs a step behind the error boundary. Secrets are masked before anything else is printed."""
+    """Run a step of this process, and end the process with the step's exit code."""
+    raise typer.Exit(run_step(work, os.environ))
+
+
+def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
+    """Run a step behind the error boundary. Secrets are masked before anything else is printed."""
 
     def begun() -> int:
-        runner = Runner(os.environ)
-        inputs = read_inputs(os.environ)
+        runner = Runner(environment)
+        inputs = read_inputs(environment)
         for text in inputs.secrets:
             runner.mask(text)
-        return work(StepContext(inputs, runner, os.environ))
+        return work(StepContext(inputs, runner, environment, chance))
 
-    raise typer.Exit(guarded(begun))
+    return guarded(begun)
 
 
 def fuzz_step(step: StepContext) -> int:
@@ -71,11 +87,11 @@ def fuzz_step(step: StepContext) -> int:
             yield
 
     note = read_plan(step.inputs)
-    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, _now)
+    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, step.chance.clock)
 
 
 def export_step(step: StepContext) -> int:
-    result = export_job(step.inputs, work_of(step.inputs, step.environment), _now())
+    result = export_job(step.inputs, work_of(step.inputs, step.environment), step.chance.clock())
     _publish(step, result, step.inputs.results.resolve(), ())
     for line in marks(result):
         print(line, flush=True)
@@ -92,24 +108,35 @@ def plan_step(step: StepContext) -> int:
 
 
 def report_step(step: StepContext) -> int:
-    event, hub = _tracker(step)
-    done = report_job(step.inputs, event, hub, _place(step), _now)
-    folder = step.inputs.results.resolve() / "told"
+    event = event_of(step.inputs, step.environment)
+    result = read_run(step.inputs, event)
+    folder = step.inputs.results.resolve() / TOLD
     folder.mkdir(parents=True, exist_ok=True)
-    write_texts(folder, done.result)
-    _publish(step, done.result, folder, done.notes, event.links.blob)
+    write_texts(folder, result)
+    _publish(step, result, folder, (), event.links.blob)
+    try:
+        done = report_job(step.inputs, event, lambda: _hub(step, event), _place(step), step.chance.clock, result)
+    except UserError as error:
+        _list(step, (error.problem, error.remedy))
+        raise
+    _list(step, done.notes)
+    if done.error is not None:
+        raise done.error
     return BUGS if done.failed else 0
 
 
 def listen_step(step: StepContext) -> int:
-    event, hub = _tracker(step)
-    _list(step, listen_job(step.inputs, event, hub, _place(step), _now))
+    event = event_of(step.inputs, step.environment)
+    _list(step, listen_job(step.inputs, event, _hub(step, event), _place(step), step.chance.clock))
     return 0
 
 
-def _tracker(step: StepContext) -> tuple[WorkflowEvent, Hub]:
-    event = event_of(step.inputs, step.environment)
-    return event, Hub.open(auth_of(step.inputs), event.repository, event.api)
+def _hub(step: StepContext, event: WorkflowEvent) -> Hub:
+    return Hub.open(auth_of(step.inputs), event.repository, event.api, budget=_budget(step))
+
+
+def _budget(step: StepContext) -> Budget:
+    return Budget(step.chance.clock, step.chance.sleep)
 
 
 def _list(step: StepContext, notes: tuple[str, ...]) -> None:
@@ -142,9 +169,8 @@ def _place(step: StepContext) -> StateStorage:
     server = step.environment.get("GITHUB_SERVER_URL", "https://github.com")
     repository = step.environment.get("GITHUB_REPOSITORY", "")
     token = None if inputs.github_token is None else secret(inputs.github_token)
-    remote = remote_of(f"{server}/{repository}.git", token)
-    return StateBranch(remote, Chance(_now, time.sleep, random.Random().random), inputs.settings.state_branch)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+    if token is None and (auth := app_of(inputs)) is not None:
+        address = api_address(step.environment, inputs.settings.api_url)
+        token = push_token(auth, Client(auth.app, repository, address, _budget(step)))
+        step.runner.mask(token.reveal())
+    return StateBranch(remote_of(f"{server}/{repository}.git", token), step.chance, inputs.settings.state_branch)

@@ -21,7 +21,7 @@ from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, event_of
-from nightfuzz.bot.jobs.report import ReportOutcome, report_job
+from nightfuzz.bot.jobs.report import ReportOutcome, read_run, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.place import STATE, StateStorage, compressed, parts, unpack
@@ -46,7 +46,8 @@ class Stage:
     def report(self, event: WorkflowEvent | None = None, **inputs: str) -> ReportOutcome:
         given = {name.lower(): value for name, value in inputs.items()}
         read = read_inputs(variables(mode="report", results=self.results, github_token=self.repo.token, **given))
-        return report_job(read, event or WorkflowEvent(self.repo.name, run="1"), self.hub, self.place, self.time.clock)
+        event = event or WorkflowEvent(self.repo.name, run="1")
+        return report_job(read, event, lambda: self.hub, self.place, self.time.clock, read_run(read, event))
 
     @property
     def titles(self) -> list[str]:
