@@ -32,9 +32,9 @@ from nightfuzz.bot.jobs.report import TOLD, read_run, report_job
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, work_of
-from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE, StateStorage
+from nightfuzz.bot.state.ref import Chance, StateRef
 from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import RunResult
@@ -160,9 +160,9 @@ def _publish(step: StepContext, result: RunResult, folder: Path, notes: tuple[st
 
 
 def _place(step: StepContext) -> StateStorage:
-    """Open the storage of the state: the branch of this repository, unless the inputs name a directory."""
+    """Open the storage of the state: a ref of this repository, unless the inputs name a directory."""
     inputs = step.inputs
-    if inputs.state != "branch":
+    if inputs.state != "repository":
         if inputs.state_path is None:
             raise UserError("input state-path is empty", "say where the state is")
         return StateDirectory(inputs.state_path / "reported")
@@ -173,4 +173,4 @@ def _place(step: StepContext) -> StateStorage:
         address = api_address(step.environment, inputs.settings.api_url)
         token = push_token(auth, Client(auth.app, repository, address, _budget(step)))
         step.runner.mask(token.reveal())
-    return StateBranch(remote_of(f"{server}/{repository}.git", token), step.chance, inputs.settings.state_branch)
+    return StateRef(remote_of(f"{server}/{repository}.git", token), step.chance, inputs.settings.state_ref)

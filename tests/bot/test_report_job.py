@@ -23,8 +23,8 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, event_of
 from nightfuzz.bot.jobs.report import ReportOutcome, read_run, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
-from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.place import STATE, StateStorage, compressed, parts, unpack
+from nightfuzz.bot.state.ref import Chance, StateRef
 
 HOSTILE = (
     "`` ``` \n```\n@everyone <b onclick=x>${{ github.token }}\n::set-output name=x::y {{ 7*7 }} \x1b[31m"
@@ -41,7 +41,7 @@ class Stage:
         subprocess.run(["git", "init", "--quiet", "--bare", str(home / "r.git")], check=True)
         self.hub: Hub = hub_of(repo, self.time)
         remote = remote_of((home / "r.git").as_uri())
-        self.place: StateStorage = StateBranch(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
+        self.place: StateStorage = StateRef(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
 
     def report(self, event: WorkflowEvent | None = None, **inputs: str) -> ReportOutcome:
         given = {name.lower(): value for name, value in inputs.items()}

@@ -30,8 +30,8 @@ from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.jobs import steps
 from nightfuzz.bot.jobs.issues import read
-from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.place import FILINGS, parts, unpack
+from nightfuzz.bot.state.ref import Chance, StateRef
 
 KILLED = -9
 SETTINGS = {"max_new_issues": 100, "shards": 2}
@@ -79,9 +79,9 @@ class NightStage:
         return self.git.root / f"{self.repo.name}.git"
 
     @property
-    def place(self) -> StateBranch:
+    def place(self) -> StateRef:
         """The state, as seen by somebody to whom no fault happens."""
-        return StateBranch(remote_of(self.bare.as_uri()), Chance(self.time.clock, self.time.sleep, lambda: 0.5))
+        return StateRef(remote_of(self.bare.as_uri()), Chance(self.time.clock, self.time.sleep, lambda: 0.5))
 
     def heal(self) -> None:
         """From now on everything works, on a new runner."""
