@@ -23,12 +23,14 @@ from nightfuzz.reports.results import RunResult, TotalsEntry
 from nightfuzz.reports.sarif import sarif
 from nightfuzz.reports.summary import summary
 
-WORKFLOW = ".github/workflows/nightfuzz.yml"
 UNTRACED = 20
 
 
-def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
-    """Writes the folder `results` and returns its document. Raises UserError where the job never began to fuzz."""
+def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "") -> RunResult:
+    """Write the folder `results` and return its document. Raises UserError where the job never began to fuzz.
+
+    workflow: the file that runs, for SARIF.
+    """
     start, end = work.start(), work.end()
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,16 +38,16 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
         result = result_of(store, _ran(inputs, work, start, end, now))
     problems = _state(inputs, work, folder)
     result = result.model_copy(update={"problems": (*result.problems, *problems)})
-    write_texts(folder, result)
+    write_texts(folder, result, workflow)
     return result
 
 
-def write_texts(folder: Path, result: RunResult) -> None:
-    """The document, and what is rendered from it."""
+def write_texts(folder: Path, result: RunResult, workflow: str = "") -> None:
+    """The document, and what is rendered from it. workflow: the file that runs, empty outside of a workflow."""
     for name, text in (
         (RESULTS, result.to_json()),
         (REPORT, summary(result)),
-        (SARIF, sarif(result, WORKFLOW)),
+        (SARIF, sarif(result, workflow)),
         (JUNIT, junit(result)),
     ):
         (folder / name).write_text(text, encoding="utf-8")

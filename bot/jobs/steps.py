@@ -23,7 +23,7 @@ from nightfuzz.bot.github.auth import api_address, push_token
 from nightfuzz.bot.github.budget import Budget
 from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret
+from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret, workflow_of
 from nightfuzz.bot.jobs.export import export_job, write_texts
 from nightfuzz.bot.jobs.fuzz import fuzz_job
 from nightfuzz.bot.jobs.issues import listen_job
@@ -91,7 +91,9 @@ def fuzz_step(step: StepContext) -> int:
 
 
 def export_step(step: StepContext) -> int:
-    result = export_job(step.inputs, work_of(step.inputs, step.environment), step.chance.clock())
+    result = export_job(
+        step.inputs, work_of(step.inputs, step.environment), step.chance.clock(), workflow_of(step.environment)
+    )
     _publish(step, result, step.inputs.results.resolve(), ())
     for line in marks(result):
         print(line, flush=True)
@@ -112,7 +114,7 @@ def report_step(step: StepContext) -> int:
     result = read_run(step.inputs, event)
     folder = step.inputs.results.resolve() / TOLD
     folder.mkdir(parents=True, exist_ok=True)
-    write_texts(folder, result)
+    write_texts(folder, result, workflow_of(step.environment))
     _publish(step, result, folder, (), event.links.blob)
     try:
         done = report_job(step.inputs, event, lambda: _hub(step, event), _place(step), step.chance.clock, result)

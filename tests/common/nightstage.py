@@ -65,7 +65,7 @@ class NightStage:
         self.url = git.add(f"{repo.name}.git")
         self.environment: dict[str, str] = {}
         self.is_dead = False
-        self.count = 0
+        self.count = self.strikes = 0
         self.workspace = home / "workspace"
         self.workspace.mkdir()
         (self.workspace / "test_it.py").write_text("import torch\n")
@@ -80,8 +80,12 @@ class NightStage:
 
     @property
     def place(self) -> StateRef:
-        """The state, as seen by somebody to whom no fault happens."""
+        """The state, as seen by somebody to whom no fault happens. Hold it for as long as it is used."""
         return StateRef(remote_of(self.bare.as_uri()), Chance(self.time.clock, self.time.sleep, lambda: 0.5))
+
+    def strike(self) -> None:
+        """Note that a fault has happened."""
+        self.strikes += 1
 
     def heal(self) -> None:
         """From now on everything works, on a new runner."""
