@@ -19,15 +19,13 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.labels import LABELS
 from nightfuzz.bot.jobs.context import WorkflowEvent, keys_of, pull_of
 from nightfuzz.bot.jobs.issues import file_issues
-from nightfuzz.bot.jobs.workspace import RESULTS
+from nightfuzz.bot.jobs.shards import CollectedRun, collect
 from nightfuzz.bot.pulls import update_pull
 from nightfuzz.bot.state.place import StateStorage
-from nightfuzz.bot.state.shards import read_shards
 from nightfuzz.bot.state.update import update_state
 from nightfuzz.reports.comment import conclusion
-from nightfuzz.reports.results import RunResult, merged, read_result
+from nightfuzz.reports.results import RunResult
 
-DEEP = 3
 PULLS = ("pr", "bump")
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
@@ -45,12 +43,14 @@ def report_job(
     inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
 ) -> ReportOutcome:
     """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
-    result = merged([read_result(folder / RESULTS) for folder in folders(inputs.results)])
-    _check_mode(event, result)
-    if result.mode in PULLS:
-        notes = _pull(inputs, event, hub, result)
-    else:
-        notes = _issues(inputs, event, hub, place, clock, result)
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
+        run = collect(inputs, Path(name))
+        result = run.result
+        _check_mode(event, result)
+        if result.mode in PULLS:
+            notes = _pull(inputs, event, hub, result)
+        else:
+            notes, result = _issues(inputs, event, hub, place, clock, run, Path(name))
     failed = conclusion(result, inputs.fail_on) == "failure"
     return ReportOutcome(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
 
@@ -73,12 +73,6 @@ def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
         )
 
 
-def folders(root: Path) -> Iterator[Path]:
-    """The folders with results below one, whichever way the artifacts were unpacked."""
-    found = sorted(path for depth in range(DEEP) for path in root.glob(f"{'*/' * depth}{RESULTS}"))
-    yield from (path.parent for path in found if not path.is_symlink())
-
-
 def _pull(inputs: Inputs, event: WorkflowEvent, hub: Hub, result: RunResult) -> tuple[str, ...]:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
@@ -93,17 +87,15 @@ def _issues(
     hub: Hub,
     place: StateStorage,
     clock: Callable[[], datetime],
-    result: RunResult,
-) -> tuple[str, ...]:
-    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
-        folder = Path(name)
-        with _labels_made(hub, bool(result.bugs and inputs.settings.max_new_issues)):
-            shards, refused = read_shards(list(folders(inputs.results)), folder)
-            update = update_state(place, shards, keys_of(inputs), folder / "state", clock)
-            heard_again(update.public, result)
-        notes = file_issues(inputs, event, hub, place, update.public, clock)
+    run: CollectedRun,
+    folder: Path,
+) -> tuple[tuple[str, ...], RunResult]:
+    with _labels_made(hub, bool(run.result.bugs and inputs.settings.max_new_issues)):
+        update = update_state(place, run.shards, keys_of(inputs), folder / "state", clock)
+        heard_again(update.public, run.result)
+    notes = file_issues(inputs, event, hub, place, update.public, clock)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
-    return (*refused, *update.problems, *dropped, *notes)
+    return (*update.problems, *dropped, *notes), run.result.lacking(update.refused)
 
 
 @contextmanager

@@ -24,11 +24,11 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, auth_of, event_of, secret
 from nightfuzz.bot.jobs.export import export_job, write_texts
 from nightfuzz.bot.jobs.fuzz import fuzz_job
 from nightfuzz.bot.jobs.issues import listen_job
-from nightfuzz.bot.jobs.plan import plan_job, read_plan, specs
+from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
 from nightfuzz.bot.jobs.report import report_job
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import unpack_sources
-from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, work_of
+from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
 from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE, StateStorage
@@ -70,8 +70,9 @@ def fuzz_step(step: StepContext) -> int:
         with step.runner.group(title), step.runner.untrusted():
             yield
 
-    note = read_plan(step.inputs)
-    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, _now)
+    plan = read_plan(step.inputs)
+    request = request_of(step.inputs, plan.note, work)._replace(plan=plan.identity)
+    return fuzz_job(request, builds_of(step.inputs, plan.note), work, quiet, _now)
 
 
 def export_step(step: StepContext) -> int:
@@ -84,7 +85,8 @@ def export_step(step: StepContext) -> int:
 
 def plan_step(step: StepContext) -> int:
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    matrix = plan_job(step.inputs, _place(step), workspace)
+    run = f"{step.environment.get('GITHUB_RUN_ID', '')} {_now().isoformat()}".strip()
+    matrix = plan_job(step.inputs, _place(step), workspace, run)
     step.runner.output("matrix", matrix.text)
     step.runner.output("shards", matrix.shards)
     _list(step, matrix.notes)
@@ -94,7 +96,7 @@ def plan_step(step: StepContext) -> int:
 def report_step(step: StepContext) -> int:
     event, hub = _tracker(step)
     done = report_job(step.inputs, event, hub, _place(step), _now)
-    folder = step.inputs.results.resolve() / "told"
+    folder = step.inputs.results.resolve() / TOLD
     folder.mkdir(parents=True, exist_ok=True)
     write_texts(folder, done.result)
     _publish(step, done.result, folder, done.notes, event.links.blob)
