@@ -36,7 +36,8 @@ def leave(
     folder.mkdir(parents=True)
     path = folder.parent / f"{folder.name}.db"
     with open_store(path) as store:
-        store.save_target(TargetRecord(key, "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "torch"}))
+        for name in filter(None, (ran.get("baseline"), key)):
+            store.save_target(TargetRecord(name, "torch==2.13.0", "torch", "2.13.0", "/python", {"summary": "torch"}))
         for api in apis:
             add_bug(store, api, text, key=key)
         told = result_of(store, Ran(mode, key, **ran))
