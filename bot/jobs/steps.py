@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,17 +25,17 @@ from nightfuzz.bot.github.budget import Budget
 from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret, workflow_of
-from nightfuzz.bot.jobs.export import export_job, write_texts
-from nightfuzz.bot.jobs.fuzz import fuzz_job
+from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
-from nightfuzz.bot.jobs.plan import plan_job, read_plan, specs
-from nightfuzz.bot.jobs.report import TOLD, read_run, report_job
+from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
+from nightfuzz.bot.jobs.report import read_run, report_job
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import unpack_sources
-from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, work_of
+from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE, StateStorage
 from nightfuzz.bot.state.ref import Chance, StateRef
+from nightfuzz.reports.annotations import command
 from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import RunResult
@@ -54,6 +55,7 @@ class StepContext(NamedTuple):
     chance: Chance
 
 
+SHOWN = 5
 SYSTEM = Chance(_now, time.sleep, random.random)
 
 
@@ -76,6 +78,9 @@ def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str],
 
 
 def fuzz_step(step: StepContext) -> int:
+    # What a job without a token works with is not installed in one that holds a token.
+    from nightfuzz.bot.jobs.fuzz import fuzz_job
+
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
     for problem in restore(step.inputs, work, lambda: _place(step)):
@@ -86,14 +91,16 @@ def fuzz_step(step: StepContext) -> int:
         with step.runner.group(title), step.runner.untrusted():
             yield
 
-    note = read_plan(step.inputs)
-    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, step.chance.clock)
+    plan = read_plan(step.inputs)
+    request = request_of(step.inputs, plan.note, work)._replace(plan=plan.identity)
+    return fuzz_job(request, builds_of(step.inputs, plan.note), work, quiet, step.chance.clock)
 
 
 def export_step(step: StepContext) -> int:
-    result = export_job(
-        step.inputs, work_of(step.inputs, step.environment), step.chance.clock(), workflow_of(step.environment)
-    )
+    from nightfuzz.bot.jobs.export import export_job
+
+    work, now = work_of(step.inputs, step.environment), step.chance.clock()
+    result = export_job(step.inputs, work, now, workflow_of(step.environment))
     _publish(step, result, step.inputs.results.resolve(), ())
     for line in marks(result):
         print(line, flush=True)
@@ -102,7 +109,8 @@ def export_step(step: StepContext) -> int:
 
 def plan_step(step: StepContext) -> int:
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    matrix = plan_job(step.inputs, _place(step), workspace)
+    run = f"{step.environment.get('GITHUB_RUN_ID', '')} {step.chance.clock().isoformat()}".strip()
+    matrix = plan_job(step.inputs, _place(step), workspace, run)
     step.runner.output("matrix", matrix.text)
     step.runner.output("shards", matrix.shards)
     _list(step, matrix.notes)
@@ -111,19 +119,26 @@ def plan_step(step: StepContext) -> int:
 
 def report_step(step: StepContext) -> int:
     event = event_of(step.inputs, step.environment)
-    result = read_run(step.inputs, event)
     folder = step.inputs.results.resolve() / TOLD
-    folder.mkdir(parents=True, exist_ok=True)
-    write_texts(folder, result, workflow_of(step.environment))
-    _publish(step, result, folder, (), event.links.blob)
-    try:
-        done = report_job(step.inputs, event, lambda: _hub(step, event), _place(step), step.chance.clock, result)
-    except UserError as error:
-        _list(step, (error.problem, error.remedy))
-        raise
+    workflow = workflow_of(step.environment)
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
+        scratch = Path(name)
+        run = read_run(step.inputs, event, scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_documents(folder, run.result, workflow)
+        _publish(step, run.result, folder, (), event.links.blob)
+        place, clock = _place(step), step.chance.clock
+        try:
+            done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
+        except UserError as error:
+            _list(step, (error.problem, error.remedy))
+            raise
+    write_documents(folder, done.result, workflow)
     _list(step, done.notes)
     if done.error is not None:
         raise done.error
+    if done.result.incomplete:
+        print(command("error", "; ".join(done.result.problems[:SHOWN]), title="The run is incomplete"), flush=True)
     return BUGS if done.failed else 0
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import faultproxy
 import githttp
@@ -29,12 +30,15 @@ from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.jobs import steps
+from nightfuzz.bot.jobs.document import read_note
 from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
 from nightfuzz.bot.state.place import FILINGS, parts, unpack
 from nightfuzz.bot.state.ref import Chance, StateRef
 
 KILLED = -9
-SETTINGS = {"max_new_issues": 100, "shards": 2}
+SHARDS = 3
+SETTINGS = {"max_new_issues": 100, "shards": SHARDS}
 
 
 class KilledError(BaseException):
@@ -118,7 +122,8 @@ class NightStage:
         """The plan job of a run."""
         given = {
             "mode": "nightly",
-            "target": "torch==2.13.0",
+            # Only the runner could tell what that is, so no package index is asked.
+            "target": "python:/usr/bin/python3",
             "plan_only": "true",
             "results": self.home / f"plan-{run}",
         }
@@ -126,7 +131,18 @@ class NightStage:
 
     def shards(self, run: str, *found: Sequence[str]) -> list[Path]:
         """What the fuzz jobs of a run leave, a folder each, with the bugs that each has found."""
-        return [leave(self.results(run) / f"shard-{number}", list(apis)) for number, apis in enumerate(found)]
+        return [self.shard(run, number, apis) for number, apis in enumerate(found)]
+
+    def shard(self, run: str, number: int, found: Sequence[str], name: str = "", **ran: Any) -> Path:
+        """What one fuzz job leaves. name: of its artifact, where it is another one. ran: as of `leave`."""
+        folder = self.results(run) / (name or f"nightfuzz-results-{number}-nightly")
+        given = {"shard": number, "shards": SHARDS, "plan": self.identity(run), **ran}
+        return leave(folder, list(found), **given)
+
+    def identity(self, run: str) -> str:
+        """The digest of a run's plan; empty where there was no plan job."""
+        plan = self.home / f"plan-{run}" / PLAN
+        return read_note(plan).identity if plan.is_file() else ""
 
     def results(self, run: str) -> Path:
         """Where the report of a run finds the artifacts."""
@@ -134,6 +150,11 @@ class NightStage:
 
     def report(self, run: str) -> StepResult:
         """The report job of a run; once more for the same run is "Re-run failed jobs"."""
+        plan = self.home / f"plan-{run}" / PLAN
+        if plan.is_file():
+            folder = self.results(run) / PLAN_FOLDER
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(plan, folder)
         self.results(run).mkdir(exist_ok=True)
         return self._step("report", run, {"mode": "report", "results": self.results(run)})
 
