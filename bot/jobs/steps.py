@@ -65,16 +65,27 @@ def perform(work: Callable[[StepContext], int]) -> None:
 
 
 def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
-    """Run a step behind the error boundary. Secrets are masked before anything else is printed."""
+    """Run a step behind the error boundary. Secrets are masked before anything else is printed.
+
+    An error of the user's stands in the log, in the job's summary and as an annotation.
+    """
+    runner = Runner(environment)
 
     def begun() -> int:
-        runner = Runner(environment)
         inputs = read_inputs(environment)
         for text in inputs.secrets:
             runner.mask(text)
         return work(StepContext(inputs, runner, environment, chance))
 
-    return guarded(begun)
+    def told() -> int:
+        try:
+            return begun()
+        except UserError as error:
+            print(command("error", str(error), title="nightfuzz"), flush=True)
+            runner.summary("\n".join(f"- {escaped(line)}" for line in (error.problem, error.remedy) if line))
+            raise
+
+    return guarded(told)
 
 
 def fuzz_step(step: StepContext) -> int:
@@ -128,11 +139,7 @@ def report_step(step: StepContext) -> int:
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock
-        try:
-            done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
-        except UserError as error:
-            _list(step, (error.problem, error.remedy))
-            raise
+        done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
     write_documents(folder, done.result, workflow)
     _list(step, done.notes)
     if done.error is not None:
