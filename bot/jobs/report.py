@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.opening import open_store
-from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.labels import LABELS
@@ -24,11 +24,10 @@ from nightfuzz.bot.pulls import update_pull
 from nightfuzz.bot.state.place import StateStorage
 from nightfuzz.bot.state.shards import read_shards
 from nightfuzz.bot.state.update import update_state
+from nightfuzz.reports.artifact import folders_with
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import RunResult, merged, read_result
 
-DEEP = 3
-PULLS = ("pr", "bump")
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
 
@@ -45,7 +44,7 @@ def report_job(
     inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
 ) -> ReportOutcome:
     """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
-    result = merged([read_result(folder / RESULTS) for folder in folders(inputs.results)])
+    result = merged([read_result(folder / RESULTS, inputs.results) for folder in folders_with(RESULTS, inputs.results)])
     _check_mode(event, result)
     if result.mode in PULLS:
         notes = _pull(inputs, event, hub, result)
@@ -73,12 +72,6 @@ def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
         )
 
 
-def folders(root: Path) -> Iterator[Path]:
-    """The folders with results below one, whichever way the artifacts were unpacked."""
-    found = sorted(path for depth in range(DEEP) for path in root.glob(f"{'*/' * depth}{RESULTS}"))
-    yield from (path.parent for path in found if not path.is_symlink())
-
-
 def _pull(inputs: Inputs, event: WorkflowEvent, hub: Hub, result: RunResult) -> tuple[str, ...]:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
@@ -98,7 +91,7 @@ def _issues(
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         folder = Path(name)
         with _labels_made(hub, bool(result.bugs and inputs.settings.max_new_issues)):
-            shards, refused = read_shards(list(folders(inputs.results)), folder)
+            shards, refused = read_shards(list(folders_with(RESULTS, inputs.results)), folder)
             update = update_state(place, shards, keys_of(inputs), folder / "state", clock)
             heard_again(update.public, result)
         notes = file_issues(inputs, event, hub, place, update.public, clock)

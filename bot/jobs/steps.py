@@ -15,7 +15,9 @@ import typer
 
 from fuzz_core.cli.errors import BUGS, guarded
 from fuzz_core.cli.output import printable
+from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.environment import drop_variables
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
@@ -59,9 +61,10 @@ def perform(work: Callable[[StepContext], int]) -> None:
 
 
 def fuzz_step(step: StepContext) -> int:
-    # What a job without a token works with is not installed in one that holds a token.
+    # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
 
+    drop_variables()
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
     for problem in restore(step.inputs, work, lambda: _place(step)):
@@ -99,7 +102,9 @@ def report_step(step: StepContext) -> int:
     event, hub = _tracker(step)
     done = report_job(step.inputs, event, hub, _place(step), _now)
     folder = step.inputs.results.resolve() / "told"
-    folder.mkdir(parents=True, exist_ok=True)
+    # An artifact may have brought one, with links in it.
+    folder.unlink() if folder.is_symlink() else remove(folder)
+    folder.mkdir(parents=True)
     write_documents(folder, done.result)
     _publish(step, done.result, folder, done.notes, event.links.blob)
     return BUGS if done.failed else 0

@@ -18,6 +18,8 @@ from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
+# The settings and known findings of the commit that a pull request is compared with.
+BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
 RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
 
 
