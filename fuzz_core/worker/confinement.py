@@ -1,7 +1,7 @@
 """Where a process of untrusted code can write: its own folders and a private `/tmp`. The rest is read-only for it.
 
 The controller's own Python runs this file before any code of the target (a `.pth` file is such code):
-`confinement.py GUARD WRITABLE COMMAND…`. There are two means, and each is used where the kernel has it:
+`confinement.py GUARD NETWORK WRITABLE COMMAND…`. There are two means, and each is used where the kernel has it:
 
 - namespaces of mounts, of shared memory and of the network. A user without rights gets them in a user namespace;
 - Landlock, which also keeps the process from undoing the mounts, and from reading `/proc/PID/environ` of others.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import struct
 import sys
 from collections.abc import Sequence
@@ -37,22 +38,25 @@ _CAPABILITIES_OF_FILES, _CAPABILITIES = 4, 64
 _OLDEST, _WRITE_FILE, _EVERY_CHANGE, _TRUNCATE = 2, 1 << 1, (1 << 14) - (1 << 4) | 1 << 1, 1 << 14
 
 
-def confined(command: Sequence[str], writable: Sequence[str | Path], guard: str | Path = "") -> list[str]:
+def confined(
+    command: Sequence[str], writable: Sequence[str | Path], guard: str | Path = "", network: bool = False
+) -> list[str]:
     """Return the command line that starts a command in its confinement.
 
     writable: folders that it may change, the directory that it starts in among them. guard: a scratch folder; then a
     process stays above the command, ends all that it started, and removes that folder if the controller was killed.
+    network: whether the command keeps the network.
     """
     folders = os.pathsep.join(str(path) for path in writable)
-    return [sys.executable, "-I", "-S", __file__, str(guard), folders, *command]
+    return [sys.executable, "-I", "-S", __file__, str(guard), "network" if network else "", folders, *command]
 
 
-def confine(writable: Sequence[str]) -> list[str]:
+def confine(writable: Sequence[str], network: bool = False) -> list[str]:
     """Confine this process and all that it starts. Return the means that work here: NAMESPACE, LANDLOCK."""
     means = []
     # A trial in another process: a half-made namespace could not be left again.
-    if _succeeds(lambda: _separate(writable)):
-        _separate(writable)
+    if _succeeds(lambda: _separate(writable, network)):
+        _separate(writable, network)
         means.append(NAMESPACE)
     with suppress(OSError):
         private = means or CONTAINER.exists()
@@ -77,10 +81,10 @@ def _succeeds(work: object) -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
-def _separate(writable: Sequence[str]) -> None:
+def _separate(writable: Sequence[str], network: bool) -> None:
     """Enter new namespaces, and mount in them. Raises OSError where the kernel refuses."""
     user, group = os.geteuid(), os.getegid()
-    namespaces = _NEWNS | _NEWIPC | _NEWNET
+    namespaces = _NEWNS | _NEWIPC | (0 if network else _NEWNET)
     if _libc().unshare(namespaces) != 0:
         _check(_libc().unshare(namespaces | _NEWUSER))
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
@@ -88,23 +92,42 @@ def _separate(writable: Sequence[str]) -> None:
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
     _mount("none", "/", flags=_MS_PRIVATE_REC)
     temporary = [place for place in TEMPORARY if os.path.realpath(place) == place and Path(place).is_dir()]
-    # Opened before anything hides them. Folders that others keep in `/tmp` can be read: a checkout may lie there.
+    # Opened before anything hides them. What others keep in `/tmp` can be read: a checkout or a wheel may lie there.
     kept = [(folder, os.open(folder, os.O_PATH)) for folder in (os.path.realpath(path) for path in writable)]
-    shown = [(path, os.open(path, os.O_PATH)) for place in temporary[:-1] for path in _folders(place)]
+    shown = [each for place in temporary[:-1] for each in _kept_in(place)]
     for place in temporary:
         _mount("tmpfs", place, "tmpfs", _MS_NOSUID_NODEV, f"mode=1777,size={TEMPORARY_BYTES}")
-    for folder, descriptor in (*shown, *kept):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        _mount(f"/proc/self/fd/{descriptor}", folder, flags=_MS_BIND_REC)
-        os.close(descriptor)
+    for path, descriptor in shown:
+        # Its owner may have removed it meanwhile.
+        with suppress(FileNotFoundError):
+            _bind(path, descriptor)
+    for path, descriptor in kept:
+        _bind(path, descriptor)
     _set_read_only("/", True, _AT_RECURSIVE)
     for folder in (*temporary, *(folder for folder, _ in kept)):
         _set_read_only(folder, False, 0)
 
 
-def _folders(place: str) -> list[str]:
-    with os.scandir(place) as found:
-        return [each.path for each in found if each.is_dir(follow_symlinks=False)]
+def _kept_in(place: str) -> list[tuple[str, int]]:
+    """Folders and plain files, opened. No sockets: another program listens there."""
+    found = []
+    for path in sorted(Path(place).iterdir()):
+        with suppress(OSError):
+            if not path.is_symlink() and (path.is_dir() or path.is_file()):
+                found.append((str(path), os.open(path, os.O_PATH | os.O_NOFOLLOW)))
+    return found
+
+
+def _bind(path: str, descriptor: int) -> None:
+    """Mount what was opened in the same place again."""
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        Path(path).mkdir(parents=True, exist_ok=True)
+    else:
+        Path(path).touch()
+    try:
+        _mount(f"/proc/self/fd/{descriptor}", path, flags=_MS_BIND_REC)
+    finally:
+        os.close(descriptor)
 
 
 def _restrict(writable: Sequence[str]) -> None:
@@ -146,7 +169,7 @@ def _check(result: int) -> int:
     return result
 
 
-def main(guarded: str, folders: str, *command: str) -> None:
+def main(guarded: str, network: str, folders: str, *command: str) -> None:
     """Confine this process, and become the command."""
     # No `site`, so no `.pth` file; this project alone is in the path.
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -155,7 +178,7 @@ def main(guarded: str, folders: str, *command: str) -> None:
     if guarded:
         guard(guarded)
     guardian = os.getppid()
-    means = confine(folders.split(os.pathsep))
+    means = confine(folders.split(os.pathsep), bool(network))
     if guarded:
         # Again: new rights in a namespace of the user cancel it.
         die_with_parent(guardian)
