@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE, StateStorage
 from nightfuzz.reports.annotations import commands as marks
+from nightfuzz.reports.annotations import problem_commands as problem_marks
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
@@ -59,6 +61,21 @@ def perform(work: Callable[[StepContext], int]) -> None:
     raise typer.Exit(guarded(begun))
 
 
+def _said(work: Callable[[StepContext], int]) -> Callable[[StepContext], int]:
+    """Let a step's error stand in its job's summary and as an annotation."""
+
+    @wraps(work)
+    def step_with_error(step: StepContext) -> int:
+        try:
+            return work(step)
+        except UserError as error:
+            step.runner.fail(error)
+            raise
+
+    return step_with_error
+
+
+@_said
 def fuzz_step(step: StepContext) -> int:
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
@@ -74,14 +91,16 @@ def fuzz_step(step: StepContext) -> int:
     return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, _now)
 
 
+@_said
 def export_step(step: StepContext) -> int:
     result = export_job(step.inputs, work_of(step.inputs, step.environment), _now())
     _publish(step, result, step.inputs.results.resolve(), ())
-    for line in marks(result):
+    for line in (*problem_marks(result), *marks(result)):
         print(line, flush=True)
     return 0
 
 
+@_said
 def plan_step(step: StepContext) -> int:
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
     matrix = plan_job(step.inputs, _place(step), workspace)
