@@ -56,7 +56,7 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path) -> Matrix:
     _write_known(folder, filings)
     notes: list[str] = []
     builds = _builds(inputs, workspace, notes)
-    pack_sources(workspace, folder / SOURCES)
+    notes += pack_sources(workspace, folder / SOURCES)
     if builds is None:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
     notes += check_patterns(inputs, workspace, files, builds[0])
