@@ -22,8 +22,7 @@ from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, auth_of, event_of, secret
-from nightfuzz.bot.jobs.export import export_job, write_texts
-from nightfuzz.bot.jobs.fuzz import fuzz_job
+from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import plan_job, read_plan, specs
 from nightfuzz.bot.jobs.report import report_job
@@ -77,6 +76,9 @@ def _said(work: Callable[[StepContext], int]) -> Callable[[StepContext], int]:
 
 @_said
 def fuzz_step(step: StepContext) -> int:
+    # What a job without a token works with is not installed in one that holds a token.
+    from nightfuzz.bot.jobs.fuzz import fuzz_job
+
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
     for problem in restore(step.inputs, work, lambda: _place(step)):
@@ -93,6 +95,8 @@ def fuzz_step(step: StepContext) -> int:
 
 @_said
 def export_step(step: StepContext) -> int:
+    from nightfuzz.bot.jobs.export import export_job
+
     result = export_job(step.inputs, work_of(step.inputs, step.environment), _now())
     _publish(step, result, step.inputs.results.resolve(), ())
     for line in (*problem_marks(result), *marks(result)):
@@ -115,7 +119,7 @@ def report_step(step: StepContext) -> int:
     done = report_job(step.inputs, event, hub, _place(step), _now)
     folder = step.inputs.results.resolve() / "told"
     folder.mkdir(parents=True, exist_ok=True)
-    write_texts(folder, done.result)
+    write_documents(folder, done.result)
     _publish(step, done.result, folder, done.notes, event.links.blob)
     return BUGS if done.failed else 0
 
