@@ -15,6 +15,7 @@ from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.filings import CommandRequest, Filings
 from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.jobs.patterns import check_patterns
 from nightfuzz.bot.jobs.settings import keep_base_settings
 from nightfuzz.bot.jobs.sources import pack_sources
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
@@ -56,9 +57,10 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path) -> Matrix:
     _write_known(folder, filings)
     notes = [*keep_base_settings(inputs, workspace, folder)]
     builds = _builds(inputs, workspace, notes)
-    pack_sources(workspace, folder / SOURCES)
+    notes += pack_sources(workspace, folder / SOURCES)
     if builds is None:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
+    notes += check_patterns(inputs, workspace, files, builds[0])
     planned = PlanNote(target=builds[0], baseline=builds[1], requests=filings.waiting)
     (folder / PLAN).write_text(planned.model_dump_json(), encoding="utf-8")
     return Matrix(json.dumps({"shard": list(range(inputs.settings.shards))}), inputs.settings.shards, tuple(notes))

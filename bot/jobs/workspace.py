@@ -113,7 +113,8 @@ class Workspace(NamedTuple):
         try:
             return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
         except (OSError, ValidationError) as error:
-            raise UserError("the job ended before it could begin to fuzz", "the log of its step says why") from error
+            why = "; ".join(self.end().problems) or "the log of its step says why"
+            raise UserError("the job ended before it could begin to fuzz", why) from error
 
     def end(self) -> EndNote:
         """The note from after it; where it was killed before, that is what the note says."""
