@@ -17,6 +17,7 @@ import pytest
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from nightfuzz.bot.jobs.document import PlannedBuild
 from nightfuzz.bot.jobs.fuzz import error_of, exact_spec, fuzz_job
 from nightfuzz.bot.jobs.request import JobRequest, commands
 from nightfuzz.bot.jobs.workspace import Workspace
@@ -50,7 +51,8 @@ def wheel(tmp_path: Path) -> Path:
 
 def night(work: Workspace, spec: Path, **more: Any) -> int:
     asked = JobRequest("nightly", 60.0, "", **more)
-    return fuzz_job(asked, (str(spec), None), work, lambda title: nullcontext(), lambda: datetime.now(UTC))
+    build = PlannedBuild(spec=str(spec))
+    return fuzz_job(asked, (build, None), work, lambda title: nullcontext(), lambda: datetime.now(UTC))
 
 
 def test_a_night_leaves_bugs_and_notes(work: Workspace, wheel: Path) -> None:
