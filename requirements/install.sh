@@ -15,5 +15,14 @@ if command -v uv > /dev/null; then
   uv pip install --quiet --no-config --require-hashes --python "$environment/bin/python" --requirement "$locked"
 else
   [[ -x "$environment/bin/python" ]] || "$python" -I -m venv "$environment"
-  "$environment/bin/python" -I -m pip install --quiet --disable-pip-version-check --require-hashes --requirement "$locked"
+  "$environment/bin/python" -I -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --requirement "$locked"
+fi
+
+# A job with a token calls nothing that needs them, though a dependency names pip.
+if [[ "$3" == report ]]; then
+  if command -v uv > /dev/null; then
+    uv pip uninstall --quiet --no-config --python "$environment/bin/python" pip
+  else
+    "$environment/bin/python" -I -m pip uninstall --quiet --yes setuptools pip
+  fi
 fi

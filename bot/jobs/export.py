@@ -14,16 +14,13 @@ from fuzz_core.collect.places import Places
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.jobs.workspace import JUNIT, REPORT, RESULTS, SARIF, EndNote, StartNote, Workspace
+from nightfuzz.bot.jobs.documents import write_documents
+from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 from nightfuzz.bot.state.place import pack
 from nightfuzz.bot.state.private import encrypt
 from nightfuzz.bot.state.shards import SEALED
-from nightfuzz.reports.junit import junit
 from nightfuzz.reports.results import RunResult, TotalsEntry
-from nightfuzz.reports.sarif import sarif
-from nightfuzz.reports.summary import summary
 
-WORKFLOW = ".github/workflows/nightfuzz.yml"
 UNTRACED = 20
 
 
@@ -36,19 +33,8 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
         result = result_of(store, _ran(inputs, work, start, end, now))
     problems = _state(inputs, work, folder)
     result = result.model_copy(update={"problems": (*result.problems, *problems)})
-    write_texts(folder, result)
+    write_documents(folder, result)
     return result
-
-
-def write_texts(folder: Path, result: RunResult) -> None:
-    """The document, and what is rendered from it."""
-    for name, text in (
-        (RESULTS, result.to_json()),
-        (REPORT, summary(result)),
-        (SARIF, sarif(result, WORKFLOW)),
-        (JUNIT, junit(result)),
-    ):
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: datetime) -> Ran:
