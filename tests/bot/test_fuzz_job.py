@@ -92,7 +92,7 @@ def test_no_process_of_ours_has_a_folder_of_the_sources_in_its_path(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(spy), os.environ["PYTHONPATH"]]))
     assert night(work, wheel) == 0
     notes = [json.loads(line) for line in seen.read_text().splitlines()]
-    assert len(notes) > 2
+    assert len(notes) > 1
     sources = str(work.sources.resolve())
     assert [path for paths, _ in notes for path in paths if not path or path.startswith(sources)] == []
     assert [name for _, environment in notes for name, value in environment.items() if sources in value] == []
