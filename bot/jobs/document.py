@@ -12,6 +12,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.lock import BuildLock
 from nightfuzz.bot.issues.filings import CommandRequest
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
+from nightfuzz.reports.artifact import read_plain
 from nightfuzz.reports.results import Line, Mode, Name, Part
 
 PLAN_BYTES = 4 << 20
@@ -54,9 +55,7 @@ class HandedPlan(NamedTuple):
 def read_note(path: Path) -> HandedPlan:
     """Read a plan document. Raises UserError for a file that is none."""
     try:
-        if path.is_symlink() or path.stat().st_size > PLAN_BYTES:
-            raise UserError(f"{PLAN} is a link, or larger than {PLAN_BYTES >> 20} MiB", "run the plan job again")
-        data = path.read_bytes()
+        data = read_plain(path, PLAN_BYTES)
         return HandedPlan(PlanNote.model_validate_json(data), sha256(data).hexdigest())
     except (OSError, ValidationError) as error:
         raise UserError(f"{PLAN} cannot be read", "run the plan job again") from error

@@ -16,7 +16,9 @@ import typer
 
 from fuzz_core.cli.errors import BUGS, guarded
 from fuzz_core.cli.output import printable
+from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.environment import drop_variables
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
@@ -37,6 +39,7 @@ from nightfuzz.bot.state.place import STATE, StateStorage
 from nightfuzz.bot.state.ref import Chance, StateRef
 from nightfuzz.reports.annotations import command
 from nightfuzz.reports.annotations import commands as marks
+from nightfuzz.reports.annotations import problem_commands as problem_marks
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
@@ -81,17 +84,17 @@ def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str],
         try:
             return begun()
         except UserError as error:
-            print(command("error", str(error), title="nightfuzz"), flush=True)
-            runner.summary("\n".join(f"- {escaped(line)}" for line in (error.problem, error.remedy) if line))
+            runner.fail(error)
             raise
 
     return guarded(told)
 
 
 def fuzz_step(step: StepContext) -> int:
-    # What a job without a token works with is not installed in one that holds a token.
+    # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
 
+    drop_variables()
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
     for problem in restore(step.inputs, work, lambda: _place(step)):
@@ -113,7 +116,7 @@ def export_step(step: StepContext) -> int:
     work, now = work_of(step.inputs, step.environment), step.chance.clock()
     result = export_job(step.inputs, work, now, workflow_of(step.environment))
     _publish(step, result, step.inputs.results.resolve(), ())
-    for line in marks(result):
+    for line in (*problem_marks(result), *marks(result)):
         print(line, flush=True)
     return 0
 
@@ -135,7 +138,9 @@ def report_step(step: StepContext) -> int:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         scratch = Path(name)
         run = read_run(step.inputs, event, scratch)
-        folder.mkdir(parents=True, exist_ok=True)
+        # An artifact may have brought one, with links in it.
+        folder.unlink() if folder.is_symlink() else remove(folder)
+        folder.mkdir(parents=True)
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock
