@@ -28,6 +28,8 @@ from nightfuzz.reports.comment import FailOn
 Mode = Literal["nightly", "pr", "bump", "recheck", "report", "listen"]
 # Modes that talk to GitHub, and run nothing of anybody.
 TALKING = ("report", "listen")
+# Modes that work on a pull request.
+PULLS = ("pr", "bump")
 StatePlace = Literal["repository", "directory", "artifact"]
 Upstream = Literal["off", "draft", "approved"]
 Sandbox = Literal["auto", "docker", "none"]
@@ -265,12 +267,12 @@ class Inputs(BaseModel):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets, which the caller masks in the log before any other work."""
-        return tuple(secret.get_secret_value() for name in _SECRETS if (secret := getattr(self, name)))
+        return tuple(secret.get_secret_value() for name in SECRETS if (secret := getattr(self, name)))
 
 
-_SECRETS = [name for name, field in Inputs.model_fields.items() if field.annotation == (SecretStr | None)]
+SECRETS = [name for name, field in Inputs.model_fields.items() if field.annotation == (SecretStr | None)]
 
-_HIDDEN = {*SECRET, "private_recipient", "settings", *_SECRETS}
+_HIDDEN = {*SECRET, "private_recipient", "settings", *SECRETS}
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:

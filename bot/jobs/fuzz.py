@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -20,11 +20,11 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.lock import to_json
+from nightfuzz.bot.action.environment import command_environment
 from nightfuzz.bot.jobs.document import PlannedBuild
 from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
-HIDDEN = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_")
 TURN_SECONDS = 0.2
 
 
@@ -50,7 +50,7 @@ class FuzzJob:
         line = [sys.executable, "-P", "-m", "fuzz_core.cli", *command.arguments, "--state", str(self.work.state), *more]
         self.work.root.mkdir(parents=True, exist_ok=True)
         with self.quiet(f"nightfuzz {command.arguments[0]}"), self.work.answer_file(command.name).open("wb") as told:
-            process = subprocess.Popen(line, cwd=self.work.sources, env=_environment(os.environ), stdout=told)
+            process = subprocess.Popen(line, cwd=self.work.sources, env=command_environment(os.environ), stdout=told)
             code = self._wait(process)
         self.codes[command.name] = code
         if code not in (0, BUGS, INTERRUPTED):
@@ -145,8 +145,3 @@ def exact_spec(target: TargetRecord) -> str:
         return target.spec
     named = "==" in target.spec or target.spec.startswith(("python:", "/", ".")) or target.spec.endswith(".whl")
     return target.spec if named else f"{target.spec}=={version}"
-
-
-def _environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the variables that the runner sets for its steps."""
-    return {name: value for name, value in own.items() if not name.startswith(HIDDEN)}

@@ -16,6 +16,7 @@ from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.jobs.document import HandedPlan, PlannedBuild, PlanNote, read_note
 from nightfuzz.bot.jobs.issues import read
 from nightfuzz.bot.jobs.locks import describe, plan_builds
+from nightfuzz.bot.jobs.settings import keep_base_settings
 from nightfuzz.bot.jobs.sources import pack_sources
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
 from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
@@ -44,7 +45,7 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = ""
             (folder / name).write_bytes(data)
     filings = read(files.get(FILINGS, b""))
     _write_known(folder, filings)
-    notes: list[str] = []
+    notes = [*keep_base_settings(inputs, workspace, folder)]
     builds = _builds(inputs, workspace, notes)
     pack_sources(workspace, folder / SOURCES)
     if builds is None:

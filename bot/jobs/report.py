@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.opening import open_store
-from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.github.errors import RERUN
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, keys_of, pull_of
@@ -22,7 +22,6 @@ from nightfuzz.bot.state.update import StateUpdate, update_state
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import RunResult
 
-PULLS = ("pr", "bump")
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
 

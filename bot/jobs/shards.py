@@ -17,9 +17,9 @@ from nightfuzz.bot.jobs.document import HandedPlan, PlannedBuild, handed_plan
 from nightfuzz.bot.jobs.workspace import PLAN_FOLDER, RESULTS, TOLD
 from nightfuzz.bot.state.place import STATE
 from nightfuzz.bot.state.shards import Shards, read_shards
+from nightfuzz.reports.artifact import folders_with
 from nightfuzz.reports.results import BuildEntry, RunResult, merged, read_result
 
-DEEP = 3
 # The workflows name an artifact `NAME-results-SHARD-MODE`.
 _ARTIFACT = re.compile(r"-results-(\d{1,3})-[a-z]+")
 
@@ -90,12 +90,9 @@ def folders(root: Path) -> Iterator[Path]:
 
     A shard may bring folders of its own: none below one of these is another shard.
     """
-    names = (RESULTS, STATE)
-    paths = {path.parent for name in names for depth in range(DEEP) for path in root.glob(f"{'*/' * depth}{name}")}
+    paths = {*folders_with(RESULTS, root), *folders_with(STATE, root)}
     own = {root / PLAN_FOLDER, root / TOLD}
-    for path in sorted(paths):
-        if not path.is_symlink() and path not in own and not (own | paths) & {*path.parents}:
-            yield path
+    yield from (path for path in sorted(paths) if path not in own and not (own | paths) & {*path.parents})
 
 
 def _plan(results: Path) -> tuple[HandedPlan | None, list[str]]:
@@ -116,7 +113,7 @@ def _read(folder: Path, root: Path) -> _Shard:
     named = _ARTIFACT.search("/".join(folder.relative_to(root).parts))
     number = int(named[1]) if named else None
     try:
-        return _Shard(folder, number, read_result(folder / RESULTS))
+        return _Shard(folder, number, read_result(folder / RESULTS, root))
     except UserError as error:
         return _Shard(folder, number, None, error.problem)
 

@@ -16,7 +16,9 @@ import typer
 
 from fuzz_core.cli.errors import BUGS, guarded
 from fuzz_core.cli.output import printable
+from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.environment import drop_variables
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
@@ -78,9 +80,10 @@ def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str],
 
 
 def fuzz_step(step: StepContext) -> int:
-    # What a job without a token works with is not installed in one that holds a token.
+    # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
 
+    drop_variables()
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
     for problem in restore(step.inputs, work, lambda: _place(step)):
@@ -122,7 +125,9 @@ def report_step(step: StepContext) -> int:
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         scratch = Path(name)
         run = read_run(step.inputs, event, scratch)
-        folder.mkdir(parents=True, exist_ok=True)
+        # An artifact may have brought one, with links in it.
+        folder.unlink() if folder.is_symlink() else remove(folder)
+        folder.mkdir(parents=True)
         write_documents(folder, run.result)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock

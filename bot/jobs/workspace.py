@@ -20,6 +20,8 @@ from nightfuzz.reports.results import Mode, Name, Names, Part
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
 # Folders in that of the results: the plan's artifact, and what the report job writes there.
 PLAN_FOLDER, TOLD = "plan", "told"
+# The settings and known findings of the commit that a pull request is compared with.
+BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
 RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
 
 

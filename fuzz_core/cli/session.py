@@ -110,17 +110,21 @@ def check_stop(session: Session) -> None:
 
 def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
     """Traces what is new; of a user's own seeds all, whatever apis are asked for."""
-    options = TraceOptions(
+    options = trace_options(settings, own=own, **extra)
+    return trace(session, replace(options, patterns=[]) if own else options)
+
+
+def trace_options(settings: Settings, **extra: Any) -> TraceOptions:
+    """Return the options for tracing that the settings ask for. extra: fields that no setting has."""
+    return TraceOptions(
         sources=settings.source,
         docs_dirs=settings.docs,
         tests_dirs=settings.tests,
         models_dirs=settings.models,
         seconds=settings.seed_time,
-        own=own,
-        patterns=[] if own else settings.api,
+        patterns=settings.api,
         **extra,
     )
-    return trace(session, options)
 
 
 @contextmanager
