@@ -15,7 +15,7 @@ from packaging.tags import platform_tags
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import resolve
 from fuzz_core.targets.artifact import without_secrets
-from fuzz_core.targets.lock import BuildLock, aligned, lock_build, locked_builds, read_lock, to_json
+from fuzz_core.targets.lock import BuildLock, aligned, lock_build, locked_builds, read_lock, same_file, to_json
 from fuzz_core.targets.resolve import NoBuildError
 from fuzz_core.targets.spec import parse_spec
 
@@ -131,6 +131,27 @@ def test_a_flavour_that_is_missing_is_an_error_of_the_plan(build: Build, index: 
     with pytest.raises(UserError, match="no CPU build of torch"):
         locked(index[0], "torch-nightly", "cpu")
     assert locked(index[0], "torch-nightly").notes[0].startswith("no CPU build of torch")
+
+
+def test_the_machine_that_fuzzes_may_have_another_index(
+    build: Build, index: tuple[str, Faults], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mirror with a password, say: it gives the very file, and no other."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    build("1.3.11.0", name="jittor")
+    spec = parse_spec("jittor")
+    monkeypatch.setenv("PIP_INDEX_URL", index[0])
+    lock = lock_build(spec, "auto")
+    assert lock is not None
+    with faulty_index(tmp_path / "served") as (mirror, faults):
+        monkeypatch.setenv("PIP_INDEX_URL", mirror.replace("//", "//someone:s3cr3t@"))
+        found = same_file(spec, "auto", lock.artifacts[0])
+        assert (found.key, found.index) == (lock.artifacts[0].key, mirror)
+        assert "someone:s3cr3t@" in found.url
+        faults.lies = True
+        assert same_file(spec, "auto", lock.artifacts[0]) == lock.artifacts[0]
+        faults.broken = 503
+        assert same_file(spec, "auto", lock.artifacts[0]) == lock.artifacts[0]
 
 
 class DescribePythons:
