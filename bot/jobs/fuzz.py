@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from packaging.version import InvalidVersion, Version
 
@@ -26,6 +28,11 @@ from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
 TURN_SECONDS = 0.2
+# Lines of a command's messages that are kept, and seconds that are given to them once the command has ended: a process
+# that it has left behind may hold the pipe.
+LINES, LAST_SECONDS = 100, 5.0
+PROBLEM = 500
+ERRORS = ("error: ", "failed: ", "this is a bug in nightfuzz")
 
 
 Quiet = Callable[[str], AbstractContextManager[None]]
@@ -50,13 +57,16 @@ class FuzzJob:
         line = [sys.executable, "-P", "-m", "fuzz_core.cli", *command.arguments, "--state", str(self.work.state), *more]
         self.work.root.mkdir(parents=True, exist_ok=True)
         with self.quiet(f"nightfuzz {command.arguments[0]}"), self.work.answer_file(command.name).open("wb") as told:
-            process = subprocess.Popen(line, cwd=self.work.sources, env=command_environment(os.environ), stdout=told)
-            code = self._wait(process)
+            environment = command_environment(os.environ)
+            process = subprocess.Popen(
+                line, cwd=self.work.sources, env=environment, stdout=told, stderr=subprocess.PIPE
+            )
+            with last_lines(process.stderr) as said:
+                code = self._wait(process)
         self.codes[command.name] = code
         if code not in (0, BUGS, INTERRUPTED):
-            self.problems.append(
-                f"`nightfuzz {command.arguments[0]}` ended with exit code {code}: see the log of its job"
-            )
+            why = error_of(said) or f"it ended with exit code {code} and without an error message"
+            self.problems.append(f"`nightfuzz {command.arguments[0]}` failed: {why}"[:PROBLEM])
         self.work.note(EndNote(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
         return self.work.answer(command.name)
 
@@ -69,6 +79,37 @@ class FuzzJob:
             if self.stopped() and not interrupted:
                 interrupted = True
                 process.send_signal(signal.SIGINT)
+
+
+@contextmanager
+def last_lines(stream: IO[bytes] | None) -> Iterator[deque[str]]:
+    """Print what a command says on standard error as it comes, and keep the last lines of it."""
+    kept: deque[str] = deque(maxlen=LINES)
+
+    def read() -> None:
+        for line in stream or ():
+            kept.append(line.decode(errors="replace").rstrip())
+            print(kept[-1], file=sys.stderr, flush=True)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    yield kept
+    reader.join(LAST_SECONDS)
+
+
+def error_of(lines: Iterable[str]) -> str:
+    """Return the last error message among these lines, in one line with its remedy; empty without one.
+
+    A bug of nightfuzz itself is told with the last line of its traceback.
+    """
+    said = list(lines)
+    starts = [number for number, line in enumerate(said) if line.startswith(ERRORS)]
+    if not starts:
+        return ""
+    message = [line.strip() for line in said[starts[-1] :] if line.strip()]
+    if message[0].startswith(ERRORS[-1]):
+        message = [message[0], message[-1]]
+    return "; ".join(line.removeprefix("-> ") for line in message).removeprefix("error: ").removeprefix("failed: ")
 
 
 def fuzz_job(
@@ -111,7 +152,9 @@ def _make_target(job: FuzzJob, name: str, build: PlannedBuild, options: Sequence
         locked = ("--lock", str(file))
     made = job.call(JobCommand(name, ("pull", build.spec, *locked, *options, "--json")))
     if not isinstance(made, list) or not made:
-        raise UserError(f"the target {build.spec} could not be made", "the lines above say why")
+        raise UserError(
+            f"the target {build.spec} could not be made", "; ".join(job.problems) or "the lines above say why"
+        )
     return str(made[0]["key"])
 
 

@@ -16,6 +16,7 @@ from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.jobs.document import HandedPlan, PlannedBuild, PlanNote, read_note
 from nightfuzz.bot.jobs.issues import read
 from nightfuzz.bot.jobs.locks import describe, plan_builds
+from nightfuzz.bot.jobs.patterns import check_patterns
 from nightfuzz.bot.jobs.settings import keep_base_settings
 from nightfuzz.bot.jobs.sources import pack_sources
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
@@ -47,9 +48,10 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = ""
     _write_known(folder, filings)
     notes = [*keep_base_settings(inputs, workspace, folder)]
     builds = _builds(inputs, workspace, notes)
-    pack_sources(workspace, folder / SOURCES)
+    notes += pack_sources(workspace, folder / SOURCES)
     if builds is None:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
+    notes += check_patterns(inputs, workspace, files, builds[0])
     wanted = _needed(inputs, *builds)
     planned = plan_builds(inputs, [spec for spec in wanted if spec is not None], workspace)
     for what, build in zip(("target", "baseline"), planned, strict=False):

@@ -31,6 +31,8 @@ class JobRequest(NamedTuple):
 
     recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
     which has its own. plan: digest of the plan, empty for none.
+    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`
+    and `bisect`. pull, settings: options of these two.
     """
 
     mode: Mode
@@ -45,6 +47,7 @@ class JobRequest(NamedTuple):
     common: Sequence[str] = ()
     pull: Sequence[str] = ()
     plan: str = ""
+    settings: Sequence[str] = ()
 
 
 def commands(request: JobRequest) -> list[JobCommand]:
@@ -64,7 +67,8 @@ def commands(request: JobRequest) -> list[JobCommand]:
     first = [command("recheck", spent, *target)] if known else []
     # Without the common options: a bisection installs builds, so it has the network.
     bisections = [
-        JobCommand(f"bisect-{number}", ("bisect", str(number), *request.pull, "--json")) for number in request.bisect
+        JobCommand(f"bisect-{number}", ("bisect", str(number), *request.settings, "--json"))
+        for number in request.bisect
     ]
     baseline = ("--baseline", request.baseline) if request.baseline else ()
     shard = ("--shard", f"{request.shard + 1}/{request.shards}") if request.shards > 1 else ()
@@ -85,7 +89,8 @@ def request_of(inputs: Inputs, plan: PlanNote, work: Workspace) -> JobRequest:
         shards=inputs.settings.shards,
         bisect=_bisect(plan.requests, work) if inputs.shard == 0 else (),
         common=("--sandbox", inputs.sandbox, *settings),
-        pull=settings,
+        pull=("--sandbox", inputs.sandbox, *settings),
+        settings=settings,
     )
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +40,7 @@ from nightfuzz.bot.state.place import STATE, StateStorage
 from nightfuzz.bot.state.ref import Chance, StateRef
 from nightfuzz.reports.annotations import command
 from nightfuzz.reports.annotations import commands as marks
+from nightfuzz.reports.annotations import problem_commands as problem_marks
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
@@ -79,6 +81,21 @@ def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str],
     return guarded(begun)
 
 
+def _said(work: Callable[[StepContext], int]) -> Callable[[StepContext], int]:
+    """Let a step's error stand in its job's summary and as an annotation."""
+
+    @wraps(work)
+    def step_with_error(step: StepContext) -> int:
+        try:
+            return work(step)
+        except UserError as error:
+            step.runner.fail(error)
+            raise
+
+    return step_with_error
+
+
+@_said
 def fuzz_step(step: StepContext) -> int:
     # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
@@ -99,16 +116,18 @@ def fuzz_step(step: StepContext) -> int:
     return fuzz_job(request, builds_of(step.inputs, plan.note), work, quiet, step.chance.clock)
 
 
+@_said
 def export_step(step: StepContext) -> int:
     from nightfuzz.bot.jobs.export import export_job
 
     result = export_job(step.inputs, work_of(step.inputs, step.environment), step.chance.clock())
     _publish(step, result, step.inputs.results.resolve(), ())
-    for line in marks(result):
+    for line in (*problem_marks(result), *marks(result)):
         print(line, flush=True)
     return 0
 
 
+@_said
 def plan_step(step: StepContext) -> int:
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
     run = f"{step.environment.get('GITHUB_RUN_ID', '')} {step.chance.clock().isoformat()}".strip()

@@ -18,10 +18,10 @@ from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
-# Folders in that of the results: the plan's artifact, and what the report job writes there.
-PLAN_FOLDER, TOLD = "plan", "told"
 # The settings and known findings of the commit that a pull request is compared with.
 BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
+# Folders in that of the results: the plan's artifact, and what the report job writes there.
+PLAN_FOLDER, TOLD = "plan", "told"
 RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
 
 
@@ -119,7 +119,8 @@ class Workspace(NamedTuple):
         try:
             return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
         except (OSError, ValidationError) as error:
-            raise UserError("the job ended before it could begin to fuzz", "the log of its step says why") from error
+            why = "; ".join(self.end().problems) or "the log of its step says why"
+            raise UserError("the job ended before it could begin to fuzz", why) from error
 
     def end(self) -> EndNote:
         """The note from after it; where it was killed before, that is what the note says."""

@@ -181,7 +181,8 @@ def _make(order: _Order, build: InstallPlan) -> Target:
         python = installer.make_environment(folder)
         with wheels.held(build.artifact, order.access.cache_bytes) as file:
             requirement = f"{build.requirement} @ {file.as_uri()}"
-            installer.install(python, [requirement, *library_of(library).companions], build.options)
+            wanted = [requirement, *library_of(library).companions]
+            installer.install(python, wanted, build.options, runs_code=file.suffix != ".whl")
         target = _working(order, build, python)
         write_record(home, target)
     except OSError as error:
@@ -201,7 +202,7 @@ def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
     except UserError as error:
         if not _NUMPY_ABI.search(error.problem):
             raise
-        installer.install(python, [_OLD_NUMPY])
+        installer.install(python, [_OLD_NUMPY], runs_code=True)
         note = f"it does not work with the newest numpy: installed with {_OLD_NUMPY}"
         return _probed(order, replace(build, notes=(*build.notes, note)), python)
 

@@ -157,8 +157,8 @@ class DescribeWhatIsAsked:
         given = inputs(flavour="cpu", workers=3, api=["torch.nn.*"], docs=["d"], shards=2, sandbox="docker", time="90s")
         made = request_of(given, PlanNote(), work)
         assert (made.seconds, made.shards) == (90.0, 2)
-        assert made.common == ("--sandbox", "docker", *made.pull)
-        settings = load(Path(made.pull[1]), {})
+        assert made.common == made.pull == ("--sandbox", "docker", *made.settings)
+        settings = load(Path(made.settings[1]), {})
         assert (settings.flavour, settings.workers, settings.seed) == ("cpu", 3, 5)
         assert (settings.api, settings.docs) == (["torch.nn.*"], [Path("d")])
 

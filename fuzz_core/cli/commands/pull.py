@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.sandbox import contained_imports
 from fuzz_core.cli.session import make_target, save_made
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state
@@ -24,7 +25,7 @@ def pull(settings: Settings, output: CommandOutput, specs: list[str], lock: Path
         raise UserError("--lock holds the files of one build", "name one target alone")
     parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
     made = []
-    with open_state(settings) as store:
+    with open_state(settings) as store, contained_imports(settings, output):
         for spec in parsed:
             output.show(f"{spec.text} …")
             target = make_target(settings, spec.text, locked)
