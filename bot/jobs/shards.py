@@ -90,11 +90,9 @@ def folders(root: Path) -> Iterator[Path]:
 
     A shard may bring folders of its own: none below one of these is another shard.
     """
-    paths = {folder for name in (RESULTS, STATE) for folder in folders_with(name, root)}
+    paths = {*folders_with(RESULTS, root), *folders_with(STATE, root)}
     own = {root / PLAN_FOLDER, root / TOLD}
-    for path in sorted(paths):
-        if path not in own and not (own | paths) & {*path.parents}:
-            yield path
+    yield from (path for path in sorted(paths) if path not in own and not (own | paths) & {*path.parents})
 
 
 def _plan(results: Path) -> tuple[HandedPlan | None, list[str]]:
