@@ -147,6 +147,8 @@ def report_step(step: StepContext) -> int:
         done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
     write_documents(folder, done.result, workflow)
     _list(step, done.notes)
+    if done.waiting:
+        print(command("notice", done.waiting, title="nightfuzz"), flush=True)
     if done.error is not None:
         raise done.error
     if done.result.incomplete:
