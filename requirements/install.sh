@@ -14,22 +14,29 @@ locked="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/$3.txt"
 cd "$(dirname "$(mkdir -p "$environment" && cd "$environment" && pwd)")"
 environment="$PWD/$(basename "$environment")"
 
-pip() { "$environment/bin/python" -I -m pip "$1" --quiet --disable-pip-version-check --require-hashes --requirement "$locked" "${@:2}"; }
-from_wheels() { [[ -d "$wheels" ]] && pip install --no-index --find-links "$wheels" --no-compile; }
+pip() { "$environment/bin/python" -I -m pip "$1" --quiet --disable-pip-version-check "${@:2}"; }
+locked() { pip "$1" --require-hashes --requirement "$locked" "${@:2}"; }
+from_wheels() { [[ -d "$wheels" ]] && locked install --no-compile --no-index --find-links "$wheels"; }
 
 if [[ -z "$wheels" ]] && command -v uv > /dev/null; then
+  pip() { uv pip "$1" --quiet --no-config --python "$environment/bin/python" "${@:2}"; }
   [[ -x "$environment/bin/python" ]] || uv venv --quiet --no-project --no-config --python "$python" "$environment"
-  uv pip install --quiet --no-config --require-hashes --python "$environment/bin/python" --requirement "$locked"
-  exit
+  locked install
+else
+  [[ -x "$environment/bin/python" ]] || "$python" -I -m venv "$environment"
+  if [[ -z "$wheels" ]]; then
+    locked install --no-compile
+  elif ! from_wheels 2> /dev/null; then
+    # Into a folder of its own first: another job may do the same at the same time.
+    fresh="$(mktemp --directory "$wheels.XXXXXX")"
+    locked download --dest "$fresh"
+    rm -rf "$wheels"
+    mv --no-target-directory "$fresh" "$wheels" || wheels="$fresh"
+    from_wheels
+  fi
 fi
-[[ -x "$environment/bin/python" ]] || "$python" -I -m venv "$environment"
-if [[ -z "$wheels" ]]; then
-  pip install
-elif ! from_wheels 2> /dev/null; then
-  # Into a folder of its own first: another job may do the same at the same time.
-  fresh="$(mktemp --directory "$wheels.XXXXXX")"
-  pip download --dest "$fresh"
-  rm -rf "$wheels"
-  mv --no-target-directory "$fresh" "$wheels" || wheels="$fresh"
-  from_wheels
+
+# A job with a token calls nothing that needs them, though a dependency names pip.
+if [[ "$3" == report ]]; then
+  rm -rf "$environment"/lib/python3*/site-packages/{pip,pip-*,setuptools,setuptools-*,pkg_resources,_distutils_hack,distutils-precedence.pth}
 fi

@@ -10,23 +10,21 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import dockerengine
-import grimp
 import pytest
+import tokencommand
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from fuzz_core.adapters.dialect import DIALECTS
 from fuzz_core.execution.docker import Engine
 from fuzz_core.execution.image import own_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = ROOT / "requirements"
-# Jobs of the Action that hold a token.
-TOKEN_JOBS = ("steps",)
 
 
 def _locked(name: str) -> dict[str, list[str]]:
@@ -62,16 +60,16 @@ def test_locks_agree_on_versions(name: str) -> None:
     assert {each: versions for each, versions in _locked(name).items() if everything.get(each) != versions} == {}
 
 
-def test_the_group_of_the_report_job_holds_what_its_jobs_import() -> None:
-    graph = grimp.build_graph(
-        "fuzz_core", "nightfuzz", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None
-    )
-    reached = {module for job in TOKEN_JOBS for module in graph.find_upstream_modules(f"nightfuzz.bot.jobs.{job}")}
-    outside = {each for each in reached if "." not in each} - {"fuzz_core", "nightfuzz"} - set(sys.stdlib_module_names)
-    distributions = packages_distributions()
-    needed = {canonicalize_name(distributions[each][0]) for each in outside}
-    assert needed <= {canonicalize_name(each.name) for each in _demands("report")}
-    assert len(needed) > 10
+def test_modules_of_a_job_with_a_token_import_what_its_group_names(tmp_path: Path) -> None:
+    """The night of `tests/bot/test_workflow_night.py` runs them so."""
+    command = tokencommand.written(tmp_path / "nightfuzz")
+    modules = ["nightfuzz.bot.jobs.steps", "nightfuzz.bot.state.shards", "nightfuzz.bot.commands"]
+    modules += ["fuzz_core.campaign.patterns", "fuzz_core.targets.spec"]
+    modules += [each.partition(":")[0] for each in DIALECTS.values()]
+    done = subprocess.run([command, "import", *modules], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    refused = subprocess.run([command, "import", "numpy"], capture_output=True, text=True)
+    assert "numpy is not installed in a job that holds a token" in refused.stderr
 
 
 @pytest.fixture(scope="module")

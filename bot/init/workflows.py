@@ -22,7 +22,7 @@ class Permission(NamedTuple):
 
 _SARIF = Permission("security-events", "write", "SARIF for code scanning")
 _NIGHT = (
-    Permission("contents", "write", "reads your sources, keeps the state on a branch of its own"),
+    Permission("contents", "write", "reads your sources, keeps the state under refs/nightfuzz/"),
     Permission("issues", "write", "one issue for each cause"),
     _SARIF,
 )
@@ -38,7 +38,7 @@ PERMISSIONS: dict[Workflow, tuple[Permission, ...]] = {
     "pull-request": _PULL,
     "bump": _PULL,
     "commands": (
-        Permission("contents", "write", "keeps what was asked with the state, on its branch"),
+        Permission("contents", "write", "keeps what was asked with the state"),
         Permission("issues", "write", "the answer, and the labels that a command means"),
     ),
     "report": (

@@ -10,7 +10,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.clusters import first_row
 from nightfuzz.bot.issues.filings import CommandRequest
-from nightfuzz.bot.jobs.plan import PlanNote
+from nightfuzz.bot.jobs.document import PlanNote
 from nightfuzz.bot.jobs.settings import settings_file
 from nightfuzz.bot.jobs.workspace import Workspace
 from nightfuzz.reports.results import Mode
@@ -30,7 +30,7 @@ class JobRequest(NamedTuple):
     """Work of one fuzz job. seconds: for all of it. target, baseline: keys of targets that are made already.
 
     recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
-    which has its own.
+    which has its own. plan: digest of the plan, empty for none.
     """
 
     mode: Mode
@@ -44,6 +44,7 @@ class JobRequest(NamedTuple):
     bisect: Sequence[int] = ()
     common: Sequence[str] = ()
     pull: Sequence[str] = ()
+    plan: str = ""
 
 
 def commands(request: JobRequest) -> list[JobCommand]:
@@ -62,7 +63,9 @@ def commands(request: JobRequest) -> list[JobCommand]:
     spent = request.seconds * RECHECK_SHARE if known else 0.0
     first = [command("recheck", spent, *target)] if known else []
     # Without the common options: a bisection installs builds, so it has the network.
-    bisections = [JobCommand(f"bisect-{number}", ("bisect", str(number), "--json")) for number in request.bisect]
+    bisections = [
+        JobCommand(f"bisect-{number}", ("bisect", str(number), *request.pull, "--json")) for number in request.bisect
+    ]
     baseline = ("--baseline", request.baseline) if request.baseline else ()
     shard = ("--shard", f"{request.shard + 1}/{request.shards}") if request.shards > 1 else ()
     changed = ("--changed",) if request.mode == "pr" else ()

@@ -18,6 +18,10 @@ from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
+# The settings and known findings of the commit that a pull request is compared with.
+BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
+# Folders in that of the results: the plan's artifact, and what the report job writes there.
+PLAN_FOLDER, TOLD = "plan", "told"
 RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
 
 
@@ -34,14 +38,14 @@ def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
 
 
 def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
-    """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it.
+    """Puts the state where the job works on it: out of the plan's artifact, or from the repository. A directory has it.
 
     Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
     """
     if inputs.state == "directory" or work.state_file.exists():
         return ()
     work.state.mkdir(parents=True, exist_ok=True)
-    if inputs.state == "branch":
+    if inputs.state == "repository":
         return fetch_state(place(), work.state_file)[1]
     folder = inputs.state_path or Path()
     try:
@@ -59,12 +63,16 @@ TOLD_BYTES = 256 << 20
 
 
 class StartNote(Part):
-    """Note of a fuzz job at its start. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC."""
+    """Note of a fuzz job at its start. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC.
+
+    plan: digest of the plan that it follows, empty for none.
+    """
 
     mode: Mode
     target: Name
     baseline: Name | None = None
     at: Name
+    plan: Name = ""
     was: Mapping[Name, Name] = Field(default_factory=dict)
     protection: Names = ()
 
@@ -111,7 +119,8 @@ class Workspace(NamedTuple):
         try:
             return StartNote.model_validate_json((self.root / "startnote.json").read_bytes())
         except (OSError, ValidationError) as error:
-            raise UserError("the job ended before it could begin to fuzz", "the log of its step says why") from error
+            why = "; ".join(self.end().problems) or "the log of its step says why"
+            raise UserError("the job ended before it could begin to fuzz", why) from error
 
     def end(self) -> EndNote:
         """The note from after it; where it was killed before, that is what the note says."""

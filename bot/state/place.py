@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from zstandard import ZstdCompressionParameters, ZstdCompressor, ZstdDecompressor, ZstdError, frame_content_size
-
 from fuzz_core.ir.errors import UserError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 Files = Mapping[str, bytes]
 STATE, FILINGS = "state.db.zst", "filings.json"
@@ -21,12 +26,19 @@ SCHEMA = "nightfuzz-state/1"
 MAX_FILES = 500
 MAX_FILE = 95 << 20
 MAX_TOTAL = 1 << 30
-FOREIGN = "choose another branch or directory for the state, or delete this one if nobody needs it"
+FOREIGN = "choose another ref or directory for the state, or delete this one if nobody needs it"
 TOO_LARGE = "remove targets that nobody needs any more, or keep the state in a directory of the runner"
 # Targets of one library repeat each other: a window as large as this finds that. It is the largest that `zstd -d`
 # takes without being asked, and what a reader needs of memory.
 WINDOW_LOG = 27
-LEVEL = 9
+SETTINGS: Mapping[int, int] = {
+    zstd.CompressionParameter.compression_level: 9,
+    zstd.CompressionParameter.window_log: WINDOW_LOG,
+    zstd.CompressionParameter.enable_long_distance_matching: 1,
+    zstd.CompressionParameter.checksum_flag: 1,
+    zstd.CompressionParameter.content_size_flag: 1,
+    zstd.CompressionParameter.nb_workers: os.cpu_count() or 1,
+}
 # GitHub warns from 50 MiB on and refuses files from 100 MiB on.
 PART = 45 << 20
 MAX_BYTES = 2 << 30
@@ -35,7 +47,7 @@ REMEDY = "the copy that is kept aside may be mended; nightfuzz begins anew witho
 _NAME = re.compile(r"(?:private/)?[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _ABOUT = f"""# The state of nightfuzz
 
-This branch is written by nightfuzz, never by hand, and shares no history with other branches. It always has one commit.
+nightfuzz writes this, never a person. It shares no history with any branch, and always has one commit.
 Deleting it makes nightfuzz begin anew: it traces again, and finds again what is still there; issues that it has filed
 are recognised by their markers.
 
@@ -45,7 +57,7 @@ are recognised by their markers.
 | `{FILINGS}` | which issue belongs to which bug |
 | `{PRIVATE}*.age` | what may be a security hole, encrypted with the public key that this repository's workflow names |
 | `{FINGERPRINTS}` | keyed digests of private bugs: they tell nothing without the key |
-| `{MARKER}` | tells nightfuzz that the branch is its own |
+| `{MARKER}` | tells nightfuzz that all of this is its own |
 """
 
 
@@ -130,10 +142,7 @@ def pack(path: Path, name: str = STATE) -> dict[str, bytes]:
 
 def compressed(content: bytes) -> bytes:
     """One frame of Zstandard with its size and a checksum, as `expanded` reads it back."""
-    settings = ZstdCompressionParameters.from_level(
-        LEVEL, window_log=WINDOW_LOG, enable_ldm=True, write_checksum=True, write_content_size=True, threads=-1
-    )
-    return ZstdCompressor(compression_params=settings).compress(content)
+    return zstd.compress(content, options=SETTINGS)
 
 
 def _part(name: str, number: int) -> str:
@@ -169,15 +178,16 @@ def _unpacked(packed: list[bytes], max_bytes: int) -> Iterator[bytes]:
     size = 0
     try:
         whole = b"".join(packed)
-        told = frame_content_size(whole)
-        reader = ZstdDecompressor(max_window_size=1 << WINDOW_LOG).stream_reader(whole, read_across_frames=True)
-        while chunk := reader.read(CHUNK):
+        told = zstd.get_frame_info(whole).decompressed_size
+        reader = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+        chunk = reader.decompress(whole, CHUNK)
+        while chunk:
             size += len(chunk)
             if size > max_bytes:
                 raise UserError(f"the packed state unpacks to more than {max_bytes >> 20} MiB", REMEDY)
             yield chunk
-    except ZstdError as error:
+            chunk = b"" if reader.eof else reader.decompress(b"", CHUNK)
+    except zstd.ZstdError as error:
         raise UserError(f"the packed state is damaged ({error})", REMEDY) from error
-    # A reader takes the end of what it is given for the end of the frame.
-    if size != told:
+    if not reader.eof or reader.unused_data or size != told:
         raise UserError("the packed state is damaged (it is cut short, or something follows it)", REMEDY)

@@ -17,6 +17,7 @@ from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
 from nightfuzz.bot.state.place import STATE, unpack
+from nightfuzz.reports.artifact import read_plain
 
 SEALED = "private.age"
 PACKED_BYTES = 1 << 30
@@ -26,10 +27,11 @@ _PASSED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", ADAPTERS_VARIABLE)
 
 
 class Shards(NamedTuple):
-    """Results of untrusted jobs: state files and encrypted parts."""
+    """Results of untrusted jobs: state files and encrypted parts. names: of the shards that the state files are of."""
 
     states: Sequence[Path] = ()
     sealed: Sequence[bytes] = ()
+    names: Sequence[str] = ()
 
 
 class ShardIntake(NamedTuple):
@@ -62,37 +64,40 @@ def _result_of(process: subprocess.Popen[bytes]) -> ShardIntake:
     return ShardIntake(**json.loads(answer))
 
 
-def read_shards(folders: Sequence[Path], scratch: Path) -> tuple[Shards, tuple[str, ...]]:
-    """The state files of some shards, unpacked into `scratch`, and their encrypted parts; with what was refused."""
-    states, sealed, problems = [], [], []
-    for number, folder in enumerate(folders):
+def read_shards(folders: Sequence[tuple[str, Path]], scratch: Path) -> tuple[Shards, tuple[str, ...]]:
+    """The state files of some shards, unpacked into `scratch`, and their encrypted parts; with what was refused.
+
+    folders: each with the name of its shard.
+    """
+    states, sealed, names, problems = [], [], [], []
+    for number, (name, folder) in enumerate(folders):
         path = scratch / f"raw-{number}.db"
         try:
             unpack(_packed(folder), path)
             states.append(path)
+            names.append(name)
             sealed += _sealed(folder)
         except UserError as error:
-            problems.append(f"shard {number + 1}: {error.problem}")
-    return Shards(states, sealed), tuple(problems)
+            problems.append(f"{name} is damaged: {error.problem}")
+    return Shards(states, sealed, names), tuple(problems)
 
 
 def _packed(folder: Path) -> list[bytes]:
     """The parts of a packed state. Raises UserError where there is none, or one is a link or too large."""
     found = sorted(folder.glob(f"{STATE}*"), key=lambda path: (len(path.name), path.name))
-    if not found or any(path.is_symlink() for path in found):
+    if not found:
         raise UserError("there is no packed state", "run the fuzz job again")
-    if sum(path.stat().st_size for path in found) > PACKED_BYTES:
-        raise UserError(f"the packed state is larger than {PACKED_BYTES >> 20} MiB", "run the fuzz job again")
-    return [path.read_bytes() for path in found]
+    packed: list[bytes] = []
+    for path in found:
+        packed.append(read_plain(path, PACKED_BYTES - sum(map(len, packed))))
+    return packed
 
 
 def _sealed(folder: Path) -> list[bytes]:
-    path = folder / SEALED
-    if path.is_symlink() or not path.is_file():
+    try:
+        return [read_plain(folder / SEALED, SEALED_BYTES)]
+    except FileNotFoundError:
         return []
-    if path.stat().st_size > SEALED_BYTES:
-        raise UserError(f"{SEALED} is larger than {SEALED_BYTES >> 20} MiB", "run the fuzz job again")
-    return [path.read_bytes()]
 
 
 def main(raw: str, clean: str, known: str) -> None:

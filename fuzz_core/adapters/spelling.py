@@ -1,16 +1,19 @@
-"""How scalars, elements and numpy arrays are written as Python source, as short as they can be without losing a bit."""
+"""How scalars, elements and numpy arrays are written as Python source, as short as they can be without losing a bit.
+
+Functions that need elements import what draws them: a process that reads deaths alone loads no numpy.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import struct
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES
 from fuzz_core.ir.values import Prim, Scalar, Tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 INLINE_ELEMENTS = 32
 _LARGE_INTEGER = 1 << 20
@@ -75,23 +78,21 @@ def element(value: Any, dtype: str) -> str:
 
 
 def _float(value: float, dtype: str) -> str:
-    with np.errstate(over="ignore"):
-        wanted = _rounded(value, dtype)
-        if not math.isfinite(wanted):
-            return literal(wanted)
-        for digits in range(1, 17):
-            shorter = float(f"{wanted:.{digits}g}")
-            if _rounded(shorter, dtype) == wanted:
-                return repr(shorter)
-        return repr(wanted)
+    wanted = _rounded(value, dtype)
+    if not math.isfinite(wanted):
+        return literal(wanted)
+    for digits in range(1, 17):
+        shorter = float(f"{wanted:.{digits}g}")
+        if _rounded(shorter, dtype) == wanted:
+            return repr(shorter)
+    return repr(wanted)
 
 
 def _rounded(value: float, dtype: str) -> float:
     if dtype == "bfloat16":
-        bits = int(np.float32(value).view(np.uint32))
-        return float(np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32))
-    storage = "float32" if dtype.startswith("float8") else dtype
-    return float(np.dtype(storage).type(value))
+        (bits,) = struct.unpack("<I", struct.pack("<f", DTYPES[dtype].rounded(value)))
+        return float(struct.unpack("<f", struct.pack("<I", (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000))[0])
+    return DTYPES[dtype].rounded(value)
 
 
 def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
@@ -105,6 +106,8 @@ def nested(flat: NDArray[Any], shape: tuple[int, ...], dtype: str) -> str:
 
 def common(tensor: Tensor) -> str | None:
     """The one element that all are equal to, as source; None where they differ or there are none."""
+    from fuzz_core.ir.drawing import elements
+
     if tensor.size == 0:
         return None
     if inlined(tensor):
@@ -145,6 +148,8 @@ def short_number(value: float) -> str:
 
 def whole_range(tensor: Tensor) -> tuple[int, int]:
     """Smallest and largest integer of a uniform draw of an integer or bool tensor, whichever of its ends is lower."""
+    from fuzz_core.ir.drawing import elements
+
     ends = tensor._replace(shape=(1,), strides=None)
     made = (
         ends._replace(fill=tensor.fill._replace(kind="constant", low=v)) for v in (tensor.fill.low, tensor.fill.high)
@@ -178,6 +183,8 @@ def filled(
     named: the arguments of `zeros` and `ones`, and of the function `empty`. full: those of the function `fill`, with
     `{value}`. told: the expression with `{elements}`.
     """
+    from fuzz_core.ir.drawing import elements
+
     if not tensor.size:
         return [f"{module}.{empty}({named})"]
     made = [f"{module}.{_NAMED[value]}({named})"] if value in _NAMED else []

@@ -158,12 +158,10 @@ def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
     problems: list[tuple[str, str]] = []
     request = Request(target.library, tests_dirs=folders, problems=problems)
     seeds = {seed.digest: seed.name for seed in collect(request, ["tests"])}
-    known = {record.digest: record for record in store.seeds(target.key) if record.digest in seeds}
-    records = [known[digest] for digest in seeds if digest in known]
+    records = [record for record in store.seeds(target.key) if record.digest in seeds]
     calls = store.brought(target.key, seeds) & {row.id for row in store.bodies(target.key) if row.valid}
     untraced = [Untraced(name, 0, 0, reason) for name, reason in problems]
-    untraced += [Untraced(r.name, r.statements, r.statements_failed, r.reason) for r in records if r.status != "ok"]
-    untraced += [Untraced(name, 0, 0, OUT_OF_TIME) for digest, name in seeds.items() if digest not in known]
+    untraced += untraced_seeds(store, target.key, seeds)
     if not calls:
         reasons = "; ".join(f"{each.file}: {each.reason}" for each in untraced)
         said = reasons or f"they make no call that {target.key} accepts"
@@ -172,6 +170,14 @@ def own_tests(session: Session, folders: Sequence[Path]) -> OwnTests:
         raise UserError(f"nothing to compare from these tests: {said}", remedy)
     ran = [count for r in records if (count := r.statements - r.statements_failed) > 0]
     return OwnTests(len(ran), sum(ran), frozenset(calls), untraced)
+
+
+def untraced_seeds(store: Store, target: str, seeds: Mapping[str, str]) -> list[Untraced]:
+    """Return the seeds (name by digest) that a target did not run to their end, those without a record last."""
+    records = [record for record in store.seeds(target) if record.digest in seeds]
+    known = {record.digest for record in records}
+    failed = [Untraced(r.name, r.statements, r.statements_failed, r.reason) for r in records if r.status != "ok"]
+    return failed + [Untraced(name, 0, 0, OUT_OF_TIME) for digest, name in seeds.items() if digest not in known]
 
 
 def dropped_apis(store: Store, target: str, baseline: str, calls: Collection[int]) -> list[Dropped]:

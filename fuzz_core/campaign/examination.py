@@ -35,11 +35,11 @@ from fuzz_core.oracles.kinds import kind_of
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.records import BugRow, FindingRow, NewBug
 from fuzz_core.triage.assess import SLACK, excuse
+from fuzz_core.triage.cost import cost
 from fuzz_core.triage.known import Registry
 from fuzz_core.triage.process import Confirmation
 from fuzz_core.triage.reduce import minimise, slice_of
 from fuzz_core.triage.signature import signature
-from fuzz_core.triage.simplify import cost
 
 TRIED_PER_GROUP = 3
 RESERVE_SECONDS = 10.0

@@ -16,7 +16,7 @@ from fuzz_core.store.parting import Apart, Shown, part, shown_changes
 from fuzz_core.store.records import BugRow, FindingRow
 from fuzz_core.store.store import Store
 from fuzz_core.triage.assess import suspected_death, suspicion, withheld
-from fuzz_core.triage.simplify import cost
+from fuzz_core.triage.cost import cost
 
 PENDING = "pending"
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fnmatch
 import heapq
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from rapidfuzz import process as nearest
-
+from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.session import Session
 from fuzz_core.execution.scratch import explained
+from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.mutation.registry import STRIDED_ONLY
 from fuzz_core.oracles.contract import ORACLES
@@ -21,6 +20,9 @@ from fuzz_core.store.records import Body
 from fuzz_core.store.similarity import similarity
 from fuzz_core.store.store import Store
 from fuzz_core.worker.plan import Header, write_plan
+
+# Apis that an error names at most.
+NAMED = 5
 
 
 def make_plan(
@@ -68,19 +70,12 @@ def parse_shard(text: str) -> Shard:
     raise UserError(f"{text!r} is no shard", "write 1/4 for the first of four; there may be 256")
 
 
-def portion(
-    session: Session, patterns: Sequence[str], shard: Shard | None, known: Collection[str] | None = None
-) -> list[str]:
-    """The apis to fuzz of those that match. known: digests of seeds that are not new; None where that is not asked.
+def portion(session: Session, patterns: Sequence[str], shard: Shard | None) -> list[str]:
+    """Return the apis to fuzz of those that match.
 
     All shards of a state get the same division, in which each costs about as much.
     """
-    rows = chosen(session, patterns)
-    if known is not None:
-        fresh = session.store.traced(session.target.key) - set(known)
-        brought = session.store.brought(session.target.key, fresh)
-        rows = [row for row in rows if row.id in brought]
-    apis = sorted({row.api for row in rows})
+    apis = sorted({row.api for row in chosen(session, patterns)})
     if shard is None:
         return apis
     return divided(apis, costs(session.store, session.target.library), shard.of)[shard.number - 1]
@@ -115,20 +110,11 @@ def divided(apis: Sequence[str], costs: Mapping[str, float], count: int) -> list
     return [sorted(share) for share in shares]
 
 
-def matching(names: Iterable[str], patterns: Sequence[str], what: str) -> set[str]:
-    """The names that match a pattern. Raises UserError for a pattern that none does; what: names them there."""
-    known, found = sorted(set(names)), set[str]()
-    for pattern in patterns:
-        these = fnmatch.filter(known, pattern)
-        if not these:
-            close = ", ".join(match[0] for match in nearest.extract(pattern, known, limit=3))
-            raise UserError(f"no {what} matches {pattern!r}", f"nearest: {close}")
-        found.update(these)
-    return found
-
-
 def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
-    """Valid invocations, and the developers' error inputs as starting points, of the apis that match."""
+    """Return valid invocations, and the developers' error inputs as starting points, of the apis that match.
+
+    Raises UserError where there are none, and as `asked_apis` does.
+    """
     rows = [r for r in session.store.bodies(session.target.key) if r.valid or r.expected == "exception"]
     if not rows:
         raise UserError(
@@ -136,5 +122,13 @@ def chosen(session: Session, patterns: Sequence[str]) -> list[Body]:
         )
     if not patterns:
         return rows
-    names = matching((row.api for row in rows), patterns, "traced api")
-    return [row for row in rows if row.api in names]
+    listed = session.store.apis(session.target.key)
+    names = asked_apis([*listed, *(Api(row.api, "") for row in rows)], patterns)
+    found = [row for row in rows if row.api in names]
+    if not found:
+        asked = ", ".join(f"`{name}`" for name in sorted(names)[:NAMED])
+        raise UserError(
+            f"no call of {asked} is on record that {session.target.key} accepts",
+            f"name a directory of tests or docs that call it, or a longer --time; without --api all {len(rows)} calls",
+        )
+    return found

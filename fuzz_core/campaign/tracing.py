@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fuzz_core.campaign.carryover import TraceReport, recheck, take_over
-from fuzz_core.campaign.planning import matching
+from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.constraints.docstrings import from_docstring
 from fuzz_core.collect.constraints.messages import from_message
 from fuzz_core.collect.seed import Request, Seed
-from fuzz_core.collect.sources import SOURCES, collect
+from fuzz_core.collect.sources import SOURCES, collect, collect_own
 from fuzz_core.execution.zygote import Job, Result, Zygote, run_jobs
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.codec import decode_invocation
@@ -40,9 +40,10 @@ class TraceOptions:
     """sources: names of seed sources. seconds: time limit per seed. deadline: clock time by which all is done;
     no seed starts in its last third, which is for running what was traced.
 
-    own: without what comes with the library. patterns: of apis; only seeds that name one of these are traced, the
-    others wait for a trace that asks for them. since: key of the target to take over from; None for the newest earlier
-    one of the library, if there is one.
+    own: without what comes with the library. patterns: of apis. The user's own seeds are traced first, then those of
+    the library; with patterns, only the library's seeds that name one of these apis are, and the others wait for a
+    trace that asks for them. since: key of the target to take over from; None for the newest earlier one of the
+    library, if there is one.
     """
 
     sources: Sequence[str] = tuple(SOURCES)
@@ -69,33 +70,53 @@ class SeedEnd(NamedTuple):
 
 
 def trace(session: Session, options: TraceOptions) -> TraceReport:
-    """Brings the value spaces of the session's target up to date."""
+    """Brings the value spaces of the session's target up to date.
+
+    Raises UserError, before anything is traced, for a pattern that no api of the target matches.
+    """
     report = TraceReport()
-    began = session.clock()
-    session.watch.phase("listing apis")
-    with Zygote(session.target.python, session.target.library, "trace", None, session.stopped) as zygote:
-        request = _inventory(session, zygote, options, report)
+    with tracer(session) as zygote:
+        request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting seeds")
-        seeds = list(collect(request, options.sources))
+        seeds = list((collect_own if options.own else collect)(request, options.sources))
         new = take_over(session, seeds, options.since, report.retraced)
         asked = naming(new, request.apis, options.patterns) if options.patterns else new
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
-        if asked:
-            until = None if options.deadline is None else began + (options.deadline - began) * SEEDS_SHARE
-            _trace_seeds(session, zygote, asked, options.seconds, report, until)
+        trace_seeds(session, zygote, asked, options.seconds, report, seeds_end(session, options))
     recheck(session, report, options.deadline)
-    learn_refusals(session)
-    session.watch.phase("comparing definitions")
-    refresh_similarity(session.store, session.target.key)
+    settle(session)
     return report
 
 
-def _inventory(session: Session, zygote: Zygote, options: TraceOptions, report: TraceReport) -> Request:
-    """Asks the target for its apis, and builds the request for the seed sources."""
+def seeds_end(session: Session, options: TraceOptions) -> float | None:
+    """Return the clock time after which no seed begins: a share of what is left once seeds are collected."""
+    now = session.clock()
+    return None if options.deadline is None else now + (options.deadline - now) * SEEDS_SHARE
+
+
+def tracer(session: Session) -> Zygote:
+    """Return a zygote of the session's target that traces seeds."""
+    session.watch.phase("listing apis")
+    return Zygote(session.target.python, session.target.library, "trace", None, session.stopped)
+
+
+def settle(session: Session) -> None:
+    """Learn from all recorded invocations what holds between them."""
+    learn_refusals(session)
+    session.watch.phase("comparing definitions")
+    refresh_similarity(session.store, session.target.key)
+
+
+def list_apis(session: Session, zygote: Zygote, options: TraceOptions, report: TraceReport) -> Request:
+    """Record the target's apis, and return the request for the seed sources.
+
+    Raises UserError for a pattern of the options that no api matches.
+    """
     told = inventory(zygote)
     apis = [decode(Api, api) for api in told["api"]]
     session.store.save_apis(session.target.key, apis)
     report.apis = len(apis)
+    asked_apis(apis, options.patterns)
     document(session, apis, told["constraint"])
     packages = {} if options.own else dict(told["package"])
     programs = [] if options.own else told["program"]
@@ -127,10 +148,12 @@ def inventory(zygote: Zygote) -> Mapping[str, list[Any]]:
     return told
 
 
-def _trace_seeds(
-    session: Session, zygote: Zygote, seeds: list[Seed], seconds: float, report: TraceReport, until: float | None
+def trace_seeds(
+    session: Session, zygote: Zygote, seeds: Sequence[Seed], seconds: float, report: TraceReport, until: float | None
 ) -> None:
-    """Each for so many seconds at most; none starts after `until`."""
+    """Trace each seed for so many seconds at most; none starts after `until`, clock time."""
+    if not seeds:
+        return
     session.watch.phase("tracing seeds", len(seeds))
     report.left = len(seeds)
     jobs = (
@@ -191,9 +214,9 @@ def naming(seeds: Sequence[Seed], apis: Sequence[Api], patterns: Sequence[str]) 
 
     `AlphaDropout` and `alpha_dropout` are one spelling: a layer calls the function of its name. An operator's method is
     called without its name, so that all seeds may have it, and what a helper file calls is not known. Raises as
-    `matching` does.
+    `asked_apis` does.
     """
-    asked = matching((api.name for api in apis), patterns, "api of this build")
+    asked = asked_apis(apis, patterns)
     words = {name.rpartition(".")[2] for api in apis if api.name in asked for name in (api.name, *api.aliases)}
     if any(word.startswith("__") for word in words):
         return list(seeds)

@@ -25,6 +25,7 @@ from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.environment import ensure, make_ready
+from fuzz_core.targets.lock import BuildLock
 from fuzz_core.targets.record import Target, list_targets
 from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
@@ -38,10 +39,11 @@ def access_of(settings: Settings) -> Access:
     return Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
 
 
-def make_target(settings: Settings, spec: str) -> Target:
-    """Makes a target as the settings say. Raises as parse_spec and ensure do."""
+def make_target(settings: Settings, spec: str, lock: BuildLock | None = None) -> Target:
+    """Makes a target as the settings say, and where there is a lock of it, as that says. Raises as parse_spec and
+    ensure do."""
     parsed = parse_spec(spec, settings.library, settings.index)
-    return ensure(parsed, settings.flavour, access=access_of(settings))
+    return ensure(parsed, settings.flavour, access=access_of(settings), lock=lock)
 
 
 def save_made(store: Store, made: Target) -> TargetRecord:
@@ -108,17 +110,21 @@ def check_stop(session: Session) -> None:
 
 def trace_phase(session: Session, settings: Settings, own: bool = False, **extra: Any) -> TraceReport:
     """Traces what is new; of a user's own seeds all, whatever apis are asked for."""
-    options = TraceOptions(
+    options = trace_options(settings, own=own, **extra)
+    return trace(session, replace(options, patterns=[]) if own else options)
+
+
+def trace_options(settings: Settings, **extra: Any) -> TraceOptions:
+    """Return the options for tracing that the settings ask for. extra: fields that no setting has."""
+    return TraceOptions(
         sources=settings.source,
         docs_dirs=settings.docs,
         tests_dirs=settings.tests,
         models_dirs=settings.models,
         seconds=settings.seed_time,
-        own=own,
-        patterns=[] if own else settings.api,
+        patterns=settings.api,
         **extra,
     )
-    return trace(session, options)
 
 
 @contextmanager

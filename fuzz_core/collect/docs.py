@@ -20,23 +20,18 @@ _TEXTS = (".rst", ".rst.txt", ".md", ".markdown")
 class DocsSource:
     """One seed per docstring and per file: its examples in order, with the imports that they leave out."""
 
-    def collect(self, request: Request) -> Iterator[Seed]:
-        """Docstrings in the order of the apis, files in the library's packages, then the user's directories.
+    def own(self, request: Request) -> Iterator[Seed]:
+        """Yield a seed per file of the user's directories. Raises UserError for a missing directory."""
+        yield from self._trees(request.docs_dirs, request, Names(request.library, request.apis))
 
-        Packages ship a page in several languages or stages: what has the same code is one seed.
-        Raises UserError for a missing directory.
+    def shipped(self, request: Request) -> Iterator[Seed]:
+        """Yield docstrings in the order of the apis, then files in the library's packages.
+
+        Packages ship a page in several languages or stages: pages with the same code are one seed.
         """
         names = Names(request.library, request.apis)
-        shipped = self._trees(list(request.packages.values()), request, names)
-        seen: set[str] = set()
-        for seed in (
-            *self._docstrings(request, names),
-            *_different(shipped),
-            *self._trees(request.docs_dirs, request, names),
-        ):
-            if seed.digest not in seen:
-                seen.add(seed.digest)
-                yield seed
+        yield from self._docstrings(request, names)
+        yield from _different(self._trees(list(request.packages.values()), request, names))
 
     def _docstrings(self, request: Request, names: Names) -> Iterator[Seed]:
         for api in request.apis:

@@ -21,15 +21,18 @@ _NO_PROGRAMS = frozenset({"setup.py", "conftest.py", "__init__.py"})
 class ModelsSource:
     """One seed per model program; each runs as `__main__`."""
 
-    def collect(self, request: Request) -> Iterator[Seed]:
-        """The shipped programs, those for installed packages, then the user's directories.
-
-        A user's file is a program where it has a `__main__` part or does something at top level. A file with a syntax
-        error is a counted problem. Raises UserError for a missing directory.
-        """
+    def shipped(self, request: Request) -> Iterator[Seed]:
+        """Yield nightfuzz's own programs, then those for installed packages."""
         yield from shipped_programs(request.library)
         for name, code in package_programs(request.library, request.packages):
             yield Seed("models", f"package {name}", code, "script")
+
+    def own(self, request: Request) -> Iterator[Seed]:
+        """Yield a seed per program of the user's directories.
+
+        A file is a program where it has a `__main__` part or does something at top level. A file with a syntax error is
+        a counted problem. Raises UserError for a missing directory.
+        """
         for root in request.models_dirs:
             yield from _programs(root, request)
 

@@ -66,8 +66,14 @@ class Request:
 class SeedSource(Protocol):
     """One source of seeds. Deterministic: the same request gives the same seeds in the same order."""
 
-    def collect(self, request: Request) -> Iterator[Seed]:
-        """The seeds, each digest once. Raises UserError for a directory that does not exist."""
+    def own(self, request: Request) -> Iterator[Seed]:
+        """Yield the seeds of the directories that the user names.
+
+        Raises UserError for a directory that does not exist.
+        """
+
+    def shipped(self, request: Request) -> Iterator[Seed]:
+        """Yield the seeds that come with the library, its packages or nightfuzz."""
 
     def examples(self) -> Sequence[Request]:
         """Requests that each give at least one seed, for the generic tests that every source passes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fuzz_core.adapters.dialect import load_plugin
 from fuzz_core.collect.seed import Request, Seed, SeedSource
@@ -21,13 +21,26 @@ def source_of(name: str) -> SeedSource:
 
 
 def collect(request: Request, names: Sequence[str] = tuple(SOURCES)) -> Iterator[Seed]:
-    """Seeds of the named sources, source by source, each digest once.
+    """Yield the user's own seeds, then the library's, source by source, each digest once.
 
     Raises UserError for an unknown source before anything is collected, and for a missing directory.
     """
+    yield from _once((*collect_own(request, names), *collect_shipped(request, names)))
+
+
+def collect_own(request: Request, names: Sequence[str] = tuple(SOURCES)) -> Iterator[Seed]:
+    """Yield the seeds of the user's directories. Raises as `collect` does."""
+    yield from _once(seed for source in [source_of(name) for name in names] for seed in source.own(request))
+
+
+def collect_shipped(request: Request, names: Sequence[str] = tuple(SOURCES)) -> Iterator[Seed]:
+    """Yield the seeds that come with the library, its packages or nightfuzz. Raises as `source_of` does."""
+    yield from _once(seed for source in [source_of(name) for name in names] for seed in source.shipped(request))
+
+
+def _once(seeds: Iterable[Seed]) -> Iterator[Seed]:
     seen: set[str] = set()
-    for source in [source_of(name) for name in names]:
-        for seed in source.collect(request):
-            if seed.digest not in seen:
-                seen.add(seed.digest)
-                yield seed
+    for seed in seeds:
+        if seed.digest not in seen:
+            seen.add(seed.digest)
+            yield seed

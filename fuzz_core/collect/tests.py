@@ -24,16 +24,19 @@ class TestsSource:
 
     __test__ = False
 
-    def collect(self, request: Request) -> Iterator[Seed]:
-        """Database entries, then tests in wheels, then the user's directories.
-
-        A file with a syntax error or in an unknown encoding is a counted problem, and so is a directory without tests.
-        Raises UserError for a missing directory.
-        """
+    def shipped(self, request: Request) -> Iterator[Seed]:
+        """Yield database entries, then tests in wheels."""
         yield from (Seed("tests", name, code, "database") for name, code in request.database)
         for package in library_of(request.library).tested_packages:
             if package in request.packages:
                 yield from _files(request.packages[package], request, f"{package} package")
+
+    def own(self, request: Request) -> Iterator[Seed]:
+        """Yield a seed per test file of the user's directories.
+
+        A file with a syntax error or in an unknown encoding is a counted problem, and so is a directory without tests.
+        Raises UserError for a missing directory.
+        """
         for root in request.tests_dirs:
             found = False
             for seed in _files(root, request, "tests"):

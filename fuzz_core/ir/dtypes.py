@@ -1,5 +1,8 @@
 """The one table of element types; adapters map these names to their library's objects."""
 
+import math
+import struct
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 
@@ -33,11 +36,44 @@ class DType(NamedTuple):
         return self.kind in ("float", "complex")
 
     @property
+    def width(self) -> int:
+        """Bytes of a stored element; 1 for texts, which have no fixed width."""
+        return struct.calcsize(_CODES.get(self.storage, "<s"))
+
+    def unpack(self, data: bytes) -> Iterator[tuple[Any, ...]]:
+        """Yield the stored numbers, a complex one as its two parts. Raises struct.error where they do not fit."""
+        return struct.iter_unpack(_CODES[self.storage], data)
+
+    def rounded(self, value: float) -> float:
+        """The nearest floating-point number of the storage type; infinite where that has none so large."""
+        try:
+            (number,) = struct.unpack(_CODES[self.storage], struct.pack(_CODES[self.storage], value))
+        except OverflowError:
+            return math.copysign(math.inf, value)
+        return float(number)
+
+    @property
     def denormal(self) -> float:
         """The least positive number, in one digit that rounds to it."""
         return float(f"{self.normal * self.epsilon:.0e}")
 
 
+_CODES = {
+    "bool": "<?",
+    "uint8": "<B",
+    "uint16": "<H",
+    "uint32": "<I",
+    "uint64": "<Q",
+    "int8": "<b",
+    "int16": "<h",
+    "int32": "<i",
+    "int64": "<q",
+    "float16": "<e",
+    "float32": "<f",
+    "float64": "<d",
+    "complex64": "<ff",
+    "complex128": "<dd",
+}
 # Tolerances are those of `torch.testing`.
 _HALF = (65504.0, 2.0**-14, 2.0**-10, Tolerance(1e-3, 1e-5))
 _SINGLE = (3.4028234663852886e38, 2.0**-126, 2.0**-23, Tolerance(1.3e-6, 1e-5))

@@ -13,8 +13,6 @@ from importlib.util import find_spec
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from fuzz_core.adapters.dialect import DIALECTS
 from fuzz_core.ir import codec
 from fuzz_core.ir.constraints import Constraint
@@ -179,8 +177,7 @@ def _is_drawable(tensor: Tensor) -> bool:
     """Triage looks at the elements that are given, in this process."""
     if tensor.fill.kind != "values":
         return True
-    storage = DTYPES[tensor.dtype].storage
-    width = 1 if storage == "object" else np.dtype(storage).itemsize
+    width = DTYPES[tensor.dtype].width
     whole = len(tensor.fill.data) % width == 0 and bool(tensor.fill.data or not tensor.size)
     return whole and tensor.size <= MAX_ELEMENTS
 

@@ -22,10 +22,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from fuzz_core.adapters.dialect import all_surroundings, dialect_of, profile_of
+from fuzz_core.adapters.dialect import all_surroundings, compiled_folders, dialect_of, profile_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import process
 from fuzz_core.targets.spec import libraries
+from fuzz_core.worker.confinement import NO_START, confined
 
 TIMEOUT_S = 120.0
 # A library that compiles its core at its first import needs longer.
@@ -260,13 +261,23 @@ def _run(
     # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win. It is
     # the home too: a library may keep there what it was told, and the user's own would go by it.
     with tempfile.TemporaryDirectory(prefix="nightfuzz-facts-") as empty:
-        env |= {**all_surroundings(python), "HOME": empty}
+        env |= {**all_surroundings(python), "HOME": empty, "TMPDIR": empty}
+        command = confined([str(python), "-c", _SCRIPT, _MARK, json.dumps(asked)], [empty, *_writable(python, library)])
         for _ in range(STARTS):
-            done = process.run([python, "-c", _SCRIPT, _MARK, json.dumps(asked)], timeout, env, Path(empty))
+            done = process.run(command, timeout, env, Path(empty))
+            if done.returncode and done.stderr.startswith(NO_START):
+                raise OSError(0, done.stderr.strip().rpartition(": ")[2])
             answers = [line.removeprefix(_MARK) for line in done.stdout.splitlines() if line.startswith(_MARK)]
             if done.returncode or answers:
                 break
     return done, answers[-1] if answers else None
+
+
+def _writable(python: Path, library: str | None) -> list[Path]:
+    """Where a library may write what it compiles; the environment itself where the library is yet to be found out."""
+    if library is None:
+        return [python.absolute().parent.parent]
+    return compiled_folders(dialect_of(library), python) if compiles(library) else []
 
 
 def _reason(done: subprocess.CompletedProcess[str]) -> str:

@@ -16,8 +16,8 @@ from rapidfuzz.distance import Indel, LCSseq
 from fuzz_core.ir.outcome import Outcome, complaint_in
 from fuzz_core.ir.values import TestCase
 from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.triage.cost import cost
 from fuzz_core.triage.signature import corrupts_heap, normalised
-from fuzz_core.triage.simplify import cost
 from fuzz_core.triage.stack import FAULTS
 
 TOP = 3

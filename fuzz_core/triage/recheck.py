@@ -12,7 +12,7 @@ from fuzz_core.adapters.dialect import Dialect
 from fuzz_core.ir.outcome import Outcome, Verdict
 from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.triage.cluster import Bug
-from fuzz_core.triage.reduce import parsed
+from fuzz_core.triage.script import parsed
 from fuzz_core.triage.signature import normalised, signature
 
 SHOWN, CHANGED, FLAKY, CLEAN, UNRUNNABLE = "shown", "changed", "flaky", "clean", "unrunnable"

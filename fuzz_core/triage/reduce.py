@@ -13,7 +13,9 @@ from fuzz_core.ir.codec import dumps
 from fuzz_core.ir.tree import Path, exchanged, positions, rewritten, tensors_of, walk, with_tensors
 from fuzz_core.ir.values import Invocation, Prim, Ref, Tensor, TestCase, Value
 from fuzz_core.triage import simplify
-from fuzz_core.triage.simplify import Simplifier, cost
+from fuzz_core.triage.cost import cost
+from fuzz_core.triage.script import parsed
+from fuzz_core.triage.simplify import Simplifier
 
 _IMPORTS = ast.Import | ast.ImportFrom
 
@@ -204,14 +206,6 @@ def shortened(test: TestCase, reproduces: Callable[[TestCase], bool], deadline: 
                 break
         else:
             return best
-
-
-def parsed(program: str) -> ast.Module:
-    """The syntax of a program; without any statement where the text is none."""
-    try:
-        return ast.parse(program)
-    except (SyntaxError, ValueError, RecursionError):
-        return ast.Module([], [])
 
 
 def _mentioned(program: str) -> set[str]:

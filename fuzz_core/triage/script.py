@@ -339,3 +339,11 @@ def render_around(test: TestCase, mode: str, dialect: Dialect) -> str:
     lines = test.program.splitlines(keepends=True)
     parts = ["".join(lines[:end]), around.before, "".join(lines[end:]), around.after]
     return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
+
+
+def parsed(program: str) -> ast.Module:
+    """The syntax of a program; without any statement where the text is none."""
+    try:
+        return ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import tokencommand
 from fakeindex import real_index
 from githubserver import Repository
 from project import INSTALLED, Project
@@ -32,7 +33,8 @@ def test_shards_are_put_together_and_only_the_report_has_the_token(
         project.write("nightfuzz.toml", SETTINGS)
         project.commit("Settings")
         project.build(1)
-        hosting = Hosting(tmp_path / "hosting", project.workspace, INSTALLED, environment(project), github_repo.token)
+        given = {**INSTALLED, "install": {"command": str(tokencommand.written(tmp_path / "nightfuzz"))}}
+        hosting = Hosting(tmp_path / "hosting", project.workspace, given, environment(project), github_repo.token)
         called = hosting.call(
             "nightfuzz",
             {"target": f"index:{index}#fakelib", "sandbox": "none", "settings": "shards = 2", "fail-on": "any"},

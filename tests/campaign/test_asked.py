@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fuzz_core.campaign.planning import matching
+from fuzz_core.campaign.patterns import asked_apis
+from fuzz_core.campaign.planning import chosen
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, naming, trace
 from fuzz_core.collect.seed import Seed
@@ -48,7 +49,20 @@ def test_a_pattern_that_matches_nothing_is_an_error_that_names_what_is_near() ->
     with pytest.raises(UserError, match="no api of this build matches") as told:
         naming([], APIS, ["lib.absolute", "lib.nn.AlphaDropot"])
     assert "lib.nn.AlphaDropout" in str(told.value)
-    assert matching(["a.b", "a.c", "d"], ["a.*"], "name") == {"a.b", "a.c"}
+    assert asked_apis(APIS, ["lib.nn.*"]) == {"lib.nn.AlphaDropout", "lib.nn.functional.alpha_dropout"}
+
+
+def test_an_alias_stands_for_its_api() -> None:
+    assert asked_apis(APIS, ["lib.abs"]) == {"lib.absolute"}
+    hidden = [*APIS, Api("lib.abs", "function")]
+    assert asked_apis(hidden, ["lib.abs"]) == {"lib.abs"}, "an api's own name comes before another one's alias"
+
+
+def test_an_api_without_a_call_on_record_is_an_error_that_names_it(fakelib_session: Session) -> None:
+    trace(fakelib_session, TraceOptions(sources=["docs"], patterns=["fakelib.scale"]))
+    with pytest.raises(UserError, match=r"no call of `fakelib.concat` is on record"):
+        chosen(fakelib_session, ["fakelib.concat"])
+    assert {row.api for row in chosen(fakelib_session, ["fakelib.concat", "fakelib.scale"])} == {"fakelib.scale"}
 
 
 def test_the_seeds_left_aside_are_traced_once_they_are_asked_for(fakelib_session: Session) -> None:

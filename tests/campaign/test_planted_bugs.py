@@ -25,7 +25,7 @@ from fuzz_core.ir.values import TestCase
 from fuzz_core.mutation.registry import CALL_MUTATORS, MUTATORS, load_mutators
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from fuzz_core.triage.simplify import cost
+from fuzz_core.triage.cost import cost
 from fuzz_core.worker.plan import Plan
 
 EXPECTED = Path(__file__).parent / "planted_bugs.txt"

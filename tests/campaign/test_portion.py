@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
-from fuzz_core.campaign.planning import Shard, costs, divided, parse_shard, portion, seeds_on_record
+from fuzz_core.campaign.planning import Shard, costs, divided, parse_shard, portion
 from fuzz_core.campaign.session import Session
 from fuzz_core.ir.errors import UserError
 
@@ -41,9 +41,3 @@ def test_a_timed_run_measures_what_apis_cost(traced_session: Session) -> None:
     assert measured and min(measured.values()) > 0
     shares = [portion(traced_session, [], Shard(number, 3)) for number in (1, 2, 3)]
     assert sorted(api for share in shares for api in share) == portion(traced_session, [], None)
-
-
-def test_without_a_changed_seed_there_is_nothing_to_fuzz(traced_session: Session) -> None:
-    known = seeds_on_record(traced_session.store, traced_session.target.library)
-    assert known and portion(traced_session, [], None, known) == []
-    assert portion(traced_session, [], None, set()) == portion(traced_session, [], None)

@@ -28,7 +28,8 @@ OTHERS = {
     "adapters/tensorflow/dialect.py": "dtypes that TensorFlow infers, and those that it draws",
     "collect/constraints/docstrings.py": "other names in docstrings",
     "oracles/cost.py": "precisions that are timed",
-    "triage/simplify.py": "which dtypes are simplest, and the default dtype of each kind",
+    "triage/cost.py": "which dtypes are simplest",
+    "triage/simplify.py": "the default dtype of each kind",
 }
 # Bits of the exponent and of the mantissa.
 LAYOUTS = {

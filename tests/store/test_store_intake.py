@@ -19,7 +19,7 @@ from fuzz_core.store import SeedRecord, intake, open_store
 from fuzz_core.store.findings import News
 from fuzz_core.store.intake import take_in
 from fuzz_core.store.merging import merge
-from fuzz_core.triage.simplify import cost
+from fuzz_core.triage.cost import cost
 
 Damage = Callable[[sqlite3.Connection], object]
 

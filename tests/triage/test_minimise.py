@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.tree import exchanged, positions
 from fuzz_core.ir.values import NONE, Fill, Invocation, Map, Prim, Ref, Seq, Slice, Tensor, TestCase, Then, Value, prim
+from fuzz_core.triage.cost import cost
 from fuzz_core.triage.reduce import minimise
-from fuzz_core.triage.simplify import cost
 
 ZEROS = Fill("constant", 0.0, 0.0)
 

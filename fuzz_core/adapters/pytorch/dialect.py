@@ -4,13 +4,11 @@ PyTorch.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
-import numpy as np
-
 from fuzz_core.adapters import spelling
-from fuzz_core.adapters.arrays import simplest
 from fuzz_core.adapters.dialect import (
     BARE,
     INTERNAL,
@@ -25,7 +23,6 @@ from fuzz_core.adapters.dialect import (
     twice,
 )
 from fuzz_core.adapters.pytorch.profile import PROFILE
-from fuzz_core.ir.drawing import elements, pack
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.values import Fill, Invocation, Ref, Tensor, prim
 
@@ -312,6 +309,9 @@ def _atom(source: str) -> str:
 
 
 def _layout(tensor: Tensor) -> str:
+    from fuzz_core.adapters.arrays import simplest
+    from fuzz_core.ir.drawing import elements, pack
+
     view = simplest(tensor)
     if view is None:
         return _dense(tensor)
@@ -324,6 +324,8 @@ def _layout(tensor: Tensor) -> str:
 
 
 def _dense(tensor: Tensor) -> str:
+    from fuzz_core.ir.drawing import elements
+
     if tensor.dtype.startswith("float8") and tensor.size and _overflows(tensor):
         return f"{_atom(_dense(tensor._replace(dtype='float32')))}.to(torch.{tensor.dtype})"
     counts = tensor.dtype == "int64" and len(tensor.shape) == 1 and tensor.size > 2 and spelling.inlined(tensor)
@@ -339,8 +341,10 @@ def _dense(tensor: Tensor) -> str:
 
 def _overflows(tensor: Tensor) -> bool:
     """8-bit floats refuse a literal that is too large; a cast gives infinity or NaN."""
-    flat = np.abs(elements(tensor))
-    return bool((flat[np.isfinite(flat)] > DTYPES[tensor.dtype].largest).any())
+    from fuzz_core.ir.drawing import elements
+
+    flat = abs(elements(tensor))
+    return bool(((flat > DTYPES[tensor.dtype].largest) & (flat < math.inf)).any())
 
 
 def _dtype(tensor: Tensor, *inferred: str) -> str:

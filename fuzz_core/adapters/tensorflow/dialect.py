@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from fuzz_core.adapters import spelling
 from fuzz_core.adapters.dialect import (
@@ -24,9 +22,11 @@ from fuzz_core.adapters.dialect import (
     twice,
 )
 from fuzz_core.adapters.tensorflow.profile import PROFILE
-from fuzz_core.ir.drawing import elements
 from fuzz_core.ir.dtypes import DTYPES, double_of
 from fuzz_core.ir.values import Fill, Ref, Tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Sparse results are not compared otherwise, and neither are booleans and strings by tolerances.
 CLOSE = (
@@ -193,10 +193,12 @@ def dtype_name(name: str) -> str:
 
 
 def _constant(tensor: Tensor) -> str:
+    from fuzz_core.ir.drawing import elements
+
     if tensor.dtype.startswith("float8"):
         return f"tf.cast({_constant(tensor._replace(dtype='float32'))}, {dtype_name(tensor.dtype)})"
     if tensor.dtype == "bfloat16" and spelling.inlined(tensor) and _vanishes(elements(tensor)):
-        bits = spelling.nested(elements(tensor).view(np.uint32) >> 16, tensor.shape, "uint16")
+        bits = spelling.nested(elements(tensor).view("uint32") >> 16, tensor.shape, "uint16")
         return f"tf.bitcast(tf.constant({bits}, tf.uint16), tf.bfloat16)"
     value = spelling.common(tensor)
     if value == "-0.0":
@@ -218,9 +220,9 @@ def _constant(tensor: Tensor) -> str:
     return min(made, key=len) if made else _draw(tensor)
 
 
-def _vanishes(flat: NDArray[np.float32]) -> bool:
+def _vanishes(flat: NDArray[Any]) -> bool:
     """Whether TensorFlow takes an element for zero: conversions flush what is too small for a full mantissa."""
-    return bool(((flat != 0) & (np.abs(flat) < np.finfo(np.float32).tiny)).any())
+    return bool(((flat != 0) & (abs(flat) < DTYPES["float32"].normal)).any())
 
 
 def _dtype(tensor: Tensor) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
-from fuzz_core.campaign.planning import parse_shard, portion, seeds_on_record
+from fuzz_core.campaign.changed_seeds import ChangedSeeds, trace_changed
+from fuzz_core.campaign.planning import parse_shard, portion
 from fuzz_core.campaign.recheck import CLASSES, PRESENT, RecheckOptions, cross
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands import trace
@@ -13,8 +16,17 @@ from fuzz_core.cli.commands.changes import changes_report, compare_builds
 from fuzz_core.cli.commands.fuzz import fuzz_libraries, fuzz_target
 from fuzz_core.cli.errors import BUGS, INTERRUPTED
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
-from fuzz_core.cli.session import TRACE_SHARE, check_stop, compared_sessions, session_of, target_of, trace_phase
+from fuzz_core.cli.session import (
+    TRACE_SHARE,
+    check_stop,
+    compared_sessions,
+    session_of,
+    target_of,
+    trace_options,
+    trace_phase,
+)
 from fuzz_core.cli.settings import Settings
+from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
 
 # Of a run's time-box: for comparing with a baseline, or the models of libraries where some are named.
@@ -24,27 +36,33 @@ BUGS_SHARE = 0.35
 
 
 def run(settings: Settings, output: CommandOutput) -> Report:
-    """Traces what is new, fuzzes and examines, and compares with a baseline or libraries where some are named."""
+    """Traces what is new, fuzzes and examines, and compares with a baseline or libraries where some are named.
+
+    Raises UserError where no test ran although there was something to fuzz.
+    """
     began = time.monotonic()
+    if settings.changed and not (settings.tests or settings.docs or settings.models):
+        raise UserError("--changed looks at your own seeds, and none are named", "add --tests DIR, say")
     with session_of(settings, output) as session:
         end = began + settings.time
-        known = seeds_on_record(session.store, session.target.library) if settings.changed else None
         others = compared_sessions(session, settings) if settings.libraries else {}
-        traced = trace_phase(session, settings, deadline=began + settings.time * TRACE_SHARE, own=settings.changed)
-        output.show(*trace.trace_report(session, traced).text)
+        traced = trace_changes(session, settings, began, output)
         check_stop(session)
-        narrowed = settings
-        if known is not None or settings.shard is not None:
-            shard = None if settings.shard is None else parse_shard(settings.shard)
-            apis = portion(session, settings.api, shard, known)
+        if traced.unfuzzed:
+            return Report(traced_data(traced), [traced.unfuzzed])
+        share = models_share(session, settings)
+        shard = None if settings.shard is None else parse_shard(settings.shard)
+        if settings.changed or shard is not None:
+            apis = portion(session, traced.apis or settings.api, shard)
             if not apis:
-                return Report({}, ["no seed is new or changed: nothing to fuzz"])
-            narrowed = settings.model_copy(update={"api": apis})
-        share, settings = models_share(session, settings), narrowed
+                return Report(
+                    traced_data(traced), [f"shard {settings.shard} has no api: the other shards have them all"]
+                )
+            settings = settings.model_copy(update={"api": apis})
         baseline = None if settings.baseline is None else target_of(session.store, settings, settings.baseline)
         compared = BASELINE_SHARE if baseline is not None else LIBRARIES_SHARE if others else 0.0
         fuzzed = fuzz_target(session, settings, end - (end - session.clock()) * compared, share)
-        data = {**fuzzed.data, "seeds": traced.seeds - traced.unchanged, "apis": settings.api}
+        data = {**traced_data(traced), **fuzzed.data, "apis": settings.api}
         output.show(*fuzzed.text)
         if session.stopped():
             return Report(data, code=fuzzed.code)
@@ -53,9 +71,42 @@ def run(settings: Settings, output: CommandOutput) -> Report:
         elif others and settings.tests_count is None:
             more, name = fuzz_libraries(others, settings, end), "libraries"
         else:
+            check_tests(session, settings, data)
             return Report(data, code=fuzzed.code)
+        check_tests(session, settings, {**data, name: more.data})
         code = INTERRUPTED if session.stopped() else more.code or fuzzed.code
         return Report({**data, name: more.data}, more.text, code)
+
+
+def trace_changes(session: Session, settings: Settings, began: float, output: CommandOutput) -> ChangedSeeds:
+    """Trace what is new, or the user's changed seeds where the settings ask for these alone, and print the figures."""
+    deadline = began + settings.time * TRACE_SHARE
+    if settings.changed:
+        traced = trace_changed(session, trace_options(settings, deadline=deadline), began + settings.time)
+    else:
+        report = trace_phase(session, settings, deadline=deadline)
+        traced = ChangedSeeds(report, report.seeds - report.unchanged)
+    output.show(*trace.trace_report(session, traced.report).text)
+    output.show(*(f"{each.file}: not traced whole: {each.reason}" for each in traced.untraced))
+    return traced
+
+
+def traced_data(traced: ChangedSeeds) -> dict[str, Any]:
+    """Return the figures of tracing as JSON data."""
+    untraced = [each._asdict() for each in traced.untraced]
+    return {"seeds": traced.seeds, "apis": list(traced.apis), "untraced": untraced, "unfuzzed": traced.unfuzzed}
+
+
+def check_tests(session: Session, settings: Settings, data: Mapping[str, Any]) -> None:
+    """Raise UserError where no engine ran a test, unless the user has stopped the run."""
+    parts = (data, *(data.get(name, {}) for name in ("baseline", "libraries")))
+    tests = sum(part.get("tests", 0) for part in parts)
+    tests += sum(part.get(engine, {}).get("tests", 0) for part in parts for engine in ("fuzz", "models"))
+    if not tests and not session.stopped():
+        raise UserError(
+            f"no test ran on {session.target.key} in {settings.time:.0f} s, although there are apis to fuzz",
+            "give --time more; `nightfuzz apis` lists the calls on record",
+        )
 
 
 def models_share(session: Session, settings: Settings) -> float:

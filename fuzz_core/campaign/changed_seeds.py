@@ -1,0 +1,107 @@
+"""Tracing for a pull request: the user's own changed seeds, then library seeds as value spaces for what these call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from fuzz_core.campaign.carryover import TraceReport, recheck, take_over, validate
+from fuzz_core.campaign.changes import Untraced, untraced_seeds
+from fuzz_core.campaign.patterns import asked_apis
+from fuzz_core.campaign.planning import seeds_on_record
+from fuzz_core.campaign.session import Session
+from fuzz_core.campaign.tracing import TraceOptions, list_apis, naming, seeds_end, settle, trace_seeds, tracer
+from fuzz_core.collect.seed import Seed
+from fuzz_core.collect.sources import collect_own, collect_shipped
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.errors import UserError
+
+# Files that an error names at most.
+FILES = 5
+PACKAGES = "use a target that has these packages, such as --target python:PATH with the interpreter of your environment"
+
+
+class ChangedSeeds(NamedTuple):
+    """Figures of a trace of changed seeds.
+
+    seeds: how many seeds of the user's changed. apis: names of those that they call and that are asked for, sorted.
+    untraced: changed files that did not run to their end. unfuzzed: why no api is fuzzed, empty where some are.
+    """
+
+    report: TraceReport
+    seeds: int = 0
+    apis: Sequence[str] = ()
+    untraced: Sequence[Untraced] = ()
+    unfuzzed: str = ""
+
+
+def trace_changed(session: Session, options: TraceOptions, end: float) -> ChangedSeeds:
+    """Trace the user's seeds that no build of the library has on record, then library seeds that name what they call.
+
+    Without a changed seed, nothing is traced. Library seeds end at the options' deadline.
+
+    Args:
+        options: only apis that match the patterns count.
+        end: clock time by which the changed seeds are traced: they may take the whole time-box.
+
+    Raises:
+        UserError: a pattern matches no api, or no changed seed calls an api of the target.
+    """
+    known = seeds_on_record(session.store, session.target.library)
+    report = TraceReport()
+    with tracer(session) as zygote:
+        request = list_apis(session, zygote, options, report)
+        session.watch.phase("collecting changed seeds")
+        own = list(collect_own(request, options.sources))
+        changed = {seed.digest: seed for seed in own if seed.digest not in known}
+        report.seeds, report.unchanged = len(own), len(own) - len(changed)
+        unread = [Untraced(name, 0, 0, reason) for name, reason in report.problems]
+        if not changed:
+            if unread and not own:
+                raise _no_call(session, unread)
+            return ChangedSeeds(report, unfuzzed="no seed of yours is new or changed: nothing to fuzz")
+        trace_seeds(session, zygote, list(changed.values()), options.seconds, report, end)
+        validate(session, report, end)
+        names = {digest: seed.name for digest, seed in changed.items()}
+        untraced = untraced_seeds(session.store, session.target.key, names)
+        called = _called(session, changed)
+        if not called and not session.stopped():
+            raise _no_call(session, [*unread, *untraced])
+        apis = sorted(called & asked_apis(request.apis, options.patterns) if options.patterns else called)
+        found = ChangedSeeds(report, len(changed), apis, untraced)
+        if not apis:
+            return found._replace(
+                unfuzzed="the changed seeds call none of the apis that are asked for: nothing to fuzz"
+            )
+        others = {seed.digest: seed for seed in (*own, *collect_shipped(request, options.sources))}
+        new = take_over(session, list(others.values()), options.since, report.retraced)
+        report.seeds = len({*others, *changed})
+        spaces = _value_spaces(new, request.apis, apis)
+        report.unchanged, report.aside = report.seeds - len(changed) - len(new), len(new) - len(spaces)
+        trace_seeds(session, zygote, spaces, options.seconds, report, seeds_end(session, options))
+    recheck(session, report, options.deadline)
+    settle(session)
+    return found
+
+
+def _called(session: Session, seeds: Collection[str]) -> set[str]:
+    """Return the apis that these seeds (by digest) call as the target accepts it, or as an error that they expect."""
+    store, target = session.store, session.target.key
+    brought = store.brought(target, seeds)
+    return {row.api for row in store.bodies(target) if row.id in brought and (row.valid or row.expected == "exception")}
+
+
+def _value_spaces(seeds: Sequence[Seed], apis: Sequence[Api], called: Collection[str]) -> list[Seed]:
+    """Return the seeds that name an api that is called. An operator's method has no name in code: it does not count."""
+    named = [api for api in apis if api.name in called and not api.name.rpartition(".")[2].startswith("__")]
+    return naming(seeds, named, [api.name for api in named]) if named else []
+
+
+def _no_call(session: Session, untraced: Sequence[Untraced]) -> UserError:
+    said = "; ".join(f"{each.file}: {each.reason}" for each in untraced[:FILES])
+    said += f"; and {len(untraced) - FILES} more" if len(untraced) > FILES else ""
+    problem = f"the changed seeds call no api that {session.target.key} accepts"
+    if not untraced:
+        return UserError(problem, "name the directory of tests that use the library: --tests DIR")
+    missing = any("ModuleNotFoundError" in each.reason for each in untraced)
+    return UserError(f"{problem}: {said}", PACKAGES if missing else "mend what these lines name, and run it again")

@@ -1,0 +1,64 @@
+"""`nightfuzz run --changed`: what a pull request's own seeds call is fuzzed, or it is said why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commands import Cli, Done
+
+from fuzz_core.store.opening import open_store
+from fuzz_core.store.records import TargetRecord
+
+SCALED = "import fakelib\nimport numpy as np\n\ndef test_scale():\n    fakelib.scale(np.ones((2, 5)), 7)\n"
+ROLLED = "import torch\n\ndef test_roll():\n    assert torch.roll(torch.arange(4), 1).tolist() == [3, 0, 1, 2]\n"
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def pull(cli: Cli, tmp_path: Path, fakelib_target: TargetRecord) -> Run:
+    """Runs a pull request's check with a test file, in a state without a night."""
+    with open_store(tmp_path / "state" / "state.db") as store:
+        store.save_target(fakelib_target)
+
+    def run(code: str, *more: object) -> Done:
+        Path("tests").mkdir(exist_ok=True)
+        Path("tests/test_own.py").write_text(code)
+        where = ("--state", tmp_path / "state", "--target", "fakelib-1", "--tests", "tests", "--changed")
+        return cli("run", *where, "--tests-count", 60, "--seed", 1, *more)
+
+    return run
+
+
+@pytest.mark.smoke
+def test_what_the_changed_test_calls_is_fuzzed_without_a_night(pull: Run) -> None:
+    told = pull(SCALED, "--json")
+    assert told.code == 0, told
+    assert told.json["apis"] == ["fakelib.scale"] and told.json["seeds"] == 1
+    assert told.json["fuzz"]["tests"] > 0 and told.json["fuzz"]["apis"] == 1
+    again = pull(SCALED)
+    assert again.code == 0 and "no seed of yours is new or changed" in again.out
+
+
+def test_without_a_call_the_check_fails_with_one_error(pull: Run) -> None:
+    told = pull("import no_such_package\n", "--json")
+    assert (told.code, told.out) == (2, "")
+    assert told.err.count("error: ") == 1 and "no_such_package" in told.err
+
+
+def test_without_a_directory_of_seeds_it_says_so(cli: Cli, tmp_path: Path) -> None:
+    told = cli("run", "--changed", "--state", tmp_path / "state")
+    assert told.code == 2 and "none are named" in told.err
+
+
+def test_a_fresh_repository_with_torch(cli: Cli, tmp_path: Path, torch_python: Path) -> None:
+    Path("tests").mkdir()
+    Path("tests/test_roll.py").write_text(ROLLED)
+    where = ("--state", tmp_path / "state", "--target", f"python:{torch_python}", "--library", "torch")
+    told = cli("run", *where, "--tests", "tests", "--changed", "--tests-count", 100, "--seed", 1, "--json")
+    assert told.code == 0, told
+    assert {"torch.roll", "torch.arange"} <= set(told.json["apis"]) and told.json["fuzz"]["tests"] > 50
+    with open_store(tmp_path / "state" / "state.db", read_only=True) as store:
+        seeds = [seed.name for seed in store.seeds(store.targets()[0].key)]
+    assert "tests/test_roll.py" in seeds and len(seeds) < 200, "only library seeds that name these apis are traced"
