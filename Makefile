@@ -10,7 +10,7 @@ QUICK := smoke or not (process or server or real or docker or chaos or quality o
 # The last commit that passed every test.
 BASE ?= $(shell cat .ci/tested)
 
-.PHONY: fuzz bench ablation soak mutants test test-all test-reached check requirements clean
+.PHONY: fuzz bench ablation soak mutants test test-all test-reached check requirements release-check clean
 
 $(BIN)/nightfuzz: pyproject.toml requirements/dev.txt
 	bash requirements/install.sh '$(PYTHON)' $(VENV) dev
@@ -70,6 +70,22 @@ requirements: $(BIN)/nightfuzz
 	$(LOCK) --extra dev --constraint requirements/bench.txt pyproject.toml --output-file requirements/dev.txt
 	$(LOCK) --constraint requirements/bench.txt pyproject.toml --output-file requirements/app.txt
 	$(LOCK) --constraint requirements/bench.txt --group report --output-file requirements/report.txt
+
+# All that a release does before the upload: TAG=v1.2.3 names it; without TAG the next release is checked.
+RELEASE := build/release
+release-check: export UV_SYSTEM_CERTS := 1
+release-check: check
+	$(BIN)/python requirements/release.py check $(TAG)
+	rm -rf $(RELEASE)
+	$(BIN)/uv build --quiet --no-config --no-build-isolation --out-dir $(RELEASE)
+	$(BIN)/python requirements/release.py files $(RELEASE)
+	cd $(RELEASE) && '$(CURDIR)/$(BIN)/uv' tool run --quiet --no-config --isolated --from ./*.whl nightfuzz doctor
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml docs/examples/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/zizmor --quiet --offline --no-config --persona pedantic action.yml .github docs/examples
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
-from nightfuzz.bot.github.errors import RefusedError
+from nightfuzz.bot.github.errors import GaveUpError, RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.github.marker import marker_of
 from nightfuzz.bot.github.views import WRITERS, CommentView, IssueView
@@ -145,6 +145,9 @@ class CommandHandler:
             return LATER[name], ""
         try:
             self.filings, text = self.upstream(record, self.filings)
+        except GaveUpError:
+            # No answer to the command: the next run executes it.
+            raise
         except UserError as error:
             text = f"refused: {error.problem}"
         return "upstream", text

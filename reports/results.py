@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fuzz_core.ir.errors import UserError
+from nightfuzz.reports.artifact import read_plain
 
 SCHEMA = "nightfuzz-results/1"
 BYTES = 64 << 20
@@ -217,13 +218,14 @@ def schema() -> dict[str, Any]:
     }
 
 
-def read_result(path: Path) -> RunResult:
-    """A document that another job wrote. Raises UserError that names the file and the first thing that does not fit."""
+def read_result(path: Path, root: Path | None = None) -> RunResult:
+    """A document that another job wrote. Raises UserError that names the file and the first thing that does not fit.
+
+    root: the folder below which no part of the path may be a link; that of the file where None.
+    """
     remedy = "it has to be a results.json that nightfuzz of this version wrote"
     try:
-        if path.is_symlink() or path.stat().st_size > BYTES:
-            raise UserError(f"{path.name} is a link, or larger than {BYTES >> 20} MiB", remedy)
-        return RunResult.model_validate_json(path.read_bytes())
+        return RunResult.model_validate_json(read_plain(path, BYTES, root))
     except OSError as error:
         raise UserError(f"cannot read {path.name}: {error.strerror}", remedy) from error
     except ValidationError as error:

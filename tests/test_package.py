@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout's committed and uncommitted files, built without a package index."""
+    """The wheel of this checkout's committed and uncommitted files, built as a release builds it: from its sdist."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     listed = subprocess.check_output(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT)
@@ -87,7 +88,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packed = subprocess.run(["tar", "-C", str(ROOT), "-c", *names], stdout=subprocess.PIPE, check=True).stdout
     source.mkdir()
     subprocess.run(["tar", "-C", str(source), "-x"], input=packed, check=True)
-    command = [sys.executable, "-m", "uv", "build", "--offline", "--no-build-isolation", "--wheel", "--no-config"]
+    command = [sys.executable, "-m", "uv", "build", "--offline", "--no-build-isolation", "--no-config"]
     subprocess.run([*command, "--out-dir", str(folder / "dist"), str(source)], check=True, capture_output=True)
     [made] = (folder / "dist").glob("*.whl")
     return made
@@ -107,6 +108,19 @@ def test_the_wheel_holds_every_file_of_its_packages(wheel: Path) -> None:
     # Scripts of the Action, which runs from a checkout.
     assert {name for name in expected ^ packed if not name.endswith(".sh")} == set()
     assert {name.split("/")[0] for name in packed} == {"fuzz_core", "nightfuzz"}
+
+
+@pytest.mark.slow
+def test_uvx_runs_the_wheel_from_a_bare_environment(wheel: Path, tmp_path: Path) -> None:
+    """With nothing but uv: its own cache, no environment, no checkout. Packages come from the index."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("SSL_", "UV_INDEX", "UV_DEFAULT"))}
+    bare = {**kept, "PATH": os.defpath, "HOME": str(tmp_path / "home"), "UV_SYSTEM_CERTS": "1"}
+    command = [sys.executable, "-m", "uv", "tool", "run", "--python", sys.executable, "--from", str(wheel), "nightfuzz"]
+    done = subprocess.run([*command, "doctor"], cwd=tmp_path, env=bare, capture_output=True, text=True)
+    if "Failed to fetch" in done.stderr:
+        pytest.skip(f"no package index is reached: {done.stderr[-200:]}")
+    assert done.returncode == 0, done.stderr
+    assert "Python" in done.stdout
 
 
 @pytest.fixture(scope="module")

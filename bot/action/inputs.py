@@ -28,7 +28,9 @@ from nightfuzz.reports.comment import FailOn
 Mode = Literal["nightly", "pr", "bump", "recheck", "report", "listen"]
 # Modes that talk to GitHub, and run nothing of anybody.
 TALKING = ("report", "listen")
-StatePlace = Literal["branch", "directory", "artifact"]
+# Modes that work on a pull request.
+PULLS = ("pr", "bump")
+StatePlace = Literal["repository", "directory", "artifact"]
 Upstream = Literal["off", "draft", "approved"]
 Sandbox = Literal["auto", "docker", "none"]
 
@@ -36,7 +38,7 @@ PREFIX = "INPUT_"
 LONGEST = 20_000
 MOST = 1_000
 # What `git check-ref-format` takes, without what would mean something to a shell or an option parser.
-_BRANCH = r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|@\{))[A-Za-z0-9_][A-Za-z0-9_./@+-]*(?<![./])"
+_REF = r"(?!.*(?:\.\.|\.lock(?:/|$)))refs(?:/[A-Za-z0-9][A-Za-z0-9._-]*){2,}(?<!\.)"
 
 
 def _listed(text: object) -> object:
@@ -88,7 +90,7 @@ Inside = Annotated[Path, BeforeValidator(inside)]
 Folders = Annotated[tuple[Inside, ...], BeforeValidator(_listed), Field(max_length=MOST)]
 Recipient = Annotated[str, AfterValidator(_recipient)]
 Anywhere = Annotated[Path, BeforeValidator(_one_line)]
-Branch = Annotated[str, Field(max_length=200), _matching(_BRANCH, "the name of a branch, such as nightfuzz-state")]
+Ref = Annotated[str, Field(max_length=200), _matching(_REF, "the full name of a ref, such as refs/nightfuzz/state")]
 Python = Annotated[str, _matching(r"3\.(1[1-9]|[2-9]\d)", "3.11 or later, written as 3.12")]
 Commit = Annotated[str, _matching("[0-9a-f]{40}|[0-9a-f]{64}", "the whole hash of a commit")]
 
@@ -100,9 +102,10 @@ class ActionSettings(Settings):
         None, description="Settings file, relative to the repository. Empty for `nightfuzz.toml`, where there is one."
     )
     shards: int = Field(1, ge=1, le=256, description="How many jobs share the apis.")
-    state_branch: Branch = Field(
-        "nightfuzz-state",
-        description="Branch with the state. It has one commit, without a parent, and only nightfuzz writes it.",
+    state_ref: Ref = Field(
+        "refs/nightfuzz/state",
+        description="Full name of the ref with the state. It has one commit, without a parent, and only nightfuzz "
+        "writes it. Under `refs/heads/` it is a branch, which every clone fetches.",
     )
     max_new_issues: int = Field(
         5, ge=0, le=100, description="How many issues are opened in a day, the worst bugs first; the rest wait."
@@ -222,9 +225,9 @@ class Inputs(BaseModel):
         "3.11 on.",
     )
     state: StatePlace = Field(
-        "branch",
-        description="Where the state is kept from night to night: on a `branch` of the repository, in a `directory` of "
-        "the runner, or in an `artifact` that a plan job has made.",
+        "repository",
+        description="Where the state is kept from night to night: in the `repository`, under `refs/nightfuzz/state`; "
+        "in a `directory` of the runner; or in an `artifact` that a plan job has made.",
     )
     state_path: Anywhere | None = Field(
         None, description="The directory, for `directory`; the folder where the artifact was unpacked, for `artifact`."
@@ -264,12 +267,12 @@ class Inputs(BaseModel):
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets, which the caller masks in the log before any other work."""
-        return tuple(secret.get_secret_value() for name in _SECRETS if (secret := getattr(self, name)))
+        return tuple(secret.get_secret_value() for name in SECRETS if (secret := getattr(self, name)))
 
 
-_SECRETS = [name for name, field in Inputs.model_fields.items() if field.annotation == (SecretStr | None)]
+SECRETS = [name for name, field in Inputs.model_fields.items() if field.annotation == (SecretStr | None)]
 
-_HIDDEN = {*SECRET, "private_recipient", "settings", *_SECRETS}
+_HIDDEN = {*SECRET, "private_recipient", "settings", *SECRETS}
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
@@ -320,7 +323,7 @@ def _check_together(inputs: Inputs) -> None:
     """Check combinations of inputs, each of which is valid by itself."""
     if inputs.shard >= inputs.settings.shards:
         raise UserError(f"input shard: {inputs.shard} is no shard of {inputs.settings.shards}", "shards count from 0")
-    if inputs.state != "branch" and inputs.state_path is None and not inputs.plan_only:
+    if inputs.state != "repository" and inputs.state_path is None and not inputs.plan_only:
         raise UserError(f"input state-path is empty, and the state is kept in a {inputs.state}", "say where it is")
     if inputs.mode in TALKING and (inputs.settings.app_id is None) != (inputs.app_private_key is None):
         raise UserError("an App needs both app-id and app-private-key", "give both, or neither and a github-token")

@@ -52,13 +52,28 @@ def log_in(auth: Auth, connect: Callable[[Callable[[], github.Auth.Auth]], Clien
         client = connect(auth.signed)
         return client, _login(client)
     app = connect(auth.app)
+    installation = _installation(app, auth)
+    permissions = None if auth.permissions is None else dict(auth.permissions)
+    installed = partial(github.Auth.AppInstallationAuth, auth.app(), installation, permissions)
+    return connect(installed), f"{app.read('/app', lambda data: str(data['slug']))}[bot]"
+
+
+def _installation(app: Client, auth: AppAuth) -> int:
     installation = app.find("installation", lambda data: int(data["id"]))
     if installation is None:
         remedy = "install it there: the app's page > Install App; or check the name of the repository"
         raise UserError(f"the app {auth.app_id} is not installed on {app.repository}", remedy)
-    permissions = None if auth.permissions is None else dict(auth.permissions)
-    installed = partial(github.Auth.AppInstallationAuth, auth.app(), installation, permissions)
-    return connect(installed), f"{app.read('/app', lambda data: str(data['slug']))}[bot]"
+    return installation
+
+
+def push_token(auth: AppAuth, app: Client) -> Secret:
+    """A token of the app's installation, for an hour, that may write contents of the repository and nothing else.
+
+    app: a client that is signed with the app's key. Raises UserError.
+    """
+    path = f"/app/installations/{_installation(app, auth)}/access_tokens"
+    asked = {"repositories": [app.repository.partition("/")[2]], "permissions": {"contents": "write"}}
+    return app.write("POST", path, asked, lambda data: Secret(str(data["token"])), "contents: write")
 
 
 def _login(client: Client) -> str:

@@ -14,22 +14,25 @@ from nightfuzz.bot.github.errors import GaveUpError, UnsureError
 Clock = Callable[[], datetime]
 Sleep = Callable[[float], None]
 LONGEST_BACKOFF = 60.0
+# The time limit of the job that reports: `timeout-minutes` in every workflow of ours.
+REPORT_MINUTES = 30
 
 
 class RateLimits(NamedTuple):
     """GitHub's limits on content creation, and our patience. Times are in seconds.
 
     between_writes: what GitHub asks of programs. a_minute, an_hour: things created. a_call, in_all: how long one call
-    and all of them may wait. first: how long we wait for an address that has never answered. in_flight: until a request
-    without an answer has taken effect or never will (GitHub ends its requests after ten). lease: when a runner that
-    claimed something and is silent since is taken for dead. poll: how often we look whether it is done.
+    and all calls together may take; the other half of the job's time is for the state and for writing down what is
+    left. first: how long we wait for an address that has never answered. in_flight: until a request without an answer
+    has taken effect or never will (GitHub ends its requests after ten). lease: when a runner that claimed something and
+    is silent since is taken for dead. poll: how often we look whether it is done.
     """
 
     between_writes: float = 1.0
     a_minute: int = 80
     an_hour: int = 500
-    a_call: float = 900.0
-    in_all: float = 3600.0
+    a_call: float = 600.0
+    in_all: float = REPORT_MINUTES * 60 / 2
     first: float = 120.0
     in_flight: float = 10.0
     lease: float = 120.0
@@ -45,9 +48,10 @@ class Budget:
         sleep: Sleep = time.sleep,
         limits: RateLimits | None = None,
         rng: random.Random | None = None,
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.clock, self.limits, self.rng = clock, limits or RateLimits(), rng or random.Random()
-        self._sleep = sleep
+        self._sleep, self._timer, self._began = sleep, timer, timer()
         self.requests = self.writes = self.repeated = 0
         self.waited = 0.0
         self.answered = False
@@ -63,10 +67,13 @@ class Budget:
         return counts + self._allowance
 
     def wait(self, seconds: float, why: str) -> None:
-        """Waits, or raises GaveUpError where that would be longer than we wait in all."""
+        """Waits, or raises GaveUpError where all calls would take longer than the limit.
+
+        Requests that hang take time, too. The timer is monotonic: a runner's clock may be set meanwhile.
+        """
         if seconds <= 0:
             return
-        if self.waited + seconds > self.limits.in_all:
+        if max(self.waited, self._timer() - self._began) + seconds > self.limits.in_all:
             again = self.clock() + timedelta(seconds=seconds)
             raise GaveUpError(
                 f"gave up on GitHub after {self.waited:.0f} s of waiting ({self.text()}): {why}; what was written so "

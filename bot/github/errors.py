@@ -11,14 +11,18 @@ from nightfuzz.reports.text import bounded
 
 T = TypeVar("T")
 LONGEST = 300
+RERUN = 'use "Re-run failed jobs" on this run\'s page once the cause is gone; the next run does the rest, too'
 # Statuses of HTTP for what is not there: the token may lack access, too.
 GONE = (404, 410)
 # GitHub's names of permissions, and how a workflow spells them.
 _WORKFLOW = {"pull_requests": "pull-requests", "security_events": "security-events"}
 
 
-class GaveUpError(NightfuzzError):
+class GaveUpError(UserError):
     """GitHub does not answer as it should, for longer than we wait. What was written before stays; try again later."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem, RERUN)
 
 
 class UnsureError(NightfuzzError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,13 @@ from fuzz_core.targets.spec import parse_spec
 from nightfuzz.bot.action.inputs import Line, Recipient, Sandbox, Upstream, inside, misfit
 from nightfuzz.bot.init.action import Workflow
 
+TIMEOUT_MINUTES = 120
+"""End of the fuzz job where the time-box is an hour at most: the default of the reusable workflows."""
+INSTALL_MINUTES = 60
+"""A longer time-box has this much on top, for installing nightfuzz and the builds."""
+HOSTED_MINUTES = 360
+"""GitHub's own machines end each job after so long."""
+_HOSTED = re.compile(r"ubuntu-(latest|[0-9.]+)(-arm)?")
 LABEL = r"[A-Za-z0-9][A-Za-z0-9._ -]*"
 _OPTIONS = {"workflows": "workflow"}
 _GLOB = re.compile(r"([*?+!\[\]\\])")
@@ -23,7 +31,7 @@ _GLOB = re.compile(r"([*?+!\[\]\\])")
 
 def _plain(text: str) -> str:
     """Text that stays text in a workflow: an expression would be evaluated by GitHub, wherever it stands."""
-    if "${{" in text:
+    if "${{" in text or "}}" in text:
         raise ValueError("no ${{ }} here: write the value, and put expressions into the file yourself")
     return text
 
@@ -83,6 +91,16 @@ class Answers(BaseModel):
         return f"{int(minute)} {int(hour)} * * *"
 
     @property
+    def is_hosted(self) -> bool:
+        """Whether GitHub's own machines fuzz."""
+        return len(self.runs_on) == 1 and _HOSTED.fullmatch(self.runs_on[0]) is not None
+
+    @property
+    def timeout_minutes(self) -> int:
+        """End of the fuzz job of a night."""
+        return max(TIMEOUT_MINUTES, math.ceil(float(str(seconds(self.time))) / 60) + INSTALL_MINUTES)
+
+    @property
     def settings(self) -> list[str]:
         """Lines of TOML for the input `settings`."""
         given = {
@@ -120,5 +138,11 @@ def _check_together(answers: Answers) -> None:
                 f"the workflow {workflow} needs tests: the calls that they make are what is looked at",
                 "name their directory with --tests",
             )
+    if answers.is_hosted and answers.timeout_minutes > HOSTED_MINUTES:
+        raise UserError(
+            f"--time: {answers.time} is too long for {answers.runs_on[0]}: GitHub ends its jobs after "
+            f"{HOSTED_MINUTES // 60} hours, and installing needs {INSTALL_MINUTES} minutes",
+            f"write {HOSTED_MINUTES - INSTALL_MINUTES}m at most, or name your own runner with --runs-on",
+        )
     if not answers.target.endswith(".whl") and not answers.target.startswith("python:"):
         parse_spec(answers.target)

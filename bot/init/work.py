@@ -145,8 +145,9 @@ def _steps(answers: Answers, action: Action, pair: KeyPair | None) -> Iterator[s
     yield "Look at the files, commit them, and push them to the default branch."
     if not action.commit:
         yield f"Pin the Action to a commit: that of {action.reference} was not looked up, or was not to be found."
-    if answers.runs_on != (HOSTED,):
+    if not answers.is_hosted:
         labels = ", ".join(answers.runs_on)
+        yield "The files hold their jobs themselves: GitHub keeps reusable workflows of another owner off your runners."
         yield f"Set up an ephemeral runner with the labels {labels}: {action.page}#your-own-runner"
     yield from _private(answers, pair)
     if answers.fork_environment:

@@ -23,7 +23,7 @@ Link = Annotated[str, Field(pattern=r"^(https?://\S{1,1000})?$")]
 Lesson = Literal["", "ignore", "wrong", "known", "declined", "duplicate", "gone"]
 CommandKind = Literal["bisect", "minimize", "retry", "ignore", "upstream", "help"]
 Digest = Annotated[str, Field(pattern="^([0-9a-f]{32})?$")]
-MOST = 100_000
+MOST, MOST_LEFT = 100_000, 100
 
 
 class IssueRecord(Part):
@@ -97,6 +97,17 @@ class DraftRecord(Part):
     at: When
 
 
+class FilingStatus(Part):
+    """How far the last report came. left: what is still to be done on GitHub, a line each; the state implies it.
+
+    It is written together with the state, before GitHub is asked for anything, and again at the end.
+    """
+
+    run: Name
+    at: When
+    left: tuple[Line, ...] = Field((), max_length=MOST_LEFT)
+
+
 class Filings(Part):
     """All of it. handled: comments that were read for commands, and when; swept: up to when all were read."""
 
@@ -107,6 +118,7 @@ class Filings(Part):
     drafts: dict[Fingerprint, DraftRecord] = Field(default_factory=dict, max_length=MOST)
     handled: dict[Number, When] = Field(default_factory=dict, max_length=MOST)
     swept: When | None = None
+    status: FilingStatus | None = None
 
     def to_json(self) -> str:
         """The document; equal filings give equal text."""
@@ -121,7 +133,9 @@ class Filings(Part):
         """With these fields of an issue's record changed; signatures are added. Raises KeyError without a record."""
         record = self.issues[number]
         signatures = {**record.signatures, **changes.pop("signatures", {})}
-        return self.with_issue(record.model_copy(update={**changes, "signatures": signatures, "at": now}))
+        # Later than before, whatever the clock says: the later record wins.
+        at = max(now, record.at + timedelta(microseconds=1))
+        return self.with_issue(record.model_copy(update={**changes, "signatures": signatures, "at": at}))
 
     def with_request(self, request: CommandRequest) -> Filings:
         """With this request in the place of an earlier one with its key; its comment is handled."""
@@ -134,20 +148,25 @@ class Filings(Part):
         update = {"settled": True, "said": " ".join(text.split())[:2_000], "at": now}
         return self.with_request(self.requests[key].model_copy(update=update))
 
+    def with_left(self, run: str, now: datetime, *left: str) -> Filings:
+        """With the status of a run that has still to do this on GitHub."""
+        lines = tuple(" ".join(line.split())[:2_000] for line in dict.fromkeys(left))
+        return self.model_copy(update={"status": FilingStatus(run=run or "0", at=now, left=lines[:MOST_LEFT])})
+
     def with_draft(self, fingerprint: str, draft: DraftRecord) -> Filings:
         """With this draft in the place of an earlier one of the same bug."""
         return self.model_copy(update={"drafts": _sorted({**self.drafts, fingerprint: draft})})
 
     def with_claims(self, fingerprints: Iterable[str], run: str, now: datetime) -> Filings:
         """With claims of a run on what it is about to file; those that have run out go, others' stay."""
-        live = {key: claim for key, claim in self.claims.items() if now - claim.at < CLAIMED}
+        live = {key: claim for key, claim in self.claims.items() if abs(now - claim.at) < CLAIMED}
         mine = {key: RunClaim(run=run, at=now) for key in fingerprints}
         return self.model_copy(update={"claims": _sorted({**mine, **live})})
 
     def claimed(self, fingerprint: str, run: str, now: datetime) -> bool:
-        """Whether another run is about to file this."""
+        """Whether another run is about to file this. A claim from the future is of a runner with a wrong clock."""
         claim = self.claims.get(fingerprint)
-        return claim is not None and claim.run != run and now - claim.at < CLAIMED
+        return claim is not None and claim.run != run and abs(now - claim.at) < CLAIMED
 
     @property
     def waiting(self) -> tuple[CommandRequest, ...]:
@@ -173,6 +192,7 @@ def merged(first: Filings, second: Filings) -> Filings:
         drafts=_latest(first.drafts, second.drafts),
         handled={key: at for key, at in handled.items() if at >= limit},
         swept=min((each for each in (first.swept, second.swept) if each), default=None),
+        status=max((each for each in (first.status, second.status) if each), key=_age, default=None),
     )
 
 

@@ -22,7 +22,7 @@ MOVED = (301, 302, 307, 308)
 class WriteReport(NamedTuple):
     """filings: what is remembered from now on. filed: new issues. counts: of executed actions, by verb.
 
-    problems: what was refused, a line each. left: actions that were not tried, since GitHub lets us do no more.
+    problems: what was refused, a line each. left: actions that were refused, or not tried since GitHub does no more.
     """
 
     filings: Filings
@@ -64,11 +64,13 @@ def carry_out(hub: Hub, plan: IssuePlan, filings: Filings, clock: Callable[[], d
             counts[action.verb] += 1
         except RefusedError as error:
             problems.append(f"{action}: {error.problem}")
+            left.append(str(action))
         except UnsureError as error:
             problems.append(f"{action}: {error}")
+            left.append(str(action))
         except GaveUpError as error:
-            problems.append(str(error))
-            left = [str(each) for each in plan.actions[index:]]
+            problems.append(error.problem)
+            left += [str(each) for each in plan.actions[index:]]
             break
     filed = tuple(record for number, record in filings.issues.items() if number not in before)
     return WriteReport(filings, filed, dict(counts), tuple(problems), tuple(left))

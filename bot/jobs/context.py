@@ -90,10 +90,17 @@ def pull_of(hub: Hub, repository: str, commit: str) -> int:
     return 0
 
 
+def app_of(inputs: Inputs) -> AppAuth | None:
+    """The GitHub App that reports, where the inputs name one."""
+    if inputs.settings.app_id is None or inputs.app_private_key is None:
+        return None
+    return AppAuth(str(inputs.settings.app_id), secret(inputs.app_private_key))
+
+
 def auth_of(inputs: Inputs) -> Auth:
     """Who writes to the user's own repository. Raises UserError where nobody may."""
-    if inputs.settings.app_id is not None and inputs.app_private_key is not None:
-        return AppAuth(str(inputs.settings.app_id), secret(inputs.app_private_key))
+    if (app := app_of(inputs)) is not None:
+        return app
     if inputs.github_token is None:
         raise UserError("there is no token", "add `github-token: ${{ github.token }}` to the step's inputs")
     return TokenAuth(secret(inputs.github_token))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -21,10 +21,10 @@ from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from nightfuzz.bot.action.environment import command_environment
 from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
-HIDDEN = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_")
 TURN_SECONDS = 0.2
 # Lines of a command's messages that are kept, and seconds that are given to them once the command has ended: a process
 # that it has left behind may hold the pipe.
@@ -56,7 +56,7 @@ class FuzzJob:
         self.work.root.mkdir(parents=True, exist_ok=True)
         with self.quiet(f"nightfuzz {command.arguments[0]}"), self.work.answer_file(command.name).open("wb") as told:
             process = subprocess.Popen(
-                line, cwd=self.work.sources, env=_environment(os.environ), stdout=told, stderr=subprocess.PIPE
+                line, cwd=self.work.sources, env=command_environment(os.environ), stdout=told, stderr=subprocess.PIPE
             )
             with last_lines(process.stderr) as said:
                 code = self._wait(process)
@@ -174,8 +174,3 @@ def exact_spec(target: TargetRecord) -> str:
         return target.spec
     named = "==" in target.spec or target.spec.startswith(("python:", "/", ".")) or target.spec.endswith(".whl")
     return target.spec if named else f"{target.spec}=={version}"
-
-
-def _environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the variables that the runner sets for its steps."""
-    return {name: value for name, value in own.items() if not name.startswith(HIDDEN)}

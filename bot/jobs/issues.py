@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -19,6 +20,7 @@ from fuzz_core.store.store import Store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.commands import CommandHandler, answer
 from nightfuzz.bot.github.auth import TokenAuth
+from nightfuzz.bot.github.errors import RERUN, GaveUpError, RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint, cluster_reports, first_row, umbrellas
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, merged
@@ -35,10 +37,28 @@ SHOWN = 20
 LINE = 200
 
 
+class FilingReport(NamedTuple):
+    """notes: lines for the summary. error: why something is left to be done on GitHub."""
+
+    notes: tuple[str, ...]
+    error: UserError | None = None
+
+
+def begun(run: str, clock: Callable[[], datetime]) -> Callable[[bytes], bytes]:
+    """A change of the filings that notes, together with the state, that all of a run is still to be filed."""
+
+    def note(data: bytes) -> bytes:
+        before = read(data)
+        left = before.status.left if before.status is not None else ()
+        return before.with_left(run, clock(), *left, f"what run {run} has found").to_json().encode()
+
+    return note
+
+
 def file_issues(
     inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, state: Path, clock: Callable[[], datetime]
-) -> tuple[str, ...]:
-    """Bring the issues up to what the state says and return lines for the summary.
+) -> FilingReport:
+    """Bring the issues up to what the state says, and write down what is left to be done.
 
     The run claims what it is about to file before it files anything.
     """
@@ -56,13 +76,26 @@ def file_issues(
     claimed = revised(place, lambda now: merged(now, heard.filings).with_claims(new, run, clock()), "claims")
     ours = plan(clusters, existing, claimed, rules, clock(), batches, gone)
     done = carry_out(hub, ours, claimed, clock)
-    with open_store(state, read_only=True) as store:
-        filings = answer_requests(hub, store, done.filings, clock())
-        there = _file_upstream(inputs, event, hub, store, clusters, filings, clock())
+    there, left = ApprovalResult(done.filings), [*done.left]
+    try:
+        with open_store(state, read_only=True) as store:
+            there = ApprovalResult(answer_requests(hub, store, done.filings, clock()))
+            there = _file_upstream(inputs, event, hub, store, clusters, there.filings, clock())
+    except (GaveUpError, RefusedError) as error:
+        # What is done on GitHub is remembered all the same.
+        left.append(f"answers to comments: {error.problem}")
     mine = _without_claims(there.filings, run)
-    revised(place, lambda now: merged(_without_claims(now, run), mine), "filed")
+    revised(place, lambda now: merged(_without_claims(now, run), mine).with_left(run, clock(), *left), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]
-    return (*_notes(ours, done), *heard.problems, *filed_there, *there.problems)
+    notes = (*_notes(ours, done, left), *heard.problems, *filed_there, *there.problems)
+    return FilingReport(notes, _unfinished(len(ours.actions), done, left))
+
+
+def _unfinished(planned: int, done: WriteReport, left: Sequence[str]) -> UserError | None:
+    if not left:
+        return None
+    why = bounded((*done.problems, *left)[0], LINE)
+    return UserError(f"{len(left)} of {planned} changes are not on GitHub, and the state says which: {why}", RERUN)
 
 
 def listen_job(
@@ -145,7 +178,7 @@ def _without_claims(filings: Filings, run: str) -> Filings:
     return filings.model_copy(update={"claims": {key: each for key, each in filings.claims.items() if each.run != run}})
 
 
-def _notes(planned: IssuePlan, done: WriteReport) -> Iterator[str]:
+def _notes(planned: IssuePlan, done: WriteReport, left: Sequence[str]) -> Iterator[str]:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "nothing to do"
     yield f"issues: {counts}"
     for filed in done.filed[:SHOWN]:
@@ -158,7 +191,7 @@ def _notes(planned: IssuePlan, done: WriteReport) -> Iterator[str]:
     if planned.private:
         yield f"{planned.private} private causes: told nowhere"
     yield from (bounded(line, LINE) for line in (*planned.notes, *done.problems))
-    yield from (f"left for the next run: {bounded(line, LINE)}" for line in done.left[:SHOWN])
+    yield from (f"left for the next run: {bounded(line, LINE)}" for line in left[:SHOWN])
 
 
 def answer_requests(hub: Hub, store: Store, filings: Filings, now: datetime) -> Filings:

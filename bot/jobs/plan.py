@@ -16,6 +16,7 @@ from nightfuzz.bot.issues.filings import CommandRequest, Filings
 from nightfuzz.bot.issues.labels import entries_of
 from nightfuzz.bot.jobs.issues import read
 from nightfuzz.bot.jobs.patterns import check_patterns
+from nightfuzz.bot.jobs.settings import keep_base_settings
 from nightfuzz.bot.jobs.sources import pack_sources
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
 from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
@@ -54,7 +55,7 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path) -> Matrix:
             (folder / name).write_bytes(data)
     filings = read(files.get(FILINGS, b""))
     _write_known(folder, filings)
-    notes: list[str] = []
+    notes = [*keep_base_settings(inputs, workspace, folder)]
     builds = _builds(inputs, workspace, notes)
     notes += pack_sources(workspace, folder / SOURCES)
     if builds is None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -13,46 +11,80 @@ from typing import NamedTuple
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import KNOWN
 from fuzz_core.store.opening import open_store
-from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.github.errors import GaveUpError, RefusedError, UnsureError
+from nightfuzz.bot.action.inputs import PULLS, Inputs
+from nightfuzz.bot.github.errors import RERUN
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.issues.labels import LABELS
 from nightfuzz.bot.jobs.context import WorkflowEvent, keys_of, pull_of
-from nightfuzz.bot.jobs.issues import file_issues
+from nightfuzz.bot.jobs.issues import FilingReport, begun, file_issues
 from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.pulls import update_pull
 from nightfuzz.bot.state.place import StateStorage
 from nightfuzz.bot.state.shards import read_shards
 from nightfuzz.bot.state.update import update_state
+from nightfuzz.reports.artifact import folders_with
 from nightfuzz.reports.comment import conclusion
 from nightfuzz.reports.results import RunResult, merged, read_result
 
-DEEP = 3
-PULLS = ("pr", "bump")
+TOLD = "told"
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
 
 
+Connect = Callable[[], Hub]
+
+
 class ReportOutcome(NamedTuple):
-    """Outcome of a report job. notes: lines for the summary, with problems. failed: whether the job is to fail."""
+    """Outcome of a report job. notes: lines for the summary, with problems.
+
+    failed: whether what was found fails the job. error: why not all of it is on GitHub.
+    """
 
     result: RunResult
     notes: tuple[str, ...]
     failed: bool
+    error: UserError | None = None
+
+
+def read_run(inputs: Inputs, event: WorkflowEvent) -> RunResult:
+    """Read what the fuzz jobs have left, as one result. Raises UserError for none, and for results of several runs."""
+    result = merged([read_result(folder / RESULTS, inputs.results) for folder in _folders(inputs)])
+    _check_mode(event, result)
+    return result
 
 
 def report_job(
-    inputs: Inputs, event: WorkflowEvent, hub: Hub, place: StateStorage, clock: Callable[[], datetime]
+    inputs: Inputs,
+    event: WorkflowEvent,
+    connect: Connect,
+    place: StateStorage,
+    clock: Callable[[], datetime],
+    result: RunResult,
 ) -> ReportOutcome:
-    """Tells what the fuzz jobs have left: issues for a night, a comment and a check for a pull request."""
-    result = merged([read_result(folder / RESULTS) for folder in folders(inputs.results)])
-    _check_mode(event, result)
-    if result.mode in PULLS:
-        notes = _pull(inputs, event, hub, result)
-    else:
-        notes = _issues(inputs, event, hub, place, clock, result)
+    """Keep the state of a night, then write issues; or write the comment and the check of a pull request.
+
+    GitHub's API is asked only once the state is kept. Raises UserError where the state cannot be kept: then nothing is
+    filed, and the same job can be run again. A refusal of the API is part of the outcome.
+    """
     failed = conclusion(result, inputs.fail_on) == "failure"
-    return ReportOutcome(result, (*notes, f"GitHub: {hub.budget.text()}"), failed)
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
+        notes, state = ((), None) if result.mode in PULLS else _keep(inputs, event, place, clock, result, Path(name))
+        try:
+            hub = connect()
+            if state is None:
+                done = _pull(inputs, event, hub, result)
+            else:
+                done = file_issues(inputs, event, hub, place, state, clock)
+        except UserError as error:
+            return ReportOutcome(result, (*notes, error.problem), failed, _unfinished(error, state))
+    budget = f"GitHub: {hub.budget.text()}"
+    return ReportOutcome(result, (*notes, *done.notes, budget), failed, done.error)
+
+
+def _unfinished(error: UserError, state: Path | None) -> UserError:
+    kept = "" if state is None else "the state of this night is kept, but not all of it is on GitHub: "
+    return UserError(
+        f"{kept}{error.problem}", error.remedy if error.remedy == RERUN else f"{error.remedy}; then {RERUN}"
+    )
 
 
 def heard_again(state: Path, result: RunResult) -> None:
@@ -73,51 +105,35 @@ def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
         )
 
 
-def folders(root: Path) -> Iterator[Path]:
-    """The folders with results below one, whichever way the artifacts were unpacked."""
-    found = sorted(path for depth in range(DEEP) for path in root.glob(f"{'*/' * depth}{RESULTS}"))
-    yield from (path.parent for path in found if not path.is_symlink())
+def _folders(inputs: Inputs) -> list[Path]:
+    """Return the folders with results, without the texts that this job wrote when it ran before."""
+    return [folder for folder in folders_with(RESULTS, inputs.results) if folder != inputs.results / TOLD]
 
 
-def _pull(inputs: Inputs, event: WorkflowEvent, hub: Hub, result: RunResult) -> tuple[str, ...]:
+def _pull(inputs: Inputs, event: WorkflowEvent, hub: Hub, result: RunResult) -> FilingReport:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
         raise UserError("this run belongs to no pull request", "give the setting pull-request, or use the mode nightly")
     told = update_pull(hub, number, result, sha=event.sha, fail_on=inputs.fail_on, links=event.links)
-    return (f"pull request {number}: comment {told.comment}", *told.problems)
+    return FilingReport((f"pull request {number}: comment {told.comment}", *told.problems))
 
 
-def _issues(
+def _keep(
     inputs: Inputs,
     event: WorkflowEvent,
-    hub: Hub,
     place: StateStorage,
     clock: Callable[[], datetime],
     result: RunResult,
-) -> tuple[str, ...]:
-    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
-        folder = Path(name)
-        with _labels_made(hub, bool(result.bugs and inputs.settings.max_new_issues)):
-            shards, refused = read_shards(list(folders(inputs.results)), folder)
-            update = update_state(place, shards, keys_of(inputs), folder / "state", clock)
-            heard_again(update.public, result)
-        notes = file_issues(inputs, event, hub, place, update.public, clock)
+    folder: Path,
+) -> tuple[tuple[str, ...], Path]:
+    """Fold the shards into the state. Returns lines for the summary, and the public part of the state that is kept."""
+    shards, refused = read_shards(_folders(inputs), folder)
+    try:
+        update = update_state(place, shards, keys_of(inputs), folder / "state", clock, begun(event.run, clock))
+    except UserError as error:
+        raise UserError(
+            f"the state of this night is not kept: {error.problem}", f"{error.remedy}; then {RERUN}"
+        ) from error
+    heard_again(update.public, result)
     dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
-    return (*refused, *update.problems, *dropped, *notes)
-
-
-@contextmanager
-def _labels_made(hub: Hub, wanted: bool) -> Iterator[None]:
-    """Makes missing labels while something else is done that asks GitHub for nothing: one a second, as it wants it.
-
-    What fails here is met again where the labels are needed, and said there.
-    """
-
-    def make() -> None:
-        with suppress(GaveUpError, RefusedError, UnsureError):
-            hub.ensure_labels(LABELS)
-
-    with ThreadPoolExecutor(1, "labels") as beside:
-        if wanted:
-            beside.submit(make)
-        yield
+    return (*refused, *update.problems, *dropped), update.public

@@ -62,7 +62,9 @@ def commands(request: JobRequest) -> list[JobCommand]:
     spent = request.seconds * RECHECK_SHARE if known else 0.0
     first = [command("recheck", spent, *target)] if known else []
     # Without the common options: a bisection installs builds, so it has the network.
-    bisections = [JobCommand(f"bisect-{number}", ("bisect", str(number), "--json")) for number in request.bisect]
+    bisections = [
+        JobCommand(f"bisect-{number}", ("bisect", str(number), *request.pull, "--json")) for number in request.bisect
+    ]
     baseline = ("--baseline", request.baseline) if request.baseline else ()
     shard = ("--shard", f"{request.shard + 1}/{request.shards}") if request.shards > 1 else ()
     changed = ("--changed",) if request.mode == "pr" else ()

@@ -1,42 +1,128 @@
-"""The settings file of a fuzz job's commands."""
+"""The settings file of a fuzz job's commands.
+
+A pull request has no say in it: its settings are those of the commit that it is compared with. No path leads out of the
+repository, in any mode.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import tomlkit
 
-from fuzz_core.cli.settings import DEFAULT_FILE
+from fuzz_core.cli.settings import DEFAULT_FILE, Settings
 from fuzz_core.ir.errors import UserError
 from fuzz_core.triage.known import DEFAULT_FILE as KNOWN_FILE
-from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.jobs.workspace import KNOWN, Workspace
+from nightfuzz.bot.action.inputs import PULLS, Inputs, written
+from nightfuzz.bot.git import git_in
+from nightfuzz.bot.jobs.workspace import BASE_KNOWN, BASE_SETTINGS, KNOWN, Workspace
+
+# A pull request is checked out as its merge, whose first parent is the base.
+BASE = "HEAD^1"
+# These choose what is installed, what is read, where something is sent, and how well the machine is protected.
+DENIED = {"index", "known", "knowledge_import", "llm_endpoint", "llm_key_variable"}
+DENIED |= {name for name in Settings.model_fields if name.startswith("sandbox")}
+# The commands get `state` as a flag, which wins.
+PATHS = {name for name, field in Settings.model_fields.items() if "Path" in str(field.annotation)} - {"state"}
+
+
+def keep_base_settings(inputs: Inputs, checkout: Path, folder: Path) -> tuple[str, ...]:
+    """Write the base's settings and known findings into `folder` where a pull request is worked on. Return notes.
+
+    checkout: of the pull request's merge commit. Raises UserError for a key that a pull request may not set, and where
+    the base lacks the file that `config` names.
+    """
+    if inputs.mode not in PULLS:
+        return ()
+    _refuse_denied(inputs)
+    folder.mkdir(parents=True, exist_ok=True)
+    if git_in(checkout, "rev-parse", "--verify", "--quiet", BASE).code:
+        return ("the commit that the pull request is compared with is not checked out: no settings file was read",)
+    name = inputs.settings.config or Path(DEFAULT_FILE)
+    text = _base_file(checkout, name)
+    if text is None and inputs.settings.config is not None:
+        raise UserError(
+            f"input settings: config: the base branch has no file {name}",
+            "settings of a pull request come from the branch that it is for: merge the file there first",
+        )
+    (folder / BASE_SETTINGS).write_bytes(text or b"")
+    known = _read_settings(folder / BASE_SETTINGS).get("known", name.with_name(KNOWN_FILE))
+    (folder / BASE_KNOWN).write_bytes(_base_file(checkout, Path(known)) or b"")
+    return ()
 
 
 def settings_file(inputs: Inputs, work: Workspace) -> tuple[str, ...]:
     """Make the settings file of the commands and return the flag that names it; nothing where nothing is set.
 
     The input `settings` wins over the user's file. What people taught by labels is added to the known findings.
+    Raises UserError for a key that a pull request may not set, and for a path that leads out of the repository.
     """
-    config, options = inputs.settings.config, inputs.settings.options
-    own = work.sources / (config or DEFAULT_FILE)
-    if config is not None and not own.is_file():
-        raise UserError(
-            f"input settings: config: there is no file {config}", "write its path from the repository's root"
-        )
-    taught = inputs.plan_folder / KNOWN if inputs.plan_folder else None
-    if not options and (taught is None or not taught.is_file()):
-        return ("--config", str(own)) if own.is_file() else ()
+    options, sources = inputs.settings.options, work.sources
+    is_pull = inputs.mode in PULLS
+    own, known = _of_base(inputs, work) if is_pull else _of_sources(inputs, work)
     settings = {**(_read_settings(own) if own.is_file() else {}), **options}
-    known = work.sources / settings.get("known", own.with_name(KNOWN_FILE))
+    _check_places({**settings, "tests": [*settings.get("tests", ()), *inputs.tests], "config": own}, work, is_pull)
+    taught = inputs.plan_folder / KNOWN if inputs.plan_folder else None
+    if not is_pull and not options and (taught is None or not taught.is_file()):
+        return ("--config", str(own)) if own.is_file() else ()
+    known = known if is_pull else sources / settings.get("known", known)
     files = [file for file in (known, taught) if file is not None and file.is_file()]
     work.root.mkdir(parents=True, exist_ok=True)
     (work.root / KNOWN).write_text("".join(file.read_text(encoding="utf-8") + "\n" for file in files), encoding="utf-8")
     made = work.root / DEFAULT_FILE
     made.write_text(tomlkit.dumps({**settings, "known": str(work.root / KNOWN)}), encoding="utf-8")
     return "--config", str(made)
+
+
+def _of_sources(inputs: Inputs, work: Workspace) -> tuple[Path, Path]:
+    """The user's settings file, and where its known findings lie unless it says so."""
+    config = inputs.settings.config
+    own = work.sources / (config or DEFAULT_FILE)
+    if config is not None and not own.is_file():
+        raise UserError(
+            f"input settings: config: there is no file {config}", "write its path from the repository's root"
+        )
+    return own, own.with_name(KNOWN_FILE)
+
+
+def _of_base(inputs: Inputs, work: Workspace) -> tuple[Path, Path]:
+    """The settings and known findings of the base: from the plan, else from the checkout that is worked in."""
+    _refuse_denied(inputs)
+    if inputs.plan_folder is None:
+        for note in keep_base_settings(inputs, work.sources, work.root):
+            print(note, flush=True)
+    folder = inputs.plan_folder or work.root
+    return folder / BASE_SETTINGS, folder / BASE_KNOWN
+
+
+def _refuse_denied(inputs: Inputs) -> None:
+    for name in sorted(DENIED & inputs.settings.options.keys()):
+        raise UserError(
+            f"input settings: {written(name)} cannot be set in the mode {inputs.mode}",
+            f"a pull request may bring its own workflow: set it in {DEFAULT_FILE} of the branch that it is for",
+        )
+
+
+def _check_places(settings: Mapping[str, Any], work: Workspace, is_pull: bool) -> None:
+    """Links are followed. A base's `known` and its file itself are not read from the pull request's files."""
+    root = work.sources.resolve()
+    checked = (PATHS | {"config"}) - ({"known", "config"} if is_pull else set())
+    for name in sorted(checked & settings.keys()):
+        for path in _listed(settings[name]):
+            if not (root / path).resolve().is_relative_to(root):
+                raise UserError(f"{written(name)}: {path} leads out of the repository", "name a place inside of it")
+
+
+def _listed(value: object) -> Iterator[str]:
+    yield from map(str, value) if isinstance(value, list) else [str(value)]
+
+
+def _base_file(checkout: Path, path: Path) -> bytes | None:
+    done = git_in(checkout, "show", f"{BASE}:{PurePosixPath(path)}")
+    return None if done.code else done.output
 
 
 def _read_settings(file: Path) -> dict[str, Any]:

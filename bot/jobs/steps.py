@@ -16,22 +16,27 @@ import typer
 
 from fuzz_core.cli.errors import BUGS, guarded
 from fuzz_core.cli.output import printable
+from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
+from nightfuzz.bot.action.environment import drop_variables
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
 from nightfuzz.bot.action.runner import Runner
 from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.github.auth import api_address, push_token
+from nightfuzz.bot.github.budget import Budget
+from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.context import WorkflowEvent, auth_of, event_of, secret
+from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import plan_job, read_plan, specs
-from nightfuzz.bot.jobs.report import report_job
+from nightfuzz.bot.jobs.report import TOLD, read_run, report_job
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, work_of
-from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE, StateStorage
+from nightfuzz.bot.state.ref import Chance, StateRef
 from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.annotations import problem_commands as problem_marks
 from nightfuzz.reports.markdown import escaped
@@ -39,25 +44,38 @@ from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 class StepContext(NamedTuple):
-    """Inputs and environment of a step."""
+    """Inputs and environment of a step, and its time."""
 
     inputs: Inputs
     runner: Runner
     environment: Mapping[str, str]
+    chance: Chance
+
+
+SYSTEM = Chance(_now, time.sleep, random.random)
 
 
 def perform(work: Callable[[StepContext], int]) -> None:
-    """Runs a step behind the error boundary. Secrets are masked before anything else is printed."""
+    """Run a step of this process, and end the process with the step's exit code."""
+    raise typer.Exit(run_step(work, os.environ))
+
+
+def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
+    """Run a step behind the error boundary. Secrets are masked before anything else is printed."""
 
     def begun() -> int:
-        runner = Runner(os.environ)
-        inputs = read_inputs(os.environ)
+        runner = Runner(environment)
+        inputs = read_inputs(environment)
         for text in inputs.secrets:
             runner.mask(text)
-        return work(StepContext(inputs, runner, os.environ))
+        return work(StepContext(inputs, runner, environment, chance))
 
-    raise typer.Exit(guarded(begun))
+    return guarded(begun)
 
 
 def _said(work: Callable[[StepContext], int]) -> Callable[[StepContext], int]:
@@ -76,9 +94,10 @@ def _said(work: Callable[[StepContext], int]) -> Callable[[StepContext], int]:
 
 @_said
 def fuzz_step(step: StepContext) -> int:
-    # What a job without a token works with is not installed in one that holds a token.
+    # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
 
+    drop_variables()
     work = work_of(step.inputs, step.environment)
     unpack_sources(step.inputs, work)
     for problem in restore(step.inputs, work, lambda: _place(step)):
@@ -90,14 +109,14 @@ def fuzz_step(step: StepContext) -> int:
             yield
 
     note = read_plan(step.inputs)
-    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, _now)
+    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, step.chance.clock)
 
 
 @_said
 def export_step(step: StepContext) -> int:
     from nightfuzz.bot.jobs.export import export_job
 
-    result = export_job(step.inputs, work_of(step.inputs, step.environment), _now())
+    result = export_job(step.inputs, work_of(step.inputs, step.environment), step.chance.clock())
     _publish(step, result, step.inputs.results.resolve(), ())
     for line in (*problem_marks(result), *marks(result)):
         print(line, flush=True)
@@ -115,24 +134,37 @@ def plan_step(step: StepContext) -> int:
 
 
 def report_step(step: StepContext) -> int:
-    event, hub = _tracker(step)
-    done = report_job(step.inputs, event, hub, _place(step), _now)
-    folder = step.inputs.results.resolve() / "told"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_documents(folder, done.result)
-    _publish(step, done.result, folder, done.notes, event.links.blob)
+    event = event_of(step.inputs, step.environment)
+    result = read_run(step.inputs, event)
+    folder = step.inputs.results.resolve() / TOLD
+    # An artifact may have brought one, with links in it.
+    folder.unlink() if folder.is_symlink() else remove(folder)
+    folder.mkdir(parents=True)
+    write_documents(folder, result)
+    _publish(step, result, folder, (), event.links.blob)
+    try:
+        done = report_job(step.inputs, event, lambda: _hub(step, event), _place(step), step.chance.clock, result)
+    except UserError as error:
+        _list(step, (error.problem, error.remedy))
+        raise
+    _list(step, done.notes)
+    if done.error is not None:
+        raise done.error
     return BUGS if done.failed else 0
 
 
 def listen_step(step: StepContext) -> int:
-    event, hub = _tracker(step)
-    _list(step, listen_job(step.inputs, event, hub, _place(step), _now))
+    event = event_of(step.inputs, step.environment)
+    _list(step, listen_job(step.inputs, event, _hub(step, event), _place(step), step.chance.clock))
     return 0
 
 
-def _tracker(step: StepContext) -> tuple[WorkflowEvent, Hub]:
-    event = event_of(step.inputs, step.environment)
-    return event, Hub.open(auth_of(step.inputs), event.repository, event.api)
+def _hub(step: StepContext, event: WorkflowEvent) -> Hub:
+    return Hub.open(auth_of(step.inputs), event.repository, event.api, budget=_budget(step))
+
+
+def _budget(step: StepContext) -> Budget:
+    return Budget(step.chance.clock, step.chance.sleep)
 
 
 def _list(step: StepContext, notes: tuple[str, ...]) -> None:
@@ -156,18 +188,17 @@ def _publish(step: StepContext, result: RunResult, folder: Path, notes: tuple[st
 
 
 def _place(step: StepContext) -> StateStorage:
-    """Open the storage of the state: the branch of this repository, unless the inputs name a directory."""
+    """Open the storage of the state: a ref of this repository, unless the inputs name a directory."""
     inputs = step.inputs
-    if inputs.state != "branch":
+    if inputs.state != "repository":
         if inputs.state_path is None:
             raise UserError("input state-path is empty", "say where the state is")
         return StateDirectory(inputs.state_path / "reported")
     server = step.environment.get("GITHUB_SERVER_URL", "https://github.com")
     repository = step.environment.get("GITHUB_REPOSITORY", "")
     token = None if inputs.github_token is None else secret(inputs.github_token)
-    remote = remote_of(f"{server}/{repository}.git", token)
-    return StateBranch(remote, Chance(_now, time.sleep, random.Random().random), inputs.settings.state_branch)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
+    if token is None and (auth := app_of(inputs)) is not None:
+        address = api_address(step.environment, inputs.settings.api_url)
+        token = push_token(auth, Client(auth.app, repository, address, _budget(step)))
+        step.runner.mask(token.reveal())
+    return StateRef(remote_of(f"{server}/{repository}.git", token), step.chance, inputs.settings.state_ref)

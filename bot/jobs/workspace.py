@@ -18,6 +18,8 @@ from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
+# The settings and known findings of the commit that a pull request is compared with.
+BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
 RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
 
 
@@ -34,14 +36,14 @@ def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
 
 
 def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
-    """Puts the state where the job works on it: out of the plan's artifact, or from the branch. A directory has it.
+    """Puts the state where the job works on it: out of the plan's artifact, or from the repository. A directory has it.
 
     Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
     """
     if inputs.state == "directory" or work.state_file.exists():
         return ()
     work.state.mkdir(parents=True, exist_ok=True)
-    if inputs.state == "branch":
+    if inputs.state == "repository":
         return fetch_state(place(), work.state_file)[1]
     folder = inputs.state_path or Path()
     try:

@@ -1,1 +1,1 @@
-"""Storage of the state between nights: a branch, a directory or an artifact, with private parts encrypted."""
+"""Storage of the state between nights: a ref, a directory or an artifact, with private parts encrypted."""

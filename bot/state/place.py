@@ -26,7 +26,7 @@ SCHEMA = "nightfuzz-state/1"
 MAX_FILES = 500
 MAX_FILE = 95 << 20
 MAX_TOTAL = 1 << 30
-FOREIGN = "choose another branch or directory for the state, or delete this one if nobody needs it"
+FOREIGN = "choose another ref or directory for the state, or delete this one if nobody needs it"
 TOO_LARGE = "remove targets that nobody needs any more, or keep the state in a directory of the runner"
 # Targets of one library repeat each other: a window as large as this finds that. It is the largest that `zstd -d`
 # takes without being asked, and what a reader needs of memory.
@@ -47,7 +47,7 @@ REMEDY = "the copy that is kept aside may be mended; nightfuzz begins anew witho
 _NAME = re.compile(r"(?:private/)?[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _ABOUT = f"""# The state of nightfuzz
 
-This branch is written by nightfuzz, never by hand, and shares no history with other branches. It always has one commit.
+nightfuzz writes this, never a person. It shares no history with any branch, and always has one commit.
 Deleting it makes nightfuzz begin anew: it traces again, and finds again what is still there; issues that it has filed
 are recognised by their markers.
 
@@ -57,7 +57,7 @@ are recognised by their markers.
 | `{FILINGS}` | which issue belongs to which bug |
 | `{PRIVATE}*.age` | what may be a security hole, encrypted with the public key that this repository's workflow names |
 | `{FINGERPRINTS}` | keyed digests of private bugs: they tell nothing without the key |
-| `{MARKER}` | tells nightfuzz that the branch is its own |
+| `{MARKER}` | tells nightfuzz that all of this is its own |
 """
 
 

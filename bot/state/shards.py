@@ -17,6 +17,7 @@ from fuzz_core.adapters import ADAPTERS_VARIABLE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import take_in
 from nightfuzz.bot.state.place import STATE, unpack
+from nightfuzz.reports.artifact import read_plain
 
 SEALED = "private.age"
 PACKED_BYTES = 1 << 30
@@ -79,20 +80,19 @@ def read_shards(folders: Sequence[Path], scratch: Path) -> tuple[Shards, tuple[s
 def _packed(folder: Path) -> list[bytes]:
     """The parts of a packed state. Raises UserError where there is none, or one is a link or too large."""
     found = sorted(folder.glob(f"{STATE}*"), key=lambda path: (len(path.name), path.name))
-    if not found or any(path.is_symlink() for path in found):
+    if not found:
         raise UserError("there is no packed state", "run the fuzz job again")
-    if sum(path.stat().st_size for path in found) > PACKED_BYTES:
-        raise UserError(f"the packed state is larger than {PACKED_BYTES >> 20} MiB", "run the fuzz job again")
-    return [path.read_bytes() for path in found]
+    packed: list[bytes] = []
+    for path in found:
+        packed.append(read_plain(path, PACKED_BYTES - sum(map(len, packed))))
+    return packed
 
 
 def _sealed(folder: Path) -> list[bytes]:
-    path = folder / SEALED
-    if path.is_symlink() or not path.is_file():
+    try:
+        return [read_plain(folder / SEALED, SEALED_BYTES)]
+    except FileNotFoundError:
         return []
-    if path.stat().st_size > SEALED_BYTES:
-        raise UserError(f"{SEALED} is larger than {SEALED_BYTES >> 20} MiB", "run the fuzz job again")
-    return [path.read_bytes()]
 
 
 def main(raw: str, clean: str, known: str) -> None:

@@ -16,6 +16,7 @@ from fuzz_core.store.opening import NewerError, open_store
 from fuzz_core.store.parting import thin
 from nightfuzz.bot.state import private
 from nightfuzz.bot.state.place import (
+    FILINGS,
     FINGERPRINTS,
     PLAIN,
     PRIVATE,
@@ -58,11 +59,17 @@ def fetch_state(place: StateStorage, path: Path) -> tuple[Snapshot | None, tuple
 
 
 def update_state(
-    place: StateStorage, shards: Shards, keys: Keys, folder: Path, clock: Callable[[], datetime]
+    place: StateStorage,
+    shards: Shards,
+    keys: Keys,
+    folder: Path,
+    clock: Callable[[], datetime],
+    filings: Callable[[bytes], bytes] = lambda data: data,
 ) -> StateUpdate:
     """Fold the shards into the place, and leaves the result in `folder`.
 
-    Where somebody else writes meanwhile, theirs is taken in and all is done again. A shard that is no state file is
+    filings: changes the bot's memory of GitHub in the same step; both are empty bytes where there is none. Where
+    somebody else writes meanwhile, theirs is taken in and all is done again. A shard that is no state file is
     left out and said; a state of the place that cannot be read is kept aside, and a fresh one begins. Raises UserError
     where the place cannot be read or written, and where a later nightfuzz has written it.
     """
@@ -76,7 +83,9 @@ def update_state(
         if not done or done[0][0] != own:
             done[:] = [(own, *update.run(before, own))]
         # Others may write nothing but that they are about to file: then all is done but for that.
-        return {**{name: data for name, data in had.items() if name not in own}, **done[0][2]}
+        others = {name: data for name, data in had.items() if name not in own}
+        memory = filings(others.get(FILINGS, b""))
+        return {**others, **({FILINGS: memory} if memory else {}), **done[0][2]}
 
     place.store(build, f"State after {len(shards.states)} shards")
     return done[0][1]

@@ -69,12 +69,12 @@ class Approver:
         for fingerprint, draft in filings.drafts.items():
             try:
                 changed = None if draft.url else self._review(fingerprint, draft)
+            except GaveUpError as error:
+                problems.append(error.problem)
+                break
             except (UserError, UnsureError) as error:
                 problems.append(f"the draft #{draft.number}: {error}")
                 continue
-            except GaveUpError as error:
-                problems.append(str(error))
-                break
             if changed is not None:
                 filings = filings.with_draft(fingerprint, changed.model_copy(update={"at": self.now}))
                 filed += [changed.url] if changed.url else []

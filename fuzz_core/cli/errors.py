@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import threading
@@ -33,10 +34,20 @@ def guarded(work: Callable[[], int]) -> int:
     except NightfuzzError as error:
         say(f"failed: {error}")
         return OUR_BUG
-    except Exception:  # noqa: BLE001 - the boundary: whatever is left is our bug and is shown whole
+    except Exception as error:  # noqa: BLE001 - the boundary: whatever is left is our bug and is shown whole
+        if _is_disk_full(error):
+            say(
+                f"error: no space is left on the disk: {error}\n  -> free some, or run the job again on another machine"
+            )
+            return USER_ERROR
         versions = f"nightfuzz {fuzz_core.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
         say(f"this is a bug in nightfuzz; please report the lines below\n{versions}\n{traceback.format_exc()}")
         return OUR_BUG
+
+
+def _is_disk_full(error: Exception) -> bool:
+    number = error.errno if isinstance(error, OSError) else None
+    return number in (errno.ENOSPC, errno.EDQUOT) or getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
 
 
 @contextmanager

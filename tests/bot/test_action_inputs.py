@@ -43,7 +43,7 @@ class DescribeReadInputs:
                 models = ["m"]
                 seed-time = "2m"
                 shards = 3
-                state-branch = "bots/nightfuzz-2"
+                state-ref = "refs/bots/nightfuzz-2"
                 max_new_issues = 0
                 """,
             )
@@ -53,7 +53,7 @@ class DescribeReadInputs:
         assert inputs.shard == 2
         assert inputs.plan_only
         settings = inputs.settings
-        assert (settings.shards, settings.state_branch, settings.max_new_issues) == (3, "bots/nightfuzz-2", 0)
+        assert (settings.shards, settings.state_ref, settings.max_new_issues) == (3, "refs/bots/nightfuzz-2", 0)
         assert settings.options == {"api": ["torch.nn.*", "torch.add"], "models": ["m"], "seed_time": 120.0}
 
     @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ class DescribeReadInputs:
             ("models", ["/etc"], "input settings: models", "inside the repository"),
             ("config", "../nightfuzz.toml", "input settings: config", "inside the repository"),
             ("target", "torch\x1b[31m", "input target", "one line of printable text"),
-            ("state_branch", "--upload-pack=x", "input settings: state-branch", "name of a branch"),
-            ("state_branch", "a..b", "input settings: state-branch", "name of a branch"),
+            ("state_ref", "--upload-pack=x", "input settings: state-ref", "name of a ref"),
+            ("state_ref", "refs/heads/a..b", "input settings: state-ref", "name of a ref"),
             ("python_version", "2.7", "input python-version: '2.7'", "3.11 or later"),
             ("python_version", "3.12; rm -rf /", "input python-version", "3.11 or later"),
             ("private_recipient", "age1notakey", "input settings: private-recipient", "nightfuzz init --private-key"),
@@ -80,7 +80,7 @@ class DescribeReadInputs:
             ("private_recipient", "AGE-SECRET-KEY-1Q", "input settings: private-recipient", "init --private-key"),
             ("engine", "mocc", "input settings: engine: 'mocc'", "did you mean moco?"),
             ("settings", "shards = ", "input settings", "not valid TOML"),
-            ("settings", "state-brunch = 1", "input settings", "did you mean 'state-branch'?"),
+            ("settings", "state-rev = 1", "input settings", "did you mean 'state-ref'?"),
             ("settings", "seedtime = 1", "input settings", "did you mean 'seed_time'?"),
             ("settings", "target = 'torch'", "input settings", "target is an input of its own"),
             ("settings", "reward = [1]", "input settings: reward", "at least 3 items"),

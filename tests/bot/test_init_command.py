@@ -38,8 +38,10 @@ def run(project: Path, *arguments: str, answers: str | None = None) -> Result:
 
 
 def written(project: Path, name: str = "nightfuzz.yml") -> dict[str, object]:
-    (job,) = YAML(typ="safe", pure=True).load((project / FOLDER / name).read_text())["jobs"].values()
-    values: dict[str, object] = job["with"]
+    """The inputs of the reusable workflow, or those of the Action in a file that holds the jobs itself."""
+    jobs = YAML(typ="safe", pure=True).load((project / FOLDER / name).read_text())["jobs"]
+    (job,) = jobs.values() if len(jobs) == 1 else [jobs["fuzz"]]
+    values: dict[str, object] = job["with"] if "with" in job else {**job["steps"][1]["with"], "runs-on": job["runs-on"]}
     return values
 
 
@@ -58,7 +60,7 @@ class DescribeInit:
         done = run(project, "--target", "torch==2.13.0", answers="nightly, bump\nself-hosted, gpu\n\n")
         assert done.exit_code == 0, done.output
         assert written(project)["target"] == "torch==2.13.0"
-        assert written(project, "nightfuzz-bump.yml")["runs-on"] == '["self-hosted", "gpu"]'
+        assert written(project, "nightfuzz-bump.yml")["runs-on"] == ["self-hosted", "gpu"]
 
     def test_it_explains_each_permission_and_says_what_is_next(self, project: Path) -> None:
         done = run(project, "--yes", "--runs-on", "self-hosted", "--fork-environment", "forks")

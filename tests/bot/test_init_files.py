@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pyrage
 import pytest
 from checking import actionlint_findings, schema_errors, zizmor_findings
+from expressions import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -58,7 +60,7 @@ class DescribeRendered:
         assert len(files) == len(WORKFLOWS) * 48
         assert schema_errors("github-workflows", files) == ""
         assert zizmor_findings(files) == ""
-        assert actionlint_findings(files) == []
+        assert actionlint_findings(files, labels=VARIANTS["runs_on"][1]) == []
 
     @given(folder=PLAIN, environment=PLAIN, baseline=PLAIN)
     def test_text_arrives_as_it_was_given_or_is_refused(self, folder: str, environment: str, baseline: str) -> None:
@@ -73,12 +75,29 @@ class DescribeRendered:
         assert night["with"]["tests"] == pull["with"]["tests"] == folder
         assert night["with"]["baseline"] == baseline
         assert pull["with"]["fork-environment"] == environment
+        own = rendered(answers.model_copy(update={"runs_on": ("own",)}), ACTIONS[0])
+        night, pull = (read(own[name])["jobs"] for name in ("nightfuzz.yml", "nightfuzz-pull-request.yml"))
+        for job, step in (("plan", 1), ("fuzz", 1)):
+            assert night[job]["steps"][step]["with"]["tests"] == folder
+            assert night[job]["steps"][step]["with"]["baseline"] == baseline
+        event = {"event": {"pull_request": {"head": {"repo": None}}}, "repository": "o/p"}
+        assert evaluate(pull["fuzz"]["environment"].strip()[3:-2], {"github": event}, {}) == environment
 
     def test_lists_and_labels_are_read_back(self) -> None:
-        answers = checked(tests=("a", "b/c"), runs_on=("self-hosted", "gpu"))
-        (job,) = read(rendered(answers, ACTIONS[0])["nightfuzz.yml"])["jobs"].values()
-        assert job["with"]["tests"] == "a, b/c"
-        assert json.loads(job["with"]["runs-on"]) == ["self-hosted", "gpu"]
+        hosted, own = (
+            read(rendered(checked(tests=("a", "b/c"), runs_on=labels), ACTIONS[0])["nightfuzz.yml"])["jobs"]
+            for labels in (("ubuntu-24.04",), ("self-hosted", "gpu"))
+        )
+        assert hosted["nightly"]["with"]["tests"] == own["plan"]["steps"][1]["with"]["tests"] == "a, b/c"
+        assert json.loads(hosted["nightly"]["with"]["runs-on"]) == ["ubuntu-24.04"]
+        assert own["fuzz"]["runs-on"] == ["self-hosted", "gpu"]
+
+    def test_settings_reach_all_three_jobs(self) -> None:
+        answers = checked(runs_on=("gpu",), shards=3, private_recipient=KEY)
+        jobs = read(rendered(answers, ACTIONS[0])["nightfuzz.yml"])["jobs"]
+        settings = [jobs[job]["steps"][1]["with"]["settings"] for job in ("plan", "fuzz", "report")]
+        assert len(set(settings)) == 1
+        assert tomllib.loads(settings[0]) == {"shards": 3, "private-recipient": KEY}
 
     def test_a_pull_request_is_looked_at_where_it_touches_seeds(self) -> None:
         answers = checked(workflows=("pull-request",), tests=("tests", "a [b]*"), models=("tests",))
@@ -98,6 +117,8 @@ class DescribeChecked:
             ({"target": "${{ github.token }}"}, "--target", "no ${{ }} here"),
             ({"target": ""}, "--target", "at least 1"),
             ({"target": "torhc"}, "'torhc' holds no library", "did you mean torch?"),
+            ({"time": "9h"}, "--time: 9h is too long for ubuntu-latest", "--runs-on"),
+            ({"fork_environment": "a }}"}, "--fork-environment", "no ${{ }}"),
             ({"fork_environment": "a${{ secrets.X }}"}, "--fork-environment", "no ${{ }}"),
             ({"tests": ["../x"]}, "--tests: '../x'", "inside the repository"),
             ({"tests": ["/x"]}, "--tests: '/x'", "inside the repository"),

@@ -21,10 +21,10 @@ from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, event_of
-from nightfuzz.bot.jobs.report import ReportOutcome, report_job
+from nightfuzz.bot.jobs.report import ReportOutcome, read_run, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
-from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.place import STATE, StateStorage, compressed, parts, unpack
+from nightfuzz.bot.state.ref import Chance, StateRef
 
 HOSTILE = (
     "`` ``` \n```\n@everyone <b onclick=x>${{ github.token }}\n::set-output name=x::y {{ 7*7 }} \x1b[31m"
@@ -41,12 +41,13 @@ class Stage:
         subprocess.run(["git", "init", "--quiet", "--bare", str(home / "r.git")], check=True)
         self.hub: Hub = hub_of(repo, self.time)
         remote = remote_of((home / "r.git").as_uri())
-        self.place: StateStorage = StateBranch(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
+        self.place: StateStorage = StateRef(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
 
     def report(self, event: WorkflowEvent | None = None, **inputs: str) -> ReportOutcome:
         given = {name.lower(): value for name, value in inputs.items()}
         read = read_inputs(variables(mode="report", results=self.results, github_token=self.repo.token, **given))
-        return report_job(read, event or WorkflowEvent(self.repo.name, run="1"), self.hub, self.place, self.time.clock)
+        event = event or WorkflowEvent(self.repo.name, run="1")
+        return report_job(read, event, lambda: self.hub, self.place, self.time.clock, read_run(read, event))
 
     @property
     def titles(self) -> list[str]:

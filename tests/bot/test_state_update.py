@@ -27,7 +27,6 @@ from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.state import place as places
 from nightfuzz.bot.state import private
-from nightfuzz.bot.state.branch import Chance, StateBranch
 from nightfuzz.bot.state.directory import StateDirectory, read_files, write_files
 from nightfuzz.bot.state.place import (
     FILINGS,
@@ -45,6 +44,7 @@ from nightfuzz.bot.state.place import (
     zstd,
 )
 from nightfuzz.bot.state.private import Keys, blobs, bounded, decrypt, encrypt, salt_of, salted, sealed
+from nightfuzz.bot.state.ref import Chance, StateRef
 from nightfuzz.bot.state.shards import Shards, take_in_all
 from nightfuzz.bot.state.update import fetch_state, update_state
 
@@ -72,7 +72,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> StateStorage:
     """A place that everybody sees; the directory stands for one here."""
     if request.param == "branch":
         subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "r.git")], check=True)
-        return StateBranch(remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0))
+        return StateRef(remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0))
     made = StateDirectory(tmp_path / "kept")
     made.confidential = False
     return made
@@ -341,7 +341,7 @@ class DescribeKeep:
     ) -> None:
         subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "r.git")], check=True)
         remote, chance = remote_of((tmp_path / "r.git").as_uri()), Chance(now, lambda seconds: None, lambda: 0.0)
-        place, other = StateBranch(remote, chance), StateBranch(remote, chance)
+        place, other = StateRef(remote, chance), StateRef(remote, chance)
         state = shard(copied(beginning, tmp_path / "b.db"), "one", ("public", 1, HARMLESS))
         merged: list[str] = []
 

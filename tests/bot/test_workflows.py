@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checking import actionlint_findings, loaded, schema_errors, zizmor_findings
 from expressions import condition, evaluate, substituted
+from ruamel.yaml import YAML
+from workflowfiles import generated
 
-from fuzz_core.cli.settings import Settings
 from nightfuzz.bot.action.dependencies import reader_of
-from nightfuzz.bot.action.inputs import ActionSettings, Inputs, read_inputs, written
 from nightfuzz.bot.init.action import DEFAULT, WORKFLOWS, action_of
 from nightfuzz.bot.init.answers import checked
-from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
+from nightfuzz.bot.init.workflows import PERMISSIONS, PULL, THREE_JOBS, file_name, rendered
 
 ROOT = Path(__file__).parents[2]
 ACTION = loaded(ROOT / "action.yml")
 CALLED = {name: loaded(ROOT / f".github/workflows/{name}.yml") for name in ("nightfuzz", "nightfuzz-pr")}
-WORKFLOW_FILES = sorted([*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("docs/examples/*.yml")])
+WORKFLOW_FILES = sorted([*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("docs/examples/**/*.yml")])
 ALL_FILES = [ROOT / "action.yml", *WORKFLOW_FILES]
 EXAMPLES = {name: loaded(ROOT / "docs/examples" / file_name(name)) for name in WORKFLOWS}
+HOSTED = {name: loaded(ROOT / "docs/examples/hosted" / file_name(name)) for name in THREE_JOBS}
 FORK, OWN = {"repo": {"full_name": "someone/project"}}, {"repo": {"full_name": "owner/project"}}
 EVENTS: dict[str, Any] = {
     "schedule": {},
@@ -61,7 +64,7 @@ class DescribeChecks:
         assert any("potentially untrusted" in line for line in actionlint_findings([bad]))
 
 
-@pytest.mark.parametrize("file", ALL_FILES, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", ALL_FILES, ids=lambda file: str(file.relative_to(ROOT)))
 class DescribeEveryFile:
     def test_third_party_actions_are_pinned_by_commit_with_their_version(self, file: Path) -> None:
         uses = re.findall(r"^\s*(?:- )?uses: (\S+)(.*)$", file.read_text(), re.MULTILINE)
@@ -179,22 +182,72 @@ class DescribeReusableWorkflows:
         assert condition(night["plan"]["if"], contexts, functions) == (event == "schedule")
 
 
-class DescribeCallers:
-    def test_the_examples_are_what_init_writes(self) -> None:
-        answers = checked(workflows=WORKFLOWS, runs_on=("self-hosted", "gpu"), tests=("tests",))
-        written = {file.name: file.read_text() for file in ROOT.glob("docs/examples/*.yml")}
-        assert written == rendered(answers, action_of(DEFAULT))
+class DescribeWhatInitWrites:
+    def test_reusable_workflows_and_examples_are_what_the_templates_give(self) -> None:
+        """To write them anew: `PYTHONPATH=. .venv/bin/python tests/common/workflowfiles.py`."""
+        texts = dict(generated())
+        assert [file.name for file, text in texts.items() if not file.exists() or file.read_text() != text] == []
+        assert set(texts) == {
+            *ROOT.glob("docs/examples/**/*.yml"),
+            *(ROOT / f".github/workflows/{n}.yml" for n in CALLED),
+        }
 
-    @pytest.mark.parametrize("name", [name for name in WORKFLOWS if name not in ("report", "commands")])
-    def test_they_grant_what_the_called_workflow_asks_for_and_no_more(self, name: Any) -> None:
-        (job,) = EXAMPLES[name]["jobs"].values()
+    @pytest.mark.parametrize("name", THREE_JOBS)
+    def test_short_files_grant_what_the_called_workflow_asks_for_and_no_more(self, name: Any) -> None:
+        (job,) = HOSTED[name]["jobs"].values()
         called = CALLED[re.search(r"workflows/([\w-]+)\.yml@", job["uses"])[1]]  # type: ignore[index]
-        needed: dict[str, str] = {}
-        for each in called["jobs"].values():
-            for permission, level in each["permissions"].items():
-                needed[permission] = max(level, needed.get(permission, ""))
+        needed = _needed(called["jobs"])
         assert job["permissions"] == needed == {row.name: row.level for row in PERMISSIONS[name]}
         assert set(job["with"]) <= set(called["on"]["workflow_call"]["inputs"])
+
+    @pytest.mark.parametrize("name", THREE_JOBS)
+    def test_files_for_own_runners_call_no_reusable_workflow_and_hold_its_jobs(self, name: Any) -> None:
+        """GitHub keeps a reusable workflow of another owner off the caller's self-hosted runners."""
+        own, called = EXAMPLES[name]["jobs"], CALLED["nightfuzz-pr" if name in PULL else "nightfuzz"]
+        assert [job for job in own.values() if "uses" in job] == []
+        assert own["fuzz"]["runs-on"] == ["self-hosted", "gpu"]
+        assert {own[job]["runs-on"] for job in ("plan", "report")} == {"ubuntu-latest"}
+        assert _needed(own) == {row.name: row.level for row in PERMISSIONS[name]}
+        (short,) = HOSTED[name]["jobs"].values()
+        defaults = {key: spec["default"] for key, spec in called["on"]["workflow_call"]["inputs"].items()}
+        given = {**defaults, **short["with"], "target": "" if name == "bump" else short["with"]["target"]}
+        for key, job in called["jobs"].items():
+            assert own[key]["permissions"] == job["permissions"]
+            for mine, theirs in zip(own[key]["steps"], job["steps"], strict=True):
+                assert mine["uses"] == theirs["uses"].replace("$/", f"{DEFAULT}")
+                assert _given(mine, {}) == _given(theirs, given)
+
+    @pytest.mark.parametrize("name", PULL)
+    def test_forks_reach_no_own_runner_without_approval(self, name: Any) -> None:
+        answers = {"workflows": (name,), "runs_on": ("gpu",), "tests": ("t",)}
+        for environment in ("", "the 'forks' of us"):
+            text = rendered(checked(**answers, fork_environment=environment), action_of(DEFAULT))[file_name(name)]
+            jobs = YAML(typ="safe", pure=True).load(text)["jobs"]
+            for event, payload in EVENTS.items():
+                contexts = {"github": {"event": payload, "repository": "owner/project"}}
+                functions = {"success": lambda: True, "cancelled": lambda: False}
+                planned = condition(jobs["plan"].get("if", "success()"), contexts, functions)
+                assert planned == ("fork" not in event or environment != "")
+                approved = evaluate(jobs["fuzz"].get("environment", "${{ '' }}").strip()[3:-2], contexts, {})
+                assert approved == (environment if "fork" in event else "")
+
+    def test_nights_wait_for_each_other_whatever_starts_them(self) -> None:
+        for examples in (EXAMPLES, HOSTED):
+            assert all(examples[name]["concurrency"]["cancel-in-progress"] is False for name in ("nightly", "manual"))
+            assert all(examples[name]["concurrency"]["cancel-in-progress"] is True for name in PULL)
+        assert EXAMPLES["nightly"]["concurrency"] == EXAMPLES["manual"]["concurrency"]
+        assert "github" not in EXAMPLES["nightly"]["concurrency"]["group"]
+
+    @pytest.mark.parametrize(("time", "minutes"), [("45m", 120), ("1h", 120), ("90m", 150), ("9h", 600)])
+    def test_the_fuzz_job_ends_after_its_time_box(self, time: str, minutes: int) -> None:
+        answers = {"workflows": ("nightly", "manual"), "time": time}
+        own = rendered(checked(**answers, runs_on=("gpu",)), action_of(DEFAULT))
+        for text in own.values():
+            assert YAML(typ="safe", pure=True).load(text)["jobs"]["fuzz"]["timeout-minutes"] == minutes
+        if minutes <= 360:
+            for text in rendered(checked(**answers), action_of(DEFAULT)).values():
+                (job,) = YAML(typ="safe", pure=True).load(text)["jobs"].values()
+                assert job["with"].get("timeout-minutes", 120) == minutes
 
     def test_what_tells_of_forks_listens_to_the_others_by_their_names(self) -> None:
         listened = EXAMPLES["report"]["on"]["workflow_run"]["workflows"]
@@ -210,15 +263,22 @@ class DescribeCallers:
             assert condition(job["if"], contexts, {"success": lambda: True}) is runs
         assert set(job["steps"][1]["with"]) <= set(ACTION["inputs"])
 
-    def test_what_heeds_commands_runs_for_comments_on_issues_alone(self) -> None:
+    def test_what_heeds_commands_runs_for_comments_of_members_on_issues_alone(self) -> None:
         (job,) = EXAMPLES["commands"]["jobs"].values()
-        for issue, text, runs in [
-            ({"number": 1}, "/nightfuzz retry", True),
-            ({"number": 1}, "a word", False),
-            ({"number": 1, "pull_request": {"url": "u"}}, "/nightfuzz retry", False),
+        for issue, text, author, runs in [
+            ({"number": 1}, "/nightfuzz retry", "OWNER", True),
+            ({"number": 1}, "/nightfuzz retry", "MEMBER", True),
+            ({"number": 1}, "/nightfuzz retry", "COLLABORATOR", True),
+            ({"number": 1}, "/nightfuzz retry", "CONTRIBUTOR", False),
+            ({"number": 1}, "/nightfuzz retry", "NONE", False),
+            ({"number": 1}, "a word", "OWNER", False),
+            ({"number": 1, "pull_request": {"url": "u"}}, "/nightfuzz retry", "OWNER", False),
         ]:
-            contexts = {"github": {"event": {"issue": issue, "comment": {"body": text}}}}
-            functions = {"success": lambda: True, "contains": lambda whole, part: part in whole}
+            comment = {"body": text, "author_association": author}
+            contexts = {"github": {"event": {"issue": issue, "comment": comment}}}
+            functions = {
+                "success": lambda: True, "contains": lambda whole, part: part in whole, "fromJSON": json.loads
+            }  # fmt: skip
             assert condition(job["if"], contexts, functions) is runs
         assert job["permissions"] == {row.name: row.level for row in PERMISSIONS["commands"]}
         assert job["steps"][0]["with"]["mode"] == "listen"
@@ -236,63 +296,28 @@ class DescribeCallers:
             assert any(pattern.fullmatch(name) for pattern in patterns)
 
 
+def _needed(jobs: Mapping[str, Any]) -> dict[str, str]:
+    """The permissions of a workflow that holds all that these jobs ask for."""
+    needed: dict[str, str] = {}
+    for job in jobs.values():
+        for permission, level in job["permissions"].items():
+            needed[permission] = max(level, needed.get(permission, ""))
+    return needed
+
+
+def _given(step: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, str]:
+    """What a step is given, with the inputs of its workflow where it is called; without secrets and empty texts."""
+    found = {}
+    for key, value in step["with"].items():
+        text = str(value)
+        for name, given in inputs.items():
+            text = text.replace(f"${{{{ inputs.{name} }}}}", str(given))
+        if text and "secrets." not in text and text != ACTION["inputs"].get(key, {}).get("default"):
+            found[key] = text.strip()
+    return found
+
+
 def _pattern(path: str) -> str:
     """A filter pattern of GitHub's as a regular expression."""
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
     return "".join(parts.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*)", path))
-
-
-class DescribeTheDocumentation:
-    TEXT = (ROOT / "docs/github-action.md").read_text()
-
-    @pytest.mark.parametrize("name", CALLED)
-    def test_every_input_and_output_is_explained(self, name: str) -> None:
-        call = CALLED[name]["on"]["workflow_call"]
-        named = [*ACTION["inputs"], *ACTION["outputs"], *call["inputs"], *call["outputs"], *call["secrets"]]
-        rows = "\n".join(line.split("|")[1] for line in self.TEXT.splitlines() if line.startswith("| `"))
-        assert [each for each in named if f"`{each}`" not in rows] == []
-
-    def test_every_permission_is_explained(self) -> None:
-        rows = [row for rows in PERMISSIONS.values() for row in rows]
-        assert [row for row in rows if f"| `{row.name}: {row.level}` |" not in self.TEXT] == []
-
-    def test_inputs_and_keys_are_explained_in_the_words_of_the_model(self) -> None:
-        rows = {
-            line.split("`")[1]: [cell.strip() for cell in line.split("|")]
-            for line in self.TEXT.splitlines()
-            if line.startswith("| `")
-        }
-        for name, field in Inputs.model_fields.items():
-            default = str(ACTION["inputs"][name.replace("_", "-")]["default"])
-            row = rows[name.replace("_", "-")]
-            assert row[3] == field.description
-            assert not default or f"`{default}`" in row[2]
-        for name in set(ActionSettings.model_fields) - set(Settings.model_fields):
-            field, row = ActionSettings.model_fields[name], rows[written(name)]
-            assert row[3] == field.description
-            assert field.default is None or row[2] == f"`{field.default}`"
-
-    def test_the_example_of_settings_is_read(self) -> None:
-        text = self.TEXT.split("settings: |\n")[1].split("```")[0]
-        assert read_inputs({"INPUT_SETTINGS": text}).settings.shards == 4
-
-    def test_a_maintainer_copies_at_most_twelve_lines(self, tmp_path: Path) -> None:
-        lines = self.TEXT.split("```yaml\n")[1].split("```")[0]
-        assert len(lines.splitlines()) <= 12
-        (tmp_path / "nightfuzz.yml").write_text(lines)
-        (job,) = loaded(tmp_path / "nightfuzz.yml")["jobs"].values()
-        assert job["permissions"] == EXAMPLES["nightly"]["jobs"]["nightly"]["permissions"]
-        assert set(job["with"]) <= set(CALLED["nightfuzz"]["on"]["workflow_call"]["inputs"])
-        assert schema_errors("github-workflows", [tmp_path / "nightfuzz.yml"]) == ""
-        assert actionlint_findings([tmp_path / "nightfuzz.yml"]) == []
-
-
-@pytest.mark.parametrize(("place", "called", "example"), [(0, "nightfuzz", "nightly"), (1, "nightfuzz-pr", "bump")])
-def test_workflows_of_the_readme_are_short_and_true(tmp_path: Path, place: int, called: str, example: str) -> None:
-    lines = (ROOT / "README.md").read_text().split("```yaml\n")[place + 1].split("```")[0]
-    assert len(lines.splitlines()) <= 12
-    (tmp_path / "workflow.yml").write_text(lines)
-    (job,) = loaded(tmp_path / "workflow.yml")["jobs"].values()
-    (told,) = EXAMPLES[example]["jobs"].values()
-    assert (job["uses"], job["permissions"]) == (told["uses"], told["permissions"])
-    assert set(job["with"]) <= set(CALLED[called]["on"]["workflow_call"]["inputs"])

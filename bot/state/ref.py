@@ -1,4 +1,7 @@
-"""The state on a branch that shares no history with others: always one commit, replaced in one step or not at all."""
+"""The state under a ref of its own, which no clone fetches: always one commit, replaced in one step or not at all.
+
+Earlier versions kept the state on a branch. The first write moves it from there and removes the branch.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.git import GitResult, Remote, Repository
 from nightfuzz.bot.state.place import FOREIGN, FilesUpdate, Snapshot, checked, is_ours, marked
 
-BRANCH = "nightfuzz-state"
-BROKEN = "nightfuzz-state-broken"
+REF, BRANCH = "refs/nightfuzz/state", "refs/heads/nightfuzz-state"
+BROKEN = "refs/nightfuzz/broken"
 TRIES = 8
 FIRST_SECONDS, LONGEST_SECONDS = 1.0, 30.0
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+_NAME = re.compile(r"refs(?:/[A-Za-z0-9][A-Za-z0-9._-]*){2,}")
 _DENIED = re.compile(
     r"authentication failed|could not read (?:username|password)|permission|denied|forbidden|\b40[13]\b"
     r"|protected branch|not authorized|repository rule",
     re.IGNORECASE,
 )
-_WRITE = "the report job needs `permissions: contents: write`, and no rule may protect the branch"
+_WRITE = "the report job needs `permissions: contents: write`, and no rule of the repository may protect the ref"
 
 
 class Chance(NamedTuple):
@@ -37,21 +40,22 @@ class Chance(NamedTuple):
     jitter: Callable[[], float]
 
 
-class StateBranch:
-    """A branch of a repository as a place for the state. No work tree is touched: commits are made by fast-import.
+class StateRef:
+    """A ref of a repository as a place for the state. No work tree is touched: commits are made by fast-import.
 
     What was fetched or pushed once is kept in a scratch repository for as long as this object lives, so it does not
     travel again. confidential: the repository is a private one for this purpose, so what may be private lies there as
     it is.
     """
 
-    def __init__(self, remote: Remote, chance: Chance, name: str = BRANCH, confidential: bool = False) -> None:
-        if not _NAME.fullmatch(name) or ".." in name or name.endswith((".lock", ".")):
-            raise UserError(f"{name[:100]!r} is no name for a branch", f"leave it out to have {BRANCH}")
-        self.remote, self.chance, self.name = remote, chance, name
-        self.ref = f"refs/heads/{name}"
+    def __init__(self, remote: Remote, chance: Chance, ref: str = REF, confidential: bool = False) -> None:
+        if not _NAME.fullmatch(ref) or ".." in ref or ref.endswith((".lock", ".")):
+            raise UserError(f"{ref[:100]!r} is no full name of a ref", f"leave it out to have {REF}")
+        self.remote, self.chance, self.ref = remote, chance, ref
         self.confidential = confidential
         self._last: Snapshot | None = None
+        # The commit of the branch that the state was read from, where the ref is not there yet.
+        self._moving = ""
 
     @cached_property
     def _git(self) -> Repository:
@@ -60,13 +64,15 @@ class StateBranch:
         return Repository(Path(folder) / "repository.git", self.remote)
 
     def load(self) -> Snapshot | None:
-        """Load the files of the branch; None where there is no such branch.
+        """Load the files of the ref; None where there is none, and no branch of an earlier version either.
 
-        Raises UserError: unreachable, no permission, or a branch that nightfuzz has not written.
+        Raises UserError: unreachable, no permission, or a ref that nightfuzz has not written.
         """
         for tried in range(TRIES):
-            commit = self._seen(self.ref)
-            if commit is None:
+            seen = self._seen(self.ref, BRANCH)
+            self._moving = seen.get(BRANCH, "") if self.ref == REF and REF not in seen else ""
+            commit = seen.get(self.ref) or self._moving
+            if not commit:
                 return None
             if self._last is not None and self._last.version == commit:
                 return self._last
@@ -79,49 +85,54 @@ class StateBranch:
             self._refuse_denied(done)
             # It was replaced between the two calls, or the connection broke.
             self._wait(tried)
-        raise UserError(f"cannot fetch the branch {self.name}: {done.message}", "run the job again once GitHub is back")
+        raise UserError(f"cannot fetch {self.ref}: {done.message}", "run the job again once GitHub is back")
 
     def store(self, build: FilesUpdate, message: str) -> Snapshot:
-        """Puts files on the branch in place of what is there: where somebody else was faster, `build` gets theirs.
+        """Puts files there in place of what is there: where somebody else was faster, `build` gets theirs.
 
-        message: the subject of the commit. Raises UserError: unreachable, no permission, a foreign branch, or others
+        message: the subject of the commit. Raises UserError: unreachable, no permission, a foreign ref, or others
         were faster each time.
         """
         for tried in range(TRIES):
             before = self.load()
             files = marked(build(before))
-            if before is not None and before.files == files:
+            if before is not None and before.files == files and not self._moving:
                 return before
             commit = self._git.commit(files, message, self.chance.clock())
-            if self._push(commit, self.ref, before.version if before else ""):
+            if self._push(commit, self.ref, before.version if before and not self._moving else ""):
                 self._last = Snapshot(files, commit)
+                self._remove_branch()
                 return self._last
             self._wait(tried)
         remedy = "let only one workflow run at a time write the state: the `concurrency` group of the caller does that"
-        raise UserError(
-            f"the branch {self.name} changed each of the {TRIES} times that it was about to be written", remedy
-        )
+        raise UserError(f"{self.ref} changed each of the {TRIES} times that it was about to be written", remedy)
 
     def set_aside(self, snapshot: Snapshot) -> str:
-        """Keeps the files of a snapshot on a branch of their own, named by what is in it; returns its name."""
-        name = f"{BROKEN}-{snapshot.version[:12]}"
+        """Keeps the files of a snapshot under a ref of their own, named by what is in it; returns its name."""
+        ref = f"{BROKEN}-{snapshot.version[:12]}"
         commit = self._git.commit(snapshot.files, "A state that could not be read", self.chance.clock())
-        ref = f"refs/heads/{name}"
-        if self._seen(ref) is None:
+        if not self._seen(ref):
             self._push(commit, ref, "")
-        return f"branch {name}"
+        return ref
+
+    def _remove_branch(self) -> None:
+        """Remove the branch that the state was moved from. One that a rule protects stays, and is not read again."""
+        if self._moving:
+            lease = f"--force-with-lease={BRANCH}:{self._moving}"
+            self._git.run("push", "--quiet", lease, self.remote.url, f":{BRANCH}")
+            self._moving = ""
 
     def _wait(self, tried: int) -> None:
         longest = min(FIRST_SECONDS * 2**tried, LONGEST_SECONDS)
         self.chance.sleep(longest * (0.5 + self.chance.jitter() / 2))
 
-    def _seen(self, ref: str) -> str | None:
-        """The commit that the remote has under a name now."""
+    def _seen(self, *refs: str) -> dict[str, str]:
+        """The commits that the remote has under these names now."""
         for tried in range(TRIES):
-            done = self._git.run("ls-remote", "--refs", self.remote.url, ref)
+            done = self._git.run("ls-remote", "--refs", self.remote.url, *refs)
             if done.code == 0:
                 found = [line.split("\t") for line in done.output.decode("utf-8", "replace").splitlines()]
-                return next((commit for commit, name in found if name == ref), None)
+                return {name: commit for commit, name in found if name in refs}
             self._refuse_denied(done)
             self._wait(tried)
         raise UserError(
@@ -130,11 +141,11 @@ class StateBranch:
 
     def _refuse_denied(self, done: GitResult) -> None:
         if _DENIED.search(done.message):
-            raise UserError(f"no access to the branch {self.name}: {done.message}", _WRITE)
+            raise UserError(f"no access to {self.ref}: {done.message}", _WRITE)
 
     def _read(self, commit: str) -> Snapshot:
         entries = list(_entries(self._git.call("ls-tree", "-r", "-z", "-l", "--full-tree", commit)))
-        where = f"the branch {self.name}"
+        where = BRANCH if commit == self._moving else self.ref
         for mode, kind, _, _, name in entries:
             if mode != "100644" or kind != "blob":
                 raise UserError(f"{where} has a link, program or submodule: {name[:100]!r}", FOREIGN)
@@ -152,12 +163,12 @@ class StateBranch:
         lease = f"--force-with-lease={ref}:{expected}"
         for tried in range(TRIES):
             done = self._git.run("push", "--quiet", "--porcelain", lease, self.remote.url, f"{commit}:{ref}")
-            there = commit if done.code == 0 else self._seen(ref)
-            if there == commit or (there or "") != expected:
+            there = commit if done.code == 0 else self._seen(ref).get(ref, "")
+            if there == commit or there != expected:
                 return there == commit
             self._refuse_denied(done)
             self._wait(tried)
-        raise UserError(f"cannot write the branch {self.name}: {done.message}", _WRITE)
+        raise UserError(f"cannot write {self.ref}: {done.message}", _WRITE)
 
 
 def _entries(listed: bytes) -> Iterator[tuple[str, str, str, str, str]]:

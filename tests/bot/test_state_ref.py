@@ -1,4 +1,4 @@
-"""The state on an orphan branch, in real repositories: over file:// and HTTP, with others who write, and faults."""
+"""The state under a ref of its own, in real repositories: over file:// and HTTP, with others who write, and faults."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.git import Remote, remote_of
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.jobs.issues import revised
-from nightfuzz.bot.state.branch import BRANCH, TRIES, Chance, StateBranch
 from nightfuzz.bot.state.place import MARKER, README, Files, Snapshot
+from nightfuzz.bot.state.ref import REF, TRIES, Chance, StateRef
 
 TOKEN = "ghs_" + "T0kenThatNobodyMaySee"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -57,7 +57,7 @@ def git(folder: Path, *arguments: str, given: str = "") -> str:
     ).stdout.strip()
 
 
-def put(branch: StateBranch, **files: bytes) -> Snapshot:
+def put(branch: StateRef, **files: bytes) -> Snapshot:
     return branch.store(lambda before: {**(before.files if before else {}), **files}, "a message")
 
 
@@ -70,9 +70,9 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-class DescribeBranch:
+class DescribeRef:
     def test_what_was_stored_is_loaded(self, remote: Remote) -> None:
-        branch = StateBranch(remote, chance())
+        branch = StateRef(remote, chance())
         assert branch.load() is None
         files = {"state.db.zst": os.urandom(3 << 20), "private/20260101T000000-ab.age": b"x", "filings.json": b"{}"}
         stored = branch.store(lambda before: files, "the first")
@@ -83,25 +83,25 @@ class DescribeBranch:
         tree = git(bare, "mktree", given="")
         git(bare, "update-ref", "refs/heads/main", git(bare, "commit-tree", tree, "-m", "theirs"))
         before = git(bare, "rev-parse", "main")
-        branch = StateBranch(remote_of(bare.as_uri()), chance())
+        branch = StateRef(remote_of(bare.as_uri()), chance())
         for number in range(3):
             put(branch, **{"state.db.zst": b"%d" % number})
-        assert git(bare, "rev-list", "--count", BRANCH) == "1"
-        assert git(bare, "log", "-1", "--format=%s %an %ad", "--date=iso-strict", BRANCH) == (
+        assert git(bare, "rev-list", "--count", REF) == "1"
+        assert git(bare, "log", "-1", "--format=%s %an %ad", "--date=iso-strict", REF) == (
             "a message nightfuzz 2026-01-02T03:04:05+00:00"
         )
         assert git(bare, "rev-parse", "main") == before
-        assert git(bare, "for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", f"refs/heads/{BRANCH}"]
+        assert git(bare, "for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", REF]
 
     def test_nothing_is_pushed_where_nothing_changed(self, bare: Path) -> None:
-        first = put(StateBranch(remote_of(bare.as_uri()), chance()), a=b"1")
-        later = StateBranch(remote_of(bare.as_uri()), chance()._replace(clock=lambda: datetime(2027, 1, 1, tzinfo=UTC)))
+        first = put(StateRef(remote_of(bare.as_uri()), chance()), a=b"1")
+        later = StateRef(remote_of(bare.as_uri()), chance()._replace(clock=lambda: datetime(2027, 1, 1, tzinfo=UTC)))
         assert put(later, a=b"1").version == first.version
 
     def test_what_is_known_already_does_not_travel_again(self, bare: Path) -> None:
         """A large file is fetched once, and not pushed by whoever leaves it as it is."""
-        put(StateBranch(remote_of(bare.as_uri()), chance()), large=os.urandom(3 << 20))
-        branch = StateBranch(remote_of(bare.as_uri()), chance())
+        put(StateRef(remote_of(bare.as_uri()), chance()), large=os.urandom(3 << 20))
+        branch = StateRef(remote_of(bare.as_uri()), chance())
         before = branch.load()
         had = _size(bare)
         for number in range(3):
@@ -111,7 +111,7 @@ class DescribeBranch:
         assert _size(bare) < had + (1 << 20)
 
     def test_the_scratch_goes_with_the_branch(self, bare: Path) -> None:
-        branch = StateBranch(remote_of(bare.as_uri()), chance())
+        branch = StateRef(remote_of(bare.as_uri()), chance())
         put(branch, a=b"1")
         scratch = branch._git.folder.parent
         assert scratch.exists()
@@ -119,7 +119,7 @@ class DescribeBranch:
         assert not scratch.exists()
 
     def test_who_was_slower_builds_on_what_the_faster_one_stored(self, remote: Remote) -> None:
-        branch, other = StateBranch(remote, chance()), StateBranch(remote, chance())
+        branch, other = StateRef(remote, chance()), StateRef(remote, chance())
         seen: list[Files] = []
 
         def build(before: Snapshot | None) -> Files:
@@ -132,14 +132,14 @@ class DescribeBranch:
         assert seen == [{}, {"theirs-1": b"x"}, {"theirs-1": b"x", "theirs-2": b"x"}]
 
     def test_a_branch_that_is_pushed_over_or_deleted_meanwhile_is_taken_as_it_is_then(self, bare: Path) -> None:
-        branch = StateBranch(remote_of(bare.as_uri()), chance())
+        branch = StateRef(remote_of(bare.as_uri()), chance())
         put(branch, old=b"x")
         calls = []
 
         def build(before: Snapshot | None) -> Files:
             calls.append(before)
             if len(calls) == 1:
-                git(bare, "update-ref", "-d", f"refs/heads/{BRANCH}")
+                git(bare, "update-ref", "-d", REF)
             return {**(before.files if before else {}), "ours": b"y"}
 
         assert set(plain(branch.store(build, "ours"))) == {"ours"}
@@ -148,8 +148,8 @@ class DescribeBranch:
     def test_always_too_slow_it_gives_up_and_says_what_to_do(self, bare: Path) -> None:
         slept: list[float] = []
         branch, other = (
-            StateBranch(remote_of(bare.as_uri()), chance(slept)),
-            StateBranch(remote_of(bare.as_uri()), chance()),
+            StateRef(remote_of(bare.as_uri()), chance(slept)),
+            StateRef(remote_of(bare.as_uri()), chance()),
         )
 
         def build(before: Snapshot | None) -> Files:
@@ -167,35 +167,35 @@ class DescribeBranch:
 import os, random, sys, time
 from datetime import UTC, datetime
 from nightfuzz.bot.github.redaction import Secret
-from nightfuzz.bot.state.branch import StateBranch, Chance
+from nightfuzz.bot.state.ref import StateRef, Chance
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.state.place import revise
 chance = Chance(lambda: datetime.now(UTC), lambda seconds: time.sleep(seconds / 50), random.random)
-branch = StateBranch(remote_of({remote.url!r}, Secret(os.environ["TOKEN"])), chance)
+branch = StateRef(remote_of({remote.url!r}, Secret(os.environ["TOKEN"])), chance)
 for number in range(3):
     revise(branch, "filings.json", lambda was: was + f"{{sys.argv[1]}}{{number}} ".encode(), "more")
 """
         environment = {**os.environ, "TOKEN": TOKEN}
         running = [subprocess.Popen([sys.executable, "-c", program, name], env=environment) for name in "abc"]
         assert [process.wait() for process in running] == [0, 0, 0]
-        words = plain(StateBranch(remote, chance()).load())["filings.json"].decode().split()
+        words = plain(StateRef(remote, chance()).load())["filings.json"].decode().split()
         assert sorted(words) == [f"{name}{number}" for name in "abc" for number in range(3)]
 
 
 class DescribeClaims:
     def test_of_two_runners_one_files_each_bug(self, bare: Path) -> None:
         """The second one claims between the first one's look and its push."""
-        one, other = (StateBranch(remote_of(bare.as_uri()), chance()) for _ in range(2))
+        one, other = (StateRef(remote_of(bare.as_uri()), chance()) for _ in range(2))
         put(one, kept=b"as it is")
         a, b, c = ("a" * 32, "b" * 32, "c" * 32)
 
-        def claim(place: StateBranch, wanted: list[str], run: str) -> set[str]:
+        def claim(place: StateRef, wanted: list[str], run: str) -> set[str]:
             kept = revised(place, lambda now: now.with_claims(wanted, run, NOW), run)
             return {key for key in wanted if not kept.claimed(key, run, NOW)}
 
         theirs: list[set[str]] = []
 
-        class Late(StateBranch):
+        class Late(StateRef):
             def _push(self, *arguments: object) -> bool:
                 if not theirs:
                     theirs.append(claim(other, [b, c], "run 2"))
@@ -211,13 +211,13 @@ class DescribeForeignContent:
     def test_a_branch_of_somebody_else_is_never_written(self, bare: Path) -> None:
         blob = git(bare, "hash-object", "-w", "--stdin", given="their work")
         tree = git(bare, "mktree", given=f"100644 blob {blob}\tREADME.md\n")
-        git(bare, "update-ref", f"refs/heads/{BRANCH}", git(bare, "commit-tree", tree, "-m", "theirs"))
-        before = git(bare, "rev-parse", BRANCH)
-        branch = StateBranch(remote_of(bare.as_uri()), chance())
+        git(bare, "update-ref", REF, git(bare, "commit-tree", tree, "-m", "theirs"))
+        before = git(bare, "rev-parse", REF)
+        branch = StateRef(remote_of(bare.as_uri()), chance())
         for call in (branch.load, lambda: put(branch, a=b"1")):
             with pytest.raises(UserError, match="has not written it"):
                 call()
-        assert git(bare, "rev-parse", BRANCH) == before
+        assert git(bare, "rev-parse", REF) == before
 
     @pytest.mark.parametrize(
         "entry",
@@ -231,38 +231,52 @@ class DescribeForeignContent:
         ],
     )
     def test_links_programs_submodules_and_odd_names_are_refused(self, bare: Path, entry: str) -> None:
-        put(StateBranch(remote_of(bare.as_uri()), chance()), a=b"1")
+        put(StateRef(remote_of(bare.as_uri()), chance()), a=b"1")
         blob = git(bare, "hash-object", "-w", "--stdin", given="/etc/passwd")
         inner = git(bare, "mktree", given=f"100644 blob {blob}\tfile\n")
         listed = (
-            git(bare, "ls-tree", BRANCH)
+            git(bare, "ls-tree", REF)
             + "\n"
-            + entry.format(blob=blob, tree=inner, commit=git(bare, "rev-parse", BRANCH))
+            + entry.format(blob=blob, tree=inner, commit=git(bare, "rev-parse", REF))
             + "\n"
         )
         tree = git(bare, "mktree", given=listed)
-        git(bare, "update-ref", f"refs/heads/{BRANCH}", git(bare, "commit-tree", tree, "-m", "x"))
-        with pytest.raises(UserError, match=BRANCH):
-            StateBranch(remote_of(bare.as_uri()), chance()).load()
+        git(bare, "update-ref", REF, git(bare, "commit-tree", tree, "-m", "x"))
+        with pytest.raises(UserError, match=REF):
+            StateRef(remote_of(bare.as_uri()), chance()).load()
 
-    def test_what_is_broken_is_kept_on_a_branch_of_its_own(self, bare: Path) -> None:
-        branch = StateBranch(remote_of(bare.as_uri()), chance())
+    def test_what_is_broken_is_kept_under_a_ref_of_its_own(self, bare: Path) -> None:
+        branch = StateRef(remote_of(bare.as_uri()), chance())
         broken = put(branch, **{"state.db.zst": b"rubbish"})
         told = branch.set_aside(broken)
         assert branch.set_aside(broken) == told
-        assert git(bare, "show", f"{told.removeprefix('branch ')}:state.db.zst") == "rubbish"
+        assert git(bare, "show", f"{told}:state.db.zst") == "rubbish"
 
-    @pytest.mark.parametrize("name", ["", "-f", "a b", "a..b", "refs:x", "x.lock", "a\nb", "@{u}", "x" * 5 + "/"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "",
+            "-f",
+            "main",
+            "refs/x",
+            "refs/a b/c",
+            "refs/heads/a..b",
+            "refs/heads/x:y",
+            "refs/heads/x.lock",
+            "refs/a/b\n",
+            "refs/heads/x/",
+        ],
+    )
     def test_names_that_git_would_misread_are_refused(self, bare: Path, name: str) -> None:
         with pytest.raises(UserError):
-            StateBranch(remote_of(bare.as_uri()), chance(), name)
+            StateRef(remote_of(bare.as_uri()), chance(), name)
 
     @pytest.mark.parametrize(
         "name", ["../escape", "/absolute", "a/b", ".hidden", "a\0b", "-x", "private/../x", "x" * 200]
     )
     def test_names_of_files_that_no_state_has_are_not_written(self, bare: Path, name: str) -> None:
         with pytest.raises(UserError):
-            put(StateBranch(remote_of(bare.as_uri()), chance()), **{name: b"x"})
+            put(StateRef(remote_of(bare.as_uri()), chance()), **{name: b"x"})
 
 
 class DescribeAccess:
@@ -272,7 +286,7 @@ class DescribeAccess:
     ) -> None:
         remote = remote_of(server.add("r.git"), Secret(token) if token else None)
         with pytest.raises(UserError, match="contents: write") as caught:
-            StateBranch(remote, chance()).load()
+            StateRef(remote, chance()).load()
         assert token is None or token not in str(caught.value)
 
     def test_the_token_is_in_no_address_no_argument_and_no_error(self, server: GitServer, tmp_path: Path) -> None:
@@ -284,13 +298,13 @@ class DescribeAccess:
         (spied / "git").chmod(0o755)
         with pytest.MonkeyPatch.context() as patched:
             patched.setenv("PATH", f"{spied}:{os.environ['PATH']}")
-            put(StateBranch(remote, chance()), a=b"1")
+            put(StateRef(remote, chance()), a=b"1")
         told = (tmp_path / "arguments").read_text()
         assert "push" in told and TOKEN not in told and "Authorization" not in told
         assert not [path for _, path in server.seen if TOKEN in path]
         server.fault = lambda path: "500"
         with pytest.raises(UserError) as caught:
-            StateBranch(remote, chance()).load()
+            StateRef(remote, chance()).load()
         assert TOKEN not in str(caught.value)
         assert TOKEN not in repr(remote)
 
@@ -322,14 +336,14 @@ class DescribeAccess:
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "evil"))
         monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
         monkeypatch.setenv("GIT_SSH_COMMAND", f"touch {tmp_path}/ran")
-        put(StateBranch(remote_of(bare.as_uri()), chance()), a=b"1")
+        put(StateRef(remote_of(bare.as_uri()), chance()), a=b"1")
         assert not (tmp_path / "ran").exists()
 
 
 class DescribeFaults:
     @pytest.mark.parametrize("kind", ["500", "503", "cut"])
     def test_what_passes_is_waited_for(self, server: GitServer, kind: str) -> None:
-        branch = StateBranch(remote_of(server.add("r.git"), Secret(TOKEN)), chance())
+        branch = StateRef(remote_of(server.add("r.git"), Secret(TOKEN)), chance())
         asked: list[str] = []
 
         def fault(path: str) -> str:
@@ -342,7 +356,7 @@ class DescribeFaults:
         assert plain(branch.load()) == {"a": b"1"}
 
     def test_a_push_whose_answer_is_lost_has_happened_once(self, server: GitServer) -> None:
-        branch = StateBranch(remote_of(server.add("r.git"), Secret(TOKEN)), chance())
+        branch = StateRef(remote_of(server.add("r.git"), Secret(TOKEN)), chance())
         lost: list[str] = []
 
         def fault(path: str) -> str:
@@ -364,7 +378,7 @@ class DescribeFaults:
 
     def test_a_git_that_is_missing_or_too_old_is_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
-        branch = StateBranch(remote_of("file:///nowhere"), chance())
+        branch = StateRef(remote_of("file:///nowhere"), chance())
         with pytest.raises(UserError, match="no git on this machine"):
             branch.load()
         (tmp_path / "git").write_text("#!/bin/sh\necho git version 2.25.1\n")
@@ -375,4 +389,4 @@ class DescribeFaults:
     def test_a_repository_that_is_not_there_is_said(self, server: GitServer) -> None:
         slept: list[float] = []
         with pytest.raises(UserError, match="cannot reach"):
-            StateBranch(remote_of(f"{server.url}/nothing.git", Secret(TOKEN)), chance(slept)).load()
+            StateRef(remote_of(f"{server.url}/nothing.git", Secret(TOKEN)), chance(slept)).load()

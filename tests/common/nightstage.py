@@ -1,0 +1,214 @@
+"""Nights of a watched repository without fuzzing: the real steps `plan` and `report`, shards as files, faults between.
+
+The steps run in this process on injected time. The API is the emulated server behind the fault proxy, the state lies in
+a real git repository behind HTTP. A killed runner is a runner to which nothing answers any more and whose next look at
+the clock ends it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import faultproxy
+import githttp
+from actioninputs import variables
+from clocks import FakeTime
+from githubserver import Repository
+from leavings import leave
+
+from fuzz_core.store.opening import open_store
+from nightfuzz.bot.git import remote_of
+from nightfuzz.bot.github.marker import parsed
+from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.jobs import steps
+from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.state.place import FILINGS, parts, unpack
+from nightfuzz.bot.state.ref import Chance, StateRef
+
+KILLED = -9
+SETTINGS = {"max_new_issues": 100, "shards": 2}
+
+
+class KilledError(BaseException):
+    """The runner is gone: no handler of errors may stop this."""
+
+
+class StepResult(NamedTuple):
+    """What a step leaves: exit code, what it printed, the job's summary and the step's outputs."""
+
+    code: int
+    log: str
+    summary: str
+    outputs: Mapping[str, str]
+
+    @property
+    def said(self) -> str:
+        """All that a person can read of it."""
+        return self.log + self.summary
+
+
+class NightStage:
+    """A repository, its runs, and the faults that are planned for them."""
+
+    def __init__(self, home: Path, repo: Repository, proxy: faultproxy.Proxy, git: githttp.GitServer) -> None:
+        self.home, self.repo, self.proxy, self.git = home, repo, proxy, git
+        self.time = FakeTime()
+        proxy.clock = self.time.clock
+        self.url = git.add(f"{repo.name}.git")
+        self.environment: dict[str, str] = {}
+        self.is_dead = False
+        self.count = 0
+        self.workspace = home / "workspace"
+        self.workspace.mkdir()
+        (self.workspace / "test_it.py").write_text("import torch\n")
+        run = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
+            subprocess.run([*run, *command], cwd=self.workspace, check=True)
+
+    @property
+    def bare(self) -> Path:
+        """The repository of the state as files."""
+        return self.git.root / f"{self.repo.name}.git"
+
+    @property
+    def place(self) -> StateRef:
+        """The state, as seen by somebody to whom no fault happens."""
+        return StateRef(remote_of(self.bare.as_uri()), Chance(self.time.clock, self.time.sleep, lambda: 0.5))
+
+    def heal(self) -> None:
+        """From now on everything works, on a new runner."""
+        self.is_dead = False
+        self.proxy.plan = faultproxy.Plan(1, {})
+        self.proxy.instead = lambda verb, path: None
+        self.proxy.forwarded = lambda verb, path: False
+        self.git.fault = lambda path: ""
+        self.environment.clear()
+
+    def kill(self) -> None:
+        """The runner that is at work ends without another word to anybody."""
+        self.is_dead = True
+        self.proxy.plan = faultproxy.Plan(1, {"cut-before": 1_000_000}, density=1.0)
+        self.git.fault = lambda path: "cut"
+
+    def clock(self) -> datetime:
+        """The runner's time."""
+        if self.is_dead:
+            raise KilledError
+        return self.time.now
+
+    def sleep(self, seconds: float) -> None:
+        """Passes at once."""
+        if self.is_dead:
+            raise KilledError
+        self.time.sleep(seconds)
+
+    def plan(self, run: str) -> StepResult:
+        """The plan job of a run."""
+        given = {
+            "mode": "nightly",
+            "target": "torch==2.13.0",
+            "plan_only": "true",
+            "results": self.home / f"plan-{run}",
+        }
+        return self._step("plan", run, given)
+
+    def shards(self, run: str, *found: Sequence[str]) -> list[Path]:
+        """What the fuzz jobs of a run leave, a folder each, with the bugs that each has found."""
+        return [leave(self.results(run) / f"shard-{number}", list(apis)) for number, apis in enumerate(found)]
+
+    def results(self, run: str) -> Path:
+        """Where the report of a run finds the artifacts."""
+        return self.home / f"results-{run}"
+
+    def report(self, run: str) -> StepResult:
+        """The report job of a run; once more for the same run is "Re-run failed jobs"."""
+        self.results(run).mkdir(exist_ok=True)
+        return self._step("report", run, {"mode": "report", "results": self.results(run)})
+
+    def _step(self, name: str, run: str, given: Mapping[str, object]) -> StepResult:
+        self.count += 1
+        folder = self.home / f"step-{self.count}"
+        folder.mkdir()
+        event = folder / "event.json"
+        event.write_text("{}")
+        environment = {
+            **variables(github_token=self.repo.token, **SETTINGS, **given),
+            "GITHUB_REPOSITORY": self.repo.name,
+            "GITHUB_SERVER_URL": self.git.url,
+            "GITHUB_API_URL": self.proxy.url,
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_RUN_ID": run,
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+            "GITHUB_OUTPUT": str(folder / "output"),
+            "RUNNER_TEMP": str(folder),
+            **self.environment,
+        }
+        log = io.StringIO()
+        chance = Chance(self.clock, self.sleep, lambda: 0.5)
+        with redirect_stdout(log), redirect_stderr(log):
+            try:
+                code = steps.run_step(getattr(steps, f"{name}_step"), environment, chance)
+            except KilledError:
+                code = KILLED
+        return StepResult(code, log.getvalue(), _text(folder / "summary"), _outputs(_text(folder / "output")))
+
+    @property
+    def bugs(self) -> list[str]:
+        """Apis of the bugs in the state that is kept."""
+        snapshot = self.place.load()
+        if snapshot is None:
+            return []
+        path = self.home / "kept.db"
+        unpack(parts(snapshot.files), path)
+        with open_store(path, read_only=True) as store:
+            return sorted(bug.api for bug in store.bugs())
+
+    @property
+    def filings(self) -> Filings:
+        """The bot's memory of GitHub."""
+        snapshot = self.place.load()
+        return Filings() if snapshot is None else read(snapshot.files.get(FILINGS, b""))
+
+    @property
+    def issues(self) -> Counter[str]:
+        """How many issues on the server speak of each api of torch."""
+        found: Counter[str] = Counter()
+        for issue in self.repo.all("/issues?state=all"):
+            marker = parsed(issue["body"])
+            if marker is not None and marker.kind == "bug":
+                found[re.findall(r"torch\.\w+", issue["title"])[0]] += 1
+        return found
+
+    @property
+    def claims(self) -> list[str]:
+        """Labels by which a runner says that it is about to write."""
+        return [each["name"] for each in self.repo.all("/labels") if each["name"].startswith("nightfuzz:filing-")]
+
+
+@contextmanager
+def night_stage(home: Path, repo: Repository) -> Iterator[NightStage]:
+    """A stage with its proxy and its git server, until the end."""
+    root = home / "git"
+    root.mkdir()
+    with (
+        faultproxy.fault_proxy(repo.server.url, faultproxy.Plan(1, {})) as proxy,
+        githttp.serving(root, repo.token) as git,
+    ):
+        yield NightStage(home, repo, proxy, git)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _outputs(text: str) -> dict[str, str]:
+    return {found[1]: found[3] for found in re.finditer(r"^([a-z-]+)<<(\S+)\n(.*?)\n\2$", text, re.M | re.S)}
