@@ -294,7 +294,7 @@ class DescribeWithoutAPlan:
         assert found(told) == ["alpha", "beta"]
         check_red(told, "the plan is not in the folder plan")
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", '{"shards": ["x"]}'])
+    @pytest.mark.parametrize("text", ["", "{", "[]", '{"shards": ["x"]}', '{"shards": [256]}'])
     def test_a_plan_that_cannot_be_read_is_a_fault(self, run: Run, text: str) -> None:
         run.leave(0)
         run.leave(1)
