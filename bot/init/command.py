@@ -32,7 +32,10 @@ def init_command(
         str | None, typer.Option("--fork-environment", help="Environment with reviewers, for forks [default: never]")
     ] = None,
     private_recipient: Annotated[str | None, typer.Option("--private-recipient", help="Public key of age")] = None,
-    private_key: Annotated[bool, typer.Option("--private-key", help="Make a pair of keys for private bugs")] = False,
+    private_key: Annotated[
+        bool | None,
+        typer.Option("--private-key/--no-private-key", help="Make a pair of keys for private bugs [default: make one]"),
+    ] = None,
     key_file: Annotated[Path | None, typer.Option("--key-file", help="Where the secret key is kept")] = None,
     action: Annotated[str, typer.Option("--action", help="The Action to use: OWNER/REPO@REF")] = DEFAULT,
     server: Annotated[str, typer.Option("--server", help="Where that is")] = SERVER,
@@ -56,9 +59,11 @@ def init_command(
 
     def work() -> int:
         root = repository_of(into)
-        wanted = key_file or (steps.default_file(root.name) if private_key else None)
+        asked = bool(private_key or key_file)
+        makes = asked or (private_key is None and private_recipient is None)
+        key = steps.KeyChoice(key_file or steps.default_file(root.name), asked) if makes else None
         found = action_of(action, server)
-        choices = steps.Choices(root, pin_action(found) if pin else found, wanted, force)
+        choices = steps.Choices(root, pin_action(found) if pin else found, key, force)
         return steps.init(choices, given, steps.silent if yes else steps.prompt, Console())
 
     raise typer.Exit(guarded(work))

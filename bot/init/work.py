@@ -22,6 +22,8 @@ from nightfuzz.bot.init.workflows import PERMISSIONS, file_name, rendered
 
 FOLDER = Path(".github/workflows")
 HOSTED = "ubuntu-latest"
+# These fuzz nothing, so they have nothing to encrypt.
+KEYLESS = {"report", "commands"}
 _SECRET = "AGE-SECRET-KEY-"  # how a secret key of age begins
 
 Ask = Callable[[str, str], str]
@@ -36,12 +38,19 @@ class KeyPair(NamedTuple):
     made: bool
 
 
+class KeyChoice(NamedTuple):
+    """file: for the secret key. asked: whether the user has asked for a pair of keys, or gets one by default."""
+
+    file: Path
+    asked: bool
+
+
 class Choices(NamedTuple):
-    """How the command goes about it. key_file: for a pair of keys, None where none is wanted."""
+    """How the command goes about it. key: None where no pair of keys is wanted."""
 
     root: Path
     action: Action
-    key_file: Path | None
+    key: KeyChoice | None
     force: bool
 
 
@@ -49,15 +58,15 @@ def init(choices: Choices, given: dict[str, Any], ask: Ask, console: Console) ->
     """Writes the files and says what they need. Raises UserError before anything is written."""
     answers = checked(**_answered(given, look_at(choices.root), ask))
     files = [choices.root / FOLDER / file_name(each) for each in answers.workflows]
-    if choices.key_file is not None and not choices.force and all(file.exists() for file in files):
-        tell_key(console, FOLDER, answers, key_pair(choices.key_file))
+    if choices.key is not None and choices.key.asked and not choices.force and all(file.exists() for file in files):
+        tell_key(console, FOLDER, answers, key_pair(choices.key.file))
         return 0
     _check_free(choices.root, files, choices.force)
     pair = None
-    if choices.key_file is not None:
+    if choices.key is not None and (choices.key.asked or not KEYLESS.issuperset(answers.workflows)):
         if answers.private_recipient is not None:
             raise UserError("a public key is given, and a pair of keys is asked for", "use one of the two options")
-        pair = key_pair(choices.key_file)
+        pair = key_pair(choices.key.file)
         answers = answers.model_copy(update={"private_recipient": pair.public})
     for name, text in rendered(answers, choices.action).items():
         _write(choices.root / FOLDER / name, text)
@@ -154,10 +163,20 @@ def _private(answers: Answers, pair: KeyPair | None) -> Iterator[str]:
         made = "A new pair of keys" if pair.made else "The pair of keys that was there already"
         yield (
             f"Keep {pair.file} safe. {made}: its public half, {pair.public}, is in the files; bugs that must not be "
-            "public are encrypted with it and read with the secret half alone: age -d -i KEYFILE private.age"
+            "public, and findings that wait for their examination, are encrypted with it and read with the secret half "
+            "alone: age -d -i KEYFILE private.age"
         )
+        if "nightly" in answers.workflows:
+            yield (
+                "So that the next night goes on with them, store the line AGE-SECRET-KEY-… of that file as a secret of "
+                "the repository, NIGHTFUZZ_IDENTITY, and give that to the report job as private-identity: "
+                "${{ secrets.NIGHTFUZZ_IDENTITY }}. The job that fuzzes never gets it."
+            )
     elif answers.private_recipient is None:
-        yield "Bugs that must not be public are only counted. With --private-key they are kept, encrypted for you."
+        yield (
+            "Bugs that must not be public, and findings that wait for their examination, are counted and then lost. "
+            "With --private-key they are kept, encrypted for you."
+        )
 
 
 def _say(console: Console, line: str) -> None:

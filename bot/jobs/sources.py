@@ -55,8 +55,8 @@ def pack_sources(workspace: Path, archive: Path) -> tuple[str, ...]:
 class Absence(Enum):
     """Why the content of a tracked file is not there, as a note says it after the files' names."""
 
-    POINTER = "only as a pointer of Git LFS: no seed. Give `actions/checkout` of the plan job `lfs: true`"
-    SUBMODULE = "a submodule that is not checked out. Give `actions/checkout` of the plan job `submodules: true`"
+    POINTER = "only a pointer of Git LFS: give the workflow, or its step that checks out, `lfs: true`"
+    SUBMODULE = "a submodule that is not there: give the workflow, or its step that checks out, `submodules: true`"
     LINK = "left out: a link that leads out of the repository"
     MISSING = "tracked, but not checked out"
 

@@ -101,7 +101,7 @@ class Settings(BaseModel):
     seed: int | None = Field(None, description="Seed of all randomness [default: drawn]", ge=0)
     api: list[str] = Field([], description="Only apis that match, e.g. 'torch.nn.*'")
     shard: str | None = Field(None, description="Share of the apis, e.g. 1/4 for the first of four of equal cost")
-    changed: bool = Field(False, description="Only --tests, --models and --docs, and apis of seeds that changed")
+    changed: bool = Field(False, description="Only apis that changed seeds of --tests, --models and --docs call")
     source: Annotated[list[str], Words] = Field(
         ["docs", "tests", "models"], description="Seed sources: docs,tests,models [default: all]"
     )

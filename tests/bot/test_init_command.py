@@ -23,7 +23,9 @@ APP.command()(init_command)
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git repository; keys are made in a folder of the test."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     root = tmp_path / "project"
     (root / "tests").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
@@ -45,7 +47,7 @@ def written(project: Path, name: str = "nightfuzz.yml") -> dict[str, object]:
 
 class DescribeInit:
     def test_it_asks_nothing_with_yes_and_takes_what_it_sees(self, project: Path) -> None:
-        done = run(project, "--yes")
+        done = run(project, "--yes", "--no-private-key")
         assert done.exit_code == 0, done.output
         assert written(project) == {
             "target": "torch-nightly", "time": "45m", "runs-on": '["ubuntu-latest"]', "tests": "tests"
@@ -66,7 +68,7 @@ class DescribeInit:
             assert told in done.output
         assert "labels self-hosted: https://github.com/nightfuzz/nightfuzz/blob/v1/docs/github-action.md" in done.output
         assert "environment forks with required reviewers" in done.output
-        assert "Bugs that must not be public are only counted" in done.output
+        assert "KEYFILE private.age" in done.output
 
     def test_it_overwrites_only_when_told_to_and_never_half(self, project: Path) -> None:
         assert run(project, "--yes").exit_code == 0
@@ -115,6 +117,19 @@ class DescribePrivateKey:
         assert public in done.output
         assert secret not in done.output
         assert all(secret not in each.read_text() for each in (project / FOLDER).iterdir())
+
+    def test_a_key_is_made_unless_one_is_given_or_none_is_wanted(self, project: Path, tmp_path: Path) -> None:
+        done = run(project, "--yes", "--no-private-key")
+        assert "settings" not in written(project) and "counted and then lost" in done.output
+        done = run(project, "--yes", "--force", "--workflow", "report")
+        assert done.exit_code == 0 and not (tmp_path / "config").exists()
+        done = run(project, "--yes", "--force")
+        (file,) = (tmp_path / "config").rglob("*.agekey")
+        assert key_pair(file).public in str(written(project)["settings"])
+        assert str(file) in done.output and "NIGHTFUZZ_IDENTITY" in done.output
+        given = str(pyrage.x25519.Identity.generate().to_public())
+        run(project, "--yes", "--force", "--private-recipient", given)
+        assert given in str(written(project)["settings"])
 
     def test_files_that_are_there_are_left_alone_and_get_the_key_by_hand(self, project: Path, tmp_path: Path) -> None:
         assert run(project, "--yes").exit_code == 0

@@ -55,7 +55,8 @@ class Project:
     def init(self, *flags: str) -> list[str]:
         """`nightfuzz init`; the files that it wrote."""
         command = [NIGHTFUZZ, "init", "--yes", "--no-pin", *flags]
-        subprocess.run(command, cwd=self.workspace, check=True, capture_output=True)
+        own = {**os.environ, "XDG_CONFIG_HOME": str(self.home / "config")}
+        subprocess.run(command, cwd=self.workspace, env=own, check=True, capture_output=True)
         self.commit("nightfuzz")
         return sorted(path.name for path in (self.workspace / ".github" / "workflows").iterdir())
 
