@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import wraps
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,33 +68,28 @@ def perform(work: Callable[[StepContext], int]) -> None:
 
 
 def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
-    """Run a step behind the error boundary. Secrets are masked before anything else is printed."""
+    """Run a step behind the error boundary. Secrets are masked before anything else is printed.
+
+    An error of the user's stands in the log, in the job's summary and as an annotation.
+    """
+    runner = Runner(environment)
 
     def begun() -> int:
-        runner = Runner(environment)
         inputs = read_inputs(environment)
         for text in inputs.secrets:
             runner.mask(text)
         return work(StepContext(inputs, runner, environment, chance))
 
-    return guarded(begun)
-
-
-def _said(work: Callable[[StepContext], int]) -> Callable[[StepContext], int]:
-    """Let a step's error stand in its job's summary and as an annotation."""
-
-    @wraps(work)
-    def step_with_error(step: StepContext) -> int:
+    def told() -> int:
         try:
-            return work(step)
+            return begun()
         except UserError as error:
-            step.runner.fail(error)
+            runner.fail(error)
             raise
 
-    return step_with_error
+    return guarded(told)
 
 
-@_said
 def fuzz_step(step: StepContext) -> int:
     # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
@@ -116,7 +110,6 @@ def fuzz_step(step: StepContext) -> int:
     return fuzz_job(request, builds_of(step.inputs, plan.note), work, quiet, step.chance.clock)
 
 
-@_said
 def export_step(step: StepContext) -> int:
     from nightfuzz.bot.jobs.export import export_job
 
@@ -128,7 +121,6 @@ def export_step(step: StepContext) -> int:
     return 0
 
 
-@_said
 def plan_step(step: StepContext) -> int:
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
     run = f"{step.environment.get('GITHUB_RUN_ID', '')} {step.chance.clock().isoformat()}".strip()
@@ -152,13 +144,11 @@ def report_step(step: StepContext) -> int:
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock
-        try:
-            done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
-        except UserError as error:
-            _list(step, (error.problem, error.remedy))
-            raise
+        done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
     write_documents(folder, done.result, workflow)
     _list(step, done.notes)
+    if done.waiting:
+        print(command("notice", done.waiting, title="nightfuzz"), flush=True)
     if done.error is not None:
         raise done.error
     if done.result.incomplete:
