@@ -65,6 +65,11 @@ def commands(result: RunResult, most: int = STEP) -> list[str]:
     ]
 
 
+def problem_commands(result: RunResult, most: int = STEP) -> list[str]:
+    """Return what could not be done as workflow commands, a line each."""
+    return [command("error", bounded(line, MESSAGE), title="nightfuzz") for line in result.problems[:most]]
+
+
 def _place(site: Site | None) -> dict[str, str]:
     return {} if site is None else {"file": site.path, "line": str(site.line)}
 

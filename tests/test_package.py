@@ -64,6 +64,7 @@ def test_modules_of_a_job_with_a_token_import_what_its_group_names(tmp_path: Pat
     """The night of `tests/bot/test_workflow_night.py` runs them so."""
     command = tokencommand.written(tmp_path / "nightfuzz")
     modules = ["nightfuzz.bot.jobs.steps", "nightfuzz.bot.state.shards", "nightfuzz.bot.commands"]
+    modules += ["fuzz_core.campaign.patterns", "fuzz_core.targets.spec"]
     modules += [each.partition(":")[0] for each in DIALECTS.values()]
     done = subprocess.run([command, "import", *modules], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.reports.annotations import TITLE, command
+from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.text import bounded, code_blocks
 
 SHORTEST = 4
@@ -64,6 +66,12 @@ class Runner:
             yield
         finally:
             self._say("::endgroup::")
+
+    def fail(self, error: UserError) -> None:
+        """Say why the step fails: as an annotation, and in the job's summary."""
+        said = f"{error.problem}: {error.remedy}" if error.remedy else error.problem
+        self._say(command("error", said, title="nightfuzz"))
+        self.summary(f"**nightfuzz failed.** {escaped(said)}")
 
     def mask(self, secret: str) -> None:
         """The log shows stars for it from now on, for each line of it and for the whole."""

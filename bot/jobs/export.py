@@ -39,18 +39,18 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
 
 def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: datetime) -> Ran:
     seeds = [work.sources / folder for folder in (*inputs.tests, *inputs.settings.models, *inputs.settings.docs)]
-    bump = work.answer("bump")
-    bump = bump if isinstance(bump, dict) else {}
+    bump, ran = (answer if isinstance(answer := work.answer(name), dict) else {} for name in ("bump", "run"))
     return Ran(
         mode=start.mode,
         target=start.target,
         baseline=start.baseline,
+        plan=start.plan,
         apis=_apis(start, work),
         was=dict(start.was),
         dropped=[Dropped(**each) for each in bump.get("dropped_apis", ())],
-        figures=_figures(work, bump, (now - datetime.fromisoformat(start.at)).total_seconds()),
+        figures=_figures(ran, bump, (now - datetime.fromisoformat(start.at)).total_seconds()),
         protection=read_protection(work.state),
-        problems=[line.replace(f"{work.sources}/", "") for line in (*end.problems, *_untraced(bump))],
+        problems=[line.replace(f"{work.sources}/", "") for line in (*end.problems, *_untraced(bump), *_untraced(ran))],
         stopped=end.stopped,
         shard=inputs.shard,
         shards=inputs.settings.shards,
@@ -65,22 +65,22 @@ def _apis(start: StartNote, work: Workspace) -> set[str] | None:
     return None if start.mode != "pr" else set(work.answer("run").get("apis", ()))
 
 
-def _figures(work: Workspace, bump: dict[str, Any], seconds: float) -> TotalsEntry:
-    answer = work.answer("run")
-    ran = answer if isinstance(answer, dict) else {}
-    fuzz, models, compared = ran.get("fuzz", {}), ran.get("models", {}), ran.get("baseline", {}).get("tests", 0)
+def _figures(ran: dict[str, Any], bump: dict[str, Any], seconds: float) -> TotalsEntry:
+    """Add up the engines of a run, or take those of a bump. An api that several engines have tested counts once."""
+    fuzz, models, compared = ran.get("fuzz", {}), ran.get("models", {}), ran.get("baseline", {})
+    named = {*fuzz.get("costs", ()), *models.get("apis", ())}
     return TotalsEntry(
         seconds=max(seconds, 0.0),
-        tests=fuzz.get("tests", 0) + models.get("tests", 0) + compared + bump.get("tests", 0),
-        apis=fuzz.get("apis", 0),
+        tests=sum(part.get("tests", 0) for part in (fuzz, models, compared, bump)),
+        apis=max(len(named), *(part.get("apis", 0) for part in (fuzz, compared, bump))),
         seeds=ran.get("seeds", 0) or bump.get("traced", {}).get("tests", 0),
         findings=fuzz.get("kept", 0) + models.get("kept", 0),
         pending=ran.get("triage", {}).get("left", 0),
     )
 
 
-def _untraced(bump: dict[str, Any]) -> Iterator[str]:
-    untraced: Sequence[dict[str, Any]] = bump.get("untraced", ())
+def _untraced(answer: dict[str, Any]) -> Iterator[str]:
+    untraced: Sequence[dict[str, Any]] = answer.get("untraced", ())
     yield from (f"{each['file']}: not traced: {each['reason']}"[:400] for each in untraced[:UNTRACED])
     if len(untraced) > UNTRACED:
         yield f"{len(untraced) - UNTRACED} more files of tests were not traced"

@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from packaging.version import InvalidVersion, Version
 
@@ -19,11 +21,18 @@ from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets.lock import to_json
 from nightfuzz.bot.action.environment import command_environment
+from nightfuzz.bot.jobs.document import PlannedBuild
 from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
 TURN_SECONDS = 0.2
+# Lines of a command's messages that are kept, and seconds that are given to them once the command has ended: a process
+# that it has left behind may hold the pipe.
+LINES, LAST_SECONDS = 100, 5.0
+PROBLEM = 500
+ERRORS = ("error: ", "failed: ", "this is a bug in nightfuzz")
 
 
 Quiet = Callable[[str], AbstractContextManager[None]]
@@ -48,13 +57,16 @@ class FuzzJob:
         line = [sys.executable, "-P", "-m", "fuzz_core.cli", *command.arguments, "--state", str(self.work.state), *more]
         self.work.root.mkdir(parents=True, exist_ok=True)
         with self.quiet(f"nightfuzz {command.arguments[0]}"), self.work.answer_file(command.name).open("wb") as told:
-            process = subprocess.Popen(line, cwd=self.work.sources, env=command_environment(os.environ), stdout=told)
-            code = self._wait(process)
+            environment = command_environment(os.environ)
+            process = subprocess.Popen(
+                line, cwd=self.work.sources, env=environment, stdout=told, stderr=subprocess.PIPE
+            )
+            with last_lines(process.stderr) as said:
+                code = self._wait(process)
         self.codes[command.name] = code
         if code not in (0, BUGS, INTERRUPTED):
-            self.problems.append(
-                f"`nightfuzz {command.arguments[0]}` ended with exit code {code}: see the log of its job"
-            )
+            why = error_of(said) or f"it ended with exit code {code} and without an error message"
+            self.problems.append(f"`nightfuzz {command.arguments[0]}` failed: {why}"[:PROBLEM])
         self.work.note(EndNote(codes=self.codes, problems=tuple(self.problems), stopped=self.stopped()))
         return self.work.answer(command.name)
 
@@ -69,25 +81,59 @@ class FuzzJob:
                 process.send_signal(signal.SIGINT)
 
 
+@contextmanager
+def last_lines(stream: IO[bytes] | None) -> Iterator[deque[str]]:
+    """Print what a command says on standard error as it comes, and keep the last lines of it."""
+    kept: deque[str] = deque(maxlen=LINES)
+
+    def read() -> None:
+        for line in stream or ():
+            kept.append(line.decode(errors="replace").rstrip())
+            print(kept[-1], file=sys.stderr, flush=True)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    yield kept
+    reader.join(LAST_SECONDS)
+
+
+def error_of(lines: Iterable[str]) -> str:
+    """Return the last error message among these lines, in one line with its remedy; empty without one.
+
+    A bug of nightfuzz itself is told with the last line of its traceback.
+    """
+    said = list(lines)
+    starts = [number for number, line in enumerate(said) if line.startswith(ERRORS)]
+    if not starts:
+        return ""
+    message = [line.strip() for line in said[starts[-1] :] if line.strip()]
+    if message[0].startswith(ERRORS[-1]):
+        message = [message[0], message[-1]]
+    return "; ".join(line.removeprefix("-> ") for line in message).removeprefix("error: ").removeprefix("failed: ")
+
+
 def fuzz_job(
     request: JobRequest,
-    specs: tuple[str, str | None],
+    builds: tuple[PlannedBuild, PlannedBuild | None],
     work: Workspace,
     quiet: Quiet,
     now: Callable[[], datetime],
 ) -> int:
     """Makes the targets, notes where all bugs stand, runs the commands. Returns the worst exit code.
 
-    specs: of the target and the baseline. Raises UserError where a target can't be made.
+    builds: the target and the baseline. Raises UserError where a target can't be made.
     """
     with stopping() as stopped:
         job = FuzzJob(work, stopped, quiet)
-        target = _make_target(job, specs[0], request.pull)
-        baseline = None if specs[1] is None else _make_target(job, specs[1], request.pull)
+        target = _make_target(job, "pull", builds[0], request.pull)
+        baseline = None if builds[1] is None else _make_target(job, "pull-baseline", builds[1], request.pull)
         with open_store(work.state_file) as store:
             was = standings_now(store)
-        begun = StartNote(mode=request.mode, target=target, baseline=baseline, at=now().isoformat(), was=was)
-        work.note(begun)
+        work.note(
+            StartNote(
+                mode=request.mode, target=target, baseline=baseline, at=now().isoformat(), plan=request.plan, was=was
+            )
+        )
         for command in commands(request._replace(target=target, baseline=baseline, recheck=bool(was))):
             if not stopped():
                 job.call(command)
@@ -96,11 +142,19 @@ def fuzz_job(
         return INTERRUPTED if stopped() else max((code for code in job.codes.values() if code != BUGS), default=0)
 
 
-def _make_target(job: FuzzJob, spec: str, options: Sequence[str]) -> str:
-    """The key of a target, which is made where it is not there."""
-    made = job.call(JobCommand("pull", ("pull", spec, *options, "--json")))
+def _make_target(job: FuzzJob, name: str, build: PlannedBuild, options: Sequence[str]) -> str:
+    """The key of a target, which is made where it is not there; of a locked build, of one of its files alone."""
+    locked: tuple[str, ...] = ()
+    if build.lock is not None:
+        file = job.work.root / f"{name}-lock.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(to_json(build.lock), encoding="utf-8")
+        locked = ("--lock", str(file))
+    made = job.call(JobCommand(name, ("pull", build.spec, *locked, *options, "--json")))
     if not isinstance(made, list) or not made:
-        raise UserError(f"the target {spec} could not be made", "the lines above say why")
+        raise UserError(
+            f"the target {build.spec} could not be made", "; ".join(job.problems) or "the lines above say why"
+        )
     return str(made[0]["key"])
 
 

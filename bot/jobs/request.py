@@ -10,7 +10,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.clusters import first_row
 from nightfuzz.bot.issues.filings import CommandRequest
-from nightfuzz.bot.jobs.plan import PlanNote
+from nightfuzz.bot.jobs.document import PlanNote
 from nightfuzz.bot.jobs.settings import settings_file
 from nightfuzz.bot.jobs.workspace import Workspace
 from nightfuzz.reports.results import Mode
@@ -29,6 +29,8 @@ class JobCommand(NamedTuple):
 class JobRequest(NamedTuple):
     """Work of one fuzz job. seconds: for all of it. target, baseline: keys of targets that are made already.
 
+    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
+    which has its own. plan: digest of the plan, empty for none.
     recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`
     and `bisect`. pull, settings: options of these two.
     """
@@ -44,6 +46,7 @@ class JobRequest(NamedTuple):
     bisect: Sequence[int] = ()
     common: Sequence[str] = ()
     pull: Sequence[str] = ()
+    plan: str = ""
     settings: Sequence[str] = ()
 
 

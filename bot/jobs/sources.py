@@ -2,21 +2,99 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
+from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.git import git_in
+from nightfuzz.bot.jobs.archive import extract
 from nightfuzz.bot.jobs.workspace import SOURCES, Workspace
 
 SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
+LIMIT = f"at most {SOURCE_FILES:,} files of {SOURCE_BYTES >> 30} GiB"
+# Files that a note names at most.
+NAMED = 5
+LFS = b"version https://git-lfs.github.com/spec/"
 
 
-def pack_sources(workspace: Path, archive: Path) -> None:
-    """The tracked files of the commit: no `.git`, so no credentials, and nothing that lies about."""
-    if git_in(workspace, "archive", "--format=tar", "-o", str(archive), "HEAD").code:
-        raise UserError(f"the sources in {workspace} cannot be packed", "check out the repository first")
+def pack_sources(workspace: Path, archive: Path) -> tuple[str, ...]:
+    """Pack the tracked files as they are checked out, those of submodules too.
+
+    No `.git` goes in, so no credentials; no file that is not tracked, and no link that leads out of the checkout.
+
+    Returns:
+        Notes for the summary: what is tracked but not checked out, and how to get it.
+
+    Raises:
+        UserError: `workspace` is no checkout, or its files are too many or too large.
+    """
+    listed = git_in(workspace, "ls-files", "-z", "--cached", "--recurse-submodules")
+    if listed.code:
+        raise UserError(
+            f"the sources in {workspace} cannot be packed: {listed.message}", "check out the repository first"
+        )
+    root = workspace.resolve()
+    names = dict.fromkeys(os.fsdecode(name) for name in listed.output.split(b"\0") if name)
+    absent: dict[Absence, list[str]] = {}
+    size = 0
+    with tarfile.open(archive, "w") as packed:
+        for number, name in enumerate(names):
+            if absence := _absence(root, name):
+                absent.setdefault(absence, []).append(name)
+            if absence in (None, Absence.POINTER):
+                size += _add(packed, root, name)
+            if number >= SOURCE_FILES or size > SOURCE_BYTES:
+                raise UserError(f"the checkout is too large at {name}", f"{LIMIT}: leave out what is no seed")
+    return tuple(f"{_counted(found)} {absence.value}" for absence, found in absent.items())
+
+
+class Absence(Enum):
+    """Why the content of a tracked file is not there, as a note says it after the files' names."""
+
+    POINTER = "only as a pointer of Git LFS: no seed. Give `actions/checkout` of the plan job `lfs: true`"
+    SUBMODULE = "a submodule that is not checked out. Give `actions/checkout` of the plan job `submodules: true`"
+    LINK = "left out: a link that leads out of the repository"
+    MISSING = "tracked, but not checked out"
+
+
+def _absence(root: Path, name: str) -> Absence | None:
+    path = root / name
+    if ".git" in Path(name.lower()).parts or not path.parent.resolve().is_relative_to(root):
+        return Absence.LINK
+    if path.is_symlink():
+        target = path.readlink()
+        return None if not target.is_absolute() and path.resolve().is_relative_to(root) else Absence.LINK
+    if path.is_dir():
+        return Absence.SUBMODULE
+    if not path.is_file():
+        return Absence.MISSING
+    with path.open("rb") as file:
+        return Absence.POINTER if file.read(len(LFS)) == LFS else None
+
+
+def _add(packed: tarfile.TarFile, root: Path, name: str) -> int:
+    """Add a file or a link without its owner, and return its size."""
+    member = packed.gettarinfo(root / name, name)
+    if member.islnk():
+        # Another name of a file that is there already: two files again.
+        member.type, member.linkname, member.size = tarfile.REGTYPE, "", (root / name).stat().st_size
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    if member.isreg():
+        with (root / name).open("rb") as file:
+            packed.addfile(member, file)
+    else:
+        packed.addfile(member)
+    return member.size
+
+
+def _counted(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}:"
 
 
 def unpack_sources(inputs: Inputs, work: Workspace) -> None:
@@ -28,10 +106,7 @@ def unpack_sources(inputs: Inputs, work: Workspace) -> None:
         with tarfile.open(inputs.plan_folder / SOURCES) as archive:
             members = archive.getmembers()
             if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
-                raise UserError(
-                    f"{SOURCES} is too large", f"at most {SOURCE_FILES:,} files of {SOURCE_BYTES >> 30} GiB"
-                )
-            # The filter keeps every member inside, and drops devices, links that lead out, and owners.
-            archive.extractall(work.sources, members, filter="data")
+                raise UserError(f"{SOURCES} is too large", LIMIT)
+            extract(archive, members, work.sources)
     except (OSError, tarfile.TarError) as error:
         raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error

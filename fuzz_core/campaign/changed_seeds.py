@@ -10,7 +10,7 @@ from fuzz_core.campaign.changes import Untraced, untraced_seeds
 from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.planning import seeds_on_record
 from fuzz_core.campaign.session import Session
-from fuzz_core.campaign.tracing import SEEDS_SHARE, TraceOptions, list_apis, naming, settle, trace_seeds, tracer
+from fuzz_core.campaign.tracing import TraceOptions, list_apis, naming, seeds_end, settle, trace_seeds, tracer
 from fuzz_core.collect.seed import Seed
 from fuzz_core.collect.sources import collect_own, collect_shipped
 from fuzz_core.ir.catalogue import Api
@@ -48,7 +48,7 @@ def trace_changed(session: Session, options: TraceOptions, end: float) -> Change
         UserError: a pattern matches no api, or no changed seed calls an api of the target.
     """
     known = seeds_on_record(session.store, session.target.library)
-    report, began = TraceReport(), session.clock()
+    report = TraceReport()
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting changed seeds")
@@ -73,13 +73,12 @@ def trace_changed(session: Session, options: TraceOptions, end: float) -> Change
             return found._replace(
                 unfuzzed="the changed seeds call none of the apis that are asked for: nothing to fuzz"
             )
-        until = None if options.deadline is None else began + (options.deadline - began) * SEEDS_SHARE
         others = {seed.digest: seed for seed in (*own, *collect_shipped(request, options.sources))}
         new = take_over(session, list(others.values()), options.since, report.retraced)
         report.seeds = len({*others, *changed})
         spaces = _value_spaces(new, request.apis, apis)
         report.unchanged, report.aside = report.seeds - len(changed) - len(new), len(new) - len(spaces)
-        trace_seeds(session, zygote, spaces, options.seconds, report, until)
+        trace_seeds(session, zygote, spaces, options.seconds, report, seeds_end(session, options))
     recheck(session, report, options.deadline)
     settle(session)
     return found

@@ -75,7 +75,6 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
     Raises UserError, before anything is traced, for a pattern that no api of the target matches.
     """
     report = TraceReport()
-    began = session.clock()
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting seeds")
@@ -83,11 +82,16 @@ def trace(session: Session, options: TraceOptions) -> TraceReport:
         new = take_over(session, seeds, options.since, report.retraced)
         asked = naming(new, request.apis, options.patterns) if options.patterns else new
         report.seeds, report.unchanged, report.aside = len(seeds), len(seeds) - len(new), len(new) - len(asked)
-        until = None if options.deadline is None else began + (options.deadline - began) * SEEDS_SHARE
-        trace_seeds(session, zygote, asked, options.seconds, report, until)
+        trace_seeds(session, zygote, asked, options.seconds, report, seeds_end(session, options))
     recheck(session, report, options.deadline)
     settle(session)
     return report
+
+
+def seeds_end(session: Session, options: TraceOptions) -> float | None:
+    """Return the clock time after which no seed begins: a share of what is left once seeds are collected."""
+    now = session.clock()
+    return None if options.deadline is None else now + (options.deadline - now) * SEEDS_SHARE
 
 
 def tracer(session: Session) -> Zygote:

@@ -20,6 +20,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer, wheels
 from fuzz_core.targets.commits import origin_of
 from fuzz_core.targets.facts import TargetInfo, compiles, probe
+from fuzz_core.targets.lock import BuildLock, locked_builds
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
@@ -67,11 +68,16 @@ class _Order:
 
 
 def ensure(
-    spec: TargetSpec, flavour: Flavour = "auto", root: Path | None = None, access: Access = DEFAULT_ACCESS
+    spec: TargetSpec,
+    flavour: Flavour = "auto",
+    root: Path | None = None,
+    access: Access = DEFAULT_ACCESS,
+    lock: BuildLock | None = None,
 ) -> Target:
     """The target that the spec means, made if it isn't there yet (a download, half a minute or more).
 
-    A pin that has been made is found again without a network; the newest is looked up every time. Raises UserError,
+    A pin that has been made is found again without a network; the newest is looked up every time. Of a lock one of its
+    files is taken, and no index is asked which. Raises UserError,
     of its kind installer.IndexUnreachable where the package index does not answer; nothing is left behind then but
     downloaded wheels.
     """
@@ -79,6 +85,8 @@ def ensure(
     if spec.kind == "python":
         return _existing(spec, home)
     order = _Order(spec, flavour, home, access)
+    if lock is not None:
+        return _first(order, locked_builds(spec, flavour, lock)[:1], ())
     if (made := _made(order)) is not None:
         return made
     return _newest(order)

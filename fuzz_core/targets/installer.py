@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
@@ -37,7 +38,12 @@ def pip_command() -> list[str]:
     """The pip of this interpreter, or the one that its ensurepip carries. Raises UserError where there is neither."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-P", "-m", "pip"]
-    bundled = sorted(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+    # Debian keeps it beside Python, in a folder that it names there.
+    folders = [
+        Path(ensurepip.__file__).parent / "_bundled",
+        Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/dev/null"),
+    ]
+    bundled = [wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))]
     if not bundled:
         raise UserError("this Python has no pip", "install it (on Debian: apt install python3-pip)")
     return [sys.executable, str(bundled[-1] / "pip")]

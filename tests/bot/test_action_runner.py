@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner import parsed
 
+from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.runner import SUMMARY_BYTES, Runner
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]))
@@ -51,6 +52,17 @@ class DescribeOutputs:
         runner = Runner({}, io.StringIO())
         runner.output("a", "x")
         assert runner.summary("text")
+
+
+class DescribeFailures:
+    def test_an_error_is_an_annotation_and_stands_in_the_summary_as_text(self, tmp_path: Path) -> None:
+        runner, stream = made(tmp_path)
+        runner.fail(UserError("no api matches 'torch.<b>'\n::error::x", "name another\n# one"))
+        lines = stream.getvalue().splitlines()
+        assert len(lines) == 1 and lines[0].startswith("::error title=nightfuzz::no api matches 'torch.<b>'%0A")
+        told = (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+        assert told.startswith("**nightfuzz failed.** no api matches") and "name another" in told
+        assert "<b>" not in told and "\n#" not in told
 
 
 class DescribeSummary:

@@ -193,7 +193,7 @@ class DescribeLinksInResults:
         secret.write_bytes((shard / STATE).read_bytes())
         (shard / name).unlink(missing_ok=True)
         make(secret, shard / name)
-        found, refused = read_shards([shard], tmp_path)
+        found, refused = read_shards([("shard 0", shard)], tmp_path)
         assert found.sealed == [] and len(refused) == 1 and "is a link" in refused[0]
 
     def test_a_pipe_does_not_hold_the_job_up(self, results: Path) -> None:

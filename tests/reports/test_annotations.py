@@ -17,6 +17,7 @@ from nightfuzz.reports.annotations import (
     command,
     commands,
     notes,
+    problem_commands,
 )
 from nightfuzz.reports.results import OutcomeEntry
 
@@ -33,6 +34,12 @@ def decoded(text: str) -> str:
 def lines_of_a_log(text: str) -> list[str]:
     """The lines that a runner reads."""
     return re.split(r"\r\n|\r|\n", text)
+
+
+def test_what_could_not_be_done_is_an_error_each_in_one_line() -> None:
+    made = problem_commands(result(problems=("`nightfuzz run` failed: no api\n::warning::x", "later")))
+    assert made[1] == "::error title=nightfuzz::later"
+    assert len(made) == 2 and all(len(lines_of_a_log(line)) == 1 and OURS.fullmatch(line) for line in made)
 
 
 def test_the_worst_come_first_each_at_its_line() -> None:

@@ -78,7 +78,7 @@ def changes_report(
     ]
     data: dict[str, Any] = {"target": new, "baseline": old}
     if report is not None:
-        data |= {"tests": report.tests, "dropped": dict(report.dropped)}
+        data |= {"tests": report.tests, "apis": report.apis, "dropped": dict(report.dropped)}
         left = ", ".join(f"{count} {why}" for why, count in sorted(report.dropped.items())) or "none"
         text.append(f"{report.tests:,} test cases of {report.apis} apis on both; differences that mean nothing: {left}")
     data["changes"] = [
