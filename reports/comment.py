@@ -52,6 +52,8 @@ def check(result: RunResult, fail_on: FailOn, blob_url: str = "", report_url: st
 def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
     """Return the conclusion of a check. Neutral: the run has news but no failure, or too few results.
 
+    A run that lacks a shard fails whatever `fail_on` is: nobody knows what that shard would have found.
+
     Raises UserError for a `fail_on` that there is not.
     """
     if fail_on not in FAIL_ON:
@@ -63,7 +65,7 @@ def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
     }
     names = list(reasons)
     reached = names[: names.index(fail_on) + 1] if fail_on in reasons else []
-    if any(reasons[name] for name in reached):
+    if result.incomplete or any(reasons[name] for name in reached):
         return "failure"
     complete = result.figures.tests > 0 and not result.stopped
     worse = any(number for noun, number in _counts(result).items() if noun != BETTER)
@@ -81,7 +83,8 @@ def headline(result: RunResult) -> str:
         for noun, number in _counts(result).items()
         if number
     ]
-    return listed(told) or _nothing(result)[0]
+    said = listed(told) or _nothing(result)[0]
+    return f"incomplete run, {said}" if result.incomplete else said
 
 
 def _counts(result: RunResult) -> dict[str, int]:
@@ -97,8 +100,9 @@ def _counts(result: RunResult) -> dict[str, int]:
 
 def _nothing(result: RunResult) -> tuple[str, str]:
     """The headline and the sentence of a run without anything to tell."""
-    if result.stopped or not result.figures.tests:
-        why = "It was cancelled before its time" if result.stopped else "No test was run"
+    if result.stopped or result.incomplete or not result.figures.tests:
+        whys = {"It was cancelled before its time": result.stopped, "Results of it are missing": result.incomplete}
+        why = next((words for words, holds in whys.items() if holds), "No test was run")
         return "nothing to tell yet", f"{why}, so this says little."
     if result.baseline is None:
         return "nothing new", "No new bug was found, and none is back."

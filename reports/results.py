@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -28,10 +30,12 @@ def _is_inside(path: str) -> str:
     return path
 
 
-Name = Annotated[str, Field(max_length=500)]
+LONGEST_NAME = 500
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
 Line = Annotated[str, Field(max_length=2_000)]
 Text = Annotated[str, Field(max_length=100_000)]
-Names = Annotated[tuple[Name, ...], Field(max_length=1_000)]
+MANY_NAMES = 1_000
+Names = Annotated[tuple[Name, ...], Field(max_length=MANY_NAMES)]
 Mode = Literal["nightly", "pr", "bump", "recheck"]
 Status = Literal["open", "fixed", "known"]
 Kind = Literal["regression", "changed", "fixed"]
@@ -48,11 +52,15 @@ class Part(BaseModel):
 
 
 class BuildEntry(Part):
-    """A build of a library. day: ISO, and commit, empty where unknown. devices: the hardware it was run on."""
+    """A build of a library. day: ISO, and commit, empty where unknown. devices: the hardware it was run on.
+
+    flavour: what it was built for, `cpu` or `cuda`; empty where unknown.
+    """
 
     key: Name
     library: Name
     version: Name
+    flavour: Name = ""
     day: Name = ""
     commit: Name = ""
     devices: Names = ("cpu",)
@@ -167,6 +175,9 @@ class TotalsEntry(Part):
 class RunResult(Part):
     """One run, or several shards of one put together.
 
+    plan: digest of the plan that the run followed, empty for none. incomplete: whether a shard is missing, damaged or
+    not of this run's builds; problems say which.
+
     private: how many bugs are withheld. protection: what stood between the code under test and the machine, a line
     each. problems: what could not be done, a line each. stopped: whether it was cancelled before its time.
     """
@@ -175,6 +186,7 @@ class RunResult(Part):
     mode: Mode
     target: BuildEntry
     baseline: BuildEntry | None = None
+    plan: Annotated[str, Field(pattern="^([0-9a-f]{64})?$")] = ""
     shard: Annotated[int, Field(ge=0, lt=256)] = 0
     shards: Annotated[int, Field(ge=1, le=256)] = 1
     figures: TotalsEntry = TotalsEntry()
@@ -186,10 +198,24 @@ class RunResult(Part):
     protection: Names = ()
     problems: Names = ()
     stopped: bool = False
+    incomplete: bool = False
 
     def to_json(self) -> str:
         """The document, its keys as in the schema."""
         return self.model_dump_json(by_alias=True, indent=1)
+
+    def lacking(self, faults: Iterable[str]) -> RunResult:
+        """The same run with these faults of its shards as its first problems; incomplete where there are any."""
+        lines = tuple(line[:LONGEST_NAME] for line in faults)
+        if not lines:
+            return self
+        problems = tuple(dict.fromkeys((*lines, *self.problems)))
+        return self.model_copy(update={"problems": problems[:MANY_NAMES], "incomplete": True})
+
+    @property
+    def builds(self) -> tuple[str, ...]:
+        """Keys of the target and, where there is one, of the baseline."""
+        return tuple(build.key for build in (self.target, self.baseline) if build is not None)
 
     @property
     def fresh(self) -> tuple[BugEntry, ...]:
@@ -234,24 +260,25 @@ def read_result(path: Path, root: Path | None = None) -> RunResult:
         raise UserError(f"{path.name}: {where[:200]}: {first['msg'][:200]}", remedy) from error
 
 
-def merged(results: list[RunResult]) -> RunResult:
+def merged(results: Sequence[RunResult]) -> RunResult:
     """Shards of one run as one. Their order makes no difference; a bug that several have found is there once.
 
-    Raises UserError where there is none, and where they are not of one run (other mode, target or baseline).
+    Where shards ran different builds, the builds of most of them stand for the run, and of several the devices are
+    added up. Raises UserError where there is no result, and for results of several modes or libraries.
     """
     if not results:
         raise UserError("no results to report", "the fuzz job has left none: see its log")
     ordered = sorted(results, key=lambda each: (each.shard, each.to_json()))
-    first = ordered[0]
-    if any(
-        (each.mode, each.target.key, each.baseline) != (first.mode, first.target.key, first.baseline)
-        for each in ordered
-    ):
+    if len({(each.mode, each.target.library) for each in ordered}) > 1:
         raise UserError("the results are of several runs", "report those of one run together, each run on its own")
-    backwards = ordered[::-1]
+    counts = Counter(each.builds for each in ordered)
+    alike = [each for each in ordered if each.builds == counts.most_common(1)[0][0]]
+    first, backwards = alike[0], ordered[::-1]
+    devices = tuple(dict.fromkeys(device for each in alike for device in each.target.devices))
     keys = {"bugs": "fingerprint", "changes": "fingerprint", "dropped": "api", "turns": "fingerprint"}
     return first.model_copy(
         update={
+            "target": first.target.model_copy(update={"devices": devices[:MANY_NAMES]}),
             "shard": 0,
             "shards": 1,
             "figures": _summed([each.figures for each in ordered]),
@@ -265,6 +292,7 @@ def merged(results: list[RunResult]) -> RunResult:
                 for name in ("protection", "problems")
             },
             "stopped": any(each.stopped for each in ordered),
+            "incomplete": any(each.incomplete for each in ordered),
         }
     )
 

@@ -44,6 +44,7 @@ def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: d
         mode=start.mode,
         target=start.target,
         baseline=start.baseline,
+        plan=start.plan,
         apis=_apis(start, work),
         was=dict(start.was),
         dropped=[Dropped(**each) for each in bump.get("dropped_apis", ())],

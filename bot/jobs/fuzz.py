@@ -21,7 +21,9 @@ from fuzz_core.cli.errors import BUGS, INTERRUPTED, stopping
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets.lock import to_json
 from nightfuzz.bot.action.environment import command_environment
+from nightfuzz.bot.jobs.document import PlannedBuild
 from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 
@@ -55,8 +57,9 @@ class FuzzJob:
         line = [sys.executable, "-P", "-m", "fuzz_core.cli", *command.arguments, "--state", str(self.work.state), *more]
         self.work.root.mkdir(parents=True, exist_ok=True)
         with self.quiet(f"nightfuzz {command.arguments[0]}"), self.work.answer_file(command.name).open("wb") as told:
+            environment = command_environment(os.environ)
             process = subprocess.Popen(
-                line, cwd=self.work.sources, env=command_environment(os.environ), stdout=told, stderr=subprocess.PIPE
+                line, cwd=self.work.sources, env=environment, stdout=told, stderr=subprocess.PIPE
             )
             with last_lines(process.stderr) as said:
                 code = self._wait(process)
@@ -111,23 +114,26 @@ def error_of(lines: Iterable[str]) -> str:
 
 def fuzz_job(
     request: JobRequest,
-    specs: tuple[str, str | None],
+    builds: tuple[PlannedBuild, PlannedBuild | None],
     work: Workspace,
     quiet: Quiet,
     now: Callable[[], datetime],
 ) -> int:
     """Makes the targets, notes where all bugs stand, runs the commands. Returns the worst exit code.
 
-    specs: of the target and the baseline. Raises UserError where a target can't be made.
+    builds: the target and the baseline. Raises UserError where a target can't be made.
     """
     with stopping() as stopped:
         job = FuzzJob(work, stopped, quiet)
-        target = _make_target(job, specs[0], request.pull)
-        baseline = None if specs[1] is None else _make_target(job, specs[1], request.pull)
+        target = _make_target(job, "pull", builds[0], request.pull)
+        baseline = None if builds[1] is None else _make_target(job, "pull-baseline", builds[1], request.pull)
         with open_store(work.state_file) as store:
             was = standings_now(store)
-        begun = StartNote(mode=request.mode, target=target, baseline=baseline, at=now().isoformat(), was=was)
-        work.note(begun)
+        work.note(
+            StartNote(
+                mode=request.mode, target=target, baseline=baseline, at=now().isoformat(), plan=request.plan, was=was
+            )
+        )
         for command in commands(request._replace(target=target, baseline=baseline, recheck=bool(was))):
             if not stopped():
                 job.call(command)
@@ -136,11 +142,19 @@ def fuzz_job(
         return INTERRUPTED if stopped() else max((code for code in job.codes.values() if code != BUGS), default=0)
 
 
-def _make_target(job: FuzzJob, spec: str, options: Sequence[str]) -> str:
-    """The key of a target, which is made where it is not there."""
-    made = job.call(JobCommand("pull", ("pull", spec, *options, "--json")))
+def _make_target(job: FuzzJob, name: str, build: PlannedBuild, options: Sequence[str]) -> str:
+    """The key of a target, which is made where it is not there; of a locked build, of one of its files alone."""
+    locked: tuple[str, ...] = ()
+    if build.lock is not None:
+        file = job.work.root / f"{name}-lock.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(to_json(build.lock), encoding="utf-8")
+        locked = ("--lock", str(file))
+    made = job.call(JobCommand(name, ("pull", build.spec, *locked, *options, "--json")))
     if not isinstance(made, list) or not made:
-        raise UserError(f"the target {spec} could not be made", "; ".join(job.problems) or "the lines above say why")
+        raise UserError(
+            f"the target {build.spec} could not be made", "; ".join(job.problems) or "the lines above say why"
+        )
     return str(made[0]["key"])
 
 

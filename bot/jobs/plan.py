@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import tomlkit
-from pydantic import ValidationError
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.dependencies import find_bumps
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.issues.filings import CommandRequest, Filings
+from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.labels import entries_of
+from nightfuzz.bot.jobs.document import HandedPlan, PlannedBuild, PlanNote, read_note
 from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.jobs.locks import describe, plan_builds
 from nightfuzz.bot.jobs.patterns import check_patterns
 from nightfuzz.bot.jobs.settings import keep_base_settings
 from nightfuzz.bot.jobs.sources import pack_sources
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
 from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
-from nightfuzz.reports.results import Name, Part
-
-PLAN_BYTES = 4 << 20
-
-
-class PlanNote(Part):
-    """Findings of the plan job. target, baseline: specs, where the pull request's files name them.
-
-    requests: what people asked for in comments; their fingerprints are looked up in the state.
-    """
-
-    target: Name | None = None
-    baseline: Name | None = None
-    requests: tuple[CommandRequest, ...] = ()
+from nightfuzz.reports.results import Mode
 
 
 class Matrix(NamedTuple):
@@ -44,8 +32,11 @@ class Matrix(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def plan_job(inputs: Inputs, place: StateStorage, workspace: Path) -> Matrix:
-    """Writes the folder `results`: the state, the sources, and a note with what was found out."""
+def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = "") -> Matrix:
+    """Write the folder `results`: the state, the sources, and the plan document.
+
+    run: what tells this run from others, see PlanNote.
+    """
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     snapshot = place.load()
@@ -61,9 +52,21 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path) -> Matrix:
     if builds is None:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
     notes += check_patterns(inputs, workspace, files, builds[0])
-    planned = PlanNote(target=builds[0], baseline=builds[1], requests=filings.waiting)
-    (folder / PLAN).write_text(planned.model_dump_json(), encoding="utf-8")
-    return Matrix(json.dumps({"shard": list(range(inputs.settings.shards))}), inputs.settings.shards, tuple(notes))
+    wanted = _needed(inputs, *builds)
+    planned = plan_builds(inputs, [spec for spec in wanted if spec is not None], workspace)
+    for what, build in zip(("target", "baseline"), planned, strict=False):
+        notes += describe(what, build)
+    shards = tuple(range(inputs.settings.shards))
+    note = PlanNote(
+        run=run,
+        mode=cast(Mode, inputs.mode),
+        target=planned[0],
+        baseline=planned[1] if len(planned) > 1 else None,
+        shards=shards,
+        requests=filings.waiting,
+    )
+    (folder / PLAN).write_text(note.model_dump_json(), encoding="utf-8")
+    return Matrix(json.dumps({"shard": shards}), len(shards), tuple(notes))
 
 
 def _write_known(folder: Path, filings: Filings) -> None:
@@ -86,20 +89,29 @@ def _builds(inputs: Inputs, workspace: Path, notes: list[str]) -> tuple[str | No
     return first.new, first.old
 
 
-def read_plan(inputs: Inputs) -> PlanNote:
-    """The note of the plan job, empty where there was none. Raises UserError for one that cannot be read."""
+def read_plan(inputs: Inputs) -> HandedPlan:
+    """The document of the plan job, an empty one where there was none. Raises UserError for one that cannot be read."""
     path = inputs.plan_folder / PLAN if inputs.plan_folder else None
-    if path is None or not path.is_file():
-        return PlanNote()
-    try:
-        return PlanNote.model_validate_json(path.read_bytes()[:PLAN_BYTES])
-    except (OSError, ValidationError) as error:
-        raise UserError(f"{PLAN} cannot be read", "run the plan job again") from error
+    return read_note(path) if path is not None and path.is_file() else HandedPlan(PlanNote(), "")
 
 
-def specs(inputs: Inputs, plan: PlanNote) -> tuple[str, str | None]:
-    """Specs of the target and the baseline. Raises UserError where the mode needs one that nobody named."""
-    target, baseline = inputs.target or plan.target, inputs.baseline or plan.baseline
+def builds_of(inputs: Inputs, plan: PlanNote) -> tuple[PlannedBuild, PlannedBuild | None]:
+    """The target and the baseline: those of the plan, where there is one, else those of the inputs.
+
+    Raises UserError where the mode needs one that nobody named, and for a shard that is none of the plan's.
+    """
+    if plan.shards and inputs.shard not in plan.shards:
+        raise UserError(
+            f"input shard: {inputs.shard} is none of the plan's {len(plan.shards)}", "run the plan job again"
+        )
+    if plan.target is not None:
+        return plan.target, plan.baseline
+    target, baseline = _needed(inputs, inputs.target, inputs.baseline)
+    return PlannedBuild(spec=target), None if baseline is None else PlannedBuild(spec=baseline)
+
+
+def _needed(inputs: Inputs, target: str | None, baseline: str | None) -> tuple[str, str | None]:
+    """The specs that the mode works with. Raises UserError where one is missing."""
     if target is None:
         raise UserError("input target is empty", "name the build to fuzz, such as torch-nightly")
     if inputs.mode == "bump" and baseline is None:

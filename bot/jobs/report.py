@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -16,16 +15,13 @@ from nightfuzz.bot.github.errors import RERUN
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, keys_of, pull_of
 from nightfuzz.bot.jobs.issues import FilingReport, begun, file_issues
-from nightfuzz.bot.jobs.workspace import RESULTS
+from nightfuzz.bot.jobs.shards import CollectedRun, collect
 from nightfuzz.bot.pulls import update_pull
 from nightfuzz.bot.state.place import StateStorage
-from nightfuzz.bot.state.shards import read_shards
-from nightfuzz.bot.state.update import update_state
-from nightfuzz.reports.artifact import folders_with
+from nightfuzz.bot.state.update import StateUpdate, update_state
 from nightfuzz.reports.comment import conclusion
-from nightfuzz.reports.results import RunResult, merged, read_result
+from nightfuzz.reports.results import RunResult
 
-TOLD = "told"
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
 
@@ -45,11 +41,11 @@ class ReportOutcome(NamedTuple):
     error: UserError | None = None
 
 
-def read_run(inputs: Inputs, event: WorkflowEvent) -> RunResult:
-    """Read what the fuzz jobs have left, as one result. Raises UserError for none, and for results of several runs."""
-    result = merged([read_result(folder / RESULTS, inputs.results) for folder in _folders(inputs)])
-    _check_mode(event, result)
-    return result
+def read_run(inputs: Inputs, event: WorkflowEvent, scratch: Path) -> CollectedRun:
+    """Read what the fuzz jobs have left. Raises as `collect` does, and for a night in a run for a pull request."""
+    run = collect(inputs, scratch)
+    _check_mode(event, run.result)
+    return run
 
 
 def report_job(
@@ -58,24 +54,30 @@ def report_job(
     connect: Connect,
     place: StateStorage,
     clock: Callable[[], datetime],
-    result: RunResult,
+    run: CollectedRun,
+    scratch: Path,
 ) -> ReportOutcome:
     """Keep the state of a night, then write issues; or write the comment and the check of a pull request.
 
     GitHub's API is asked only once the state is kept. Raises UserError where the state cannot be kept: then nothing is
     filed, and the same job can be run again. A refusal of the API is part of the outcome.
     """
+    result, state, notes = run.result, None, tuple[str, ...]()
+    if result.mode not in PULLS:
+        update = _keep(inputs, event, place, clock, run, scratch)
+        # Only now it is known whether each shard's state is one.
+        result, state = result.lacking(update.refused), update.public
+        dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
+        notes = (*update.refused, *update.problems, *dropped)
     failed = conclusion(result, inputs.fail_on) == "failure"
-    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
-        notes, state = ((), None) if result.mode in PULLS else _keep(inputs, event, place, clock, result, Path(name))
-        try:
-            hub = connect()
-            if state is None:
-                done = _pull(inputs, event, hub, result)
-            else:
-                done = file_issues(inputs, event, hub, place, state, clock)
-        except UserError as error:
-            return ReportOutcome(result, (*notes, error.problem), failed, _unfinished(error, state))
+    try:
+        hub = connect()
+        if state is None:
+            done = _pull(inputs, event, hub, result)
+        else:
+            done = file_issues(inputs, event, hub, place, state, clock)
+    except UserError as error:
+        return ReportOutcome(result, (*notes, error.problem), failed, _unfinished(error, state))
     budget = f"GitHub: {hub.budget.text()}"
     return ReportOutcome(result, (*notes, *done.notes, budget), failed, done.error)
 
@@ -105,11 +107,6 @@ def _check_mode(event: WorkflowEvent, result: RunResult) -> None:
         )
 
 
-def _folders(inputs: Inputs) -> list[Path]:
-    """Return the folders with results, without the texts that this job wrote when it ran before."""
-    return [folder for folder in folders_with(RESULTS, inputs.results) if folder != inputs.results / TOLD]
-
-
 def _pull(inputs: Inputs, event: WorkflowEvent, hub: Hub, result: RunResult) -> FilingReport:
     number = event.pull or pull_of(hub, event.repository, event.sha)
     if not number:
@@ -123,17 +120,15 @@ def _keep(
     event: WorkflowEvent,
     place: StateStorage,
     clock: Callable[[], datetime],
-    result: RunResult,
-    folder: Path,
-) -> tuple[tuple[str, ...], Path]:
-    """Fold the shards into the state. Returns lines for the summary, and the public part of the state that is kept."""
-    shards, refused = read_shards(_folders(inputs), folder)
+    run: CollectedRun,
+    scratch: Path,
+) -> StateUpdate:
+    """Fold the shards into the state that is kept."""
     try:
-        update = update_state(place, shards, keys_of(inputs), folder / "state", clock, begun(event.run, clock))
+        update = update_state(place, run.shards, keys_of(inputs), scratch / "state", clock, begun(event.run, clock))
     except UserError as error:
         raise UserError(
             f"the state of this night is not kept: {error.problem}", f"{error.remedy}; then {RERUN}"
         ) from error
-    heard_again(update.public, result)
-    dropped = [f"{count} rows of shards refused: {why}" for why, count in sorted(update.dropped.items())]
-    return (*refused, *update.problems, *dropped), update.public
+    heard_again(update.public, run.result)
+    return update

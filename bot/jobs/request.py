@@ -10,7 +10,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.clusters import first_row
 from nightfuzz.bot.issues.filings import CommandRequest
-from nightfuzz.bot.jobs.plan import PlanNote
+from nightfuzz.bot.jobs.document import PlanNote
 from nightfuzz.bot.jobs.settings import settings_file
 from nightfuzz.bot.jobs.workspace import Workspace
 from nightfuzz.reports.results import Mode
@@ -30,7 +30,9 @@ class JobRequest(NamedTuple):
     """Work of one fuzz job. seconds: for all of it. target, baseline: keys of targets that are made already.
 
     recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
-    which has its own.
+    which has its own. plan: digest of the plan, empty for none.
+    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`
+    and `bisect`. pull, settings: options of these two.
     """
 
     mode: Mode
@@ -44,6 +46,8 @@ class JobRequest(NamedTuple):
     bisect: Sequence[int] = ()
     common: Sequence[str] = ()
     pull: Sequence[str] = ()
+    plan: str = ""
+    settings: Sequence[str] = ()
 
 
 def commands(request: JobRequest) -> list[JobCommand]:
@@ -63,7 +67,8 @@ def commands(request: JobRequest) -> list[JobCommand]:
     first = [command("recheck", spent, *target)] if known else []
     # Without the common options: a bisection installs builds, so it has the network.
     bisections = [
-        JobCommand(f"bisect-{number}", ("bisect", str(number), *request.pull, "--json")) for number in request.bisect
+        JobCommand(f"bisect-{number}", ("bisect", str(number), *request.settings, "--json"))
+        for number in request.bisect
     ]
     baseline = ("--baseline", request.baseline) if request.baseline else ()
     shard = ("--shard", f"{request.shard + 1}/{request.shards}") if request.shards > 1 else ()
@@ -84,7 +89,8 @@ def request_of(inputs: Inputs, plan: PlanNote, work: Workspace) -> JobRequest:
         shards=inputs.settings.shards,
         bisect=_bisect(plan.requests, work) if inputs.shard == 0 else (),
         common=("--sandbox", inputs.sandbox, *settings),
-        pull=settings,
+        pull=("--sandbox", inputs.sandbox, *settings),
+        settings=settings,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.git import git_in
+from nightfuzz.bot.jobs.archive import extract
 from nightfuzz.bot.jobs.workspace import SOURCES, Workspace
 
 SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
@@ -106,7 +107,6 @@ def unpack_sources(inputs: Inputs, work: Workspace) -> None:
             members = archive.getmembers()
             if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
                 raise UserError(f"{SOURCES} is too large", LIMIT)
-            # The filter keeps every member inside, and drops devices, links that lead out, and owners.
-            archive.extractall(work.sources, members, filter="data")
+            extract(archive, members, work.sources)
     except (OSError, tarfile.TarError) as error:
         raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error

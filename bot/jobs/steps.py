@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,14 +30,15 @@ from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
-from nightfuzz.bot.jobs.plan import plan_job, read_plan, specs
-from nightfuzz.bot.jobs.report import TOLD, read_run, report_job
+from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
+from nightfuzz.bot.jobs.report import read_run, report_job
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import unpack_sources
-from nightfuzz.bot.jobs.workspace import REPORT, SARIF, restore, work_of
+from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE, StateStorage
 from nightfuzz.bot.state.ref import Chance, StateRef
+from nightfuzz.reports.annotations import command
 from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.annotations import problem_commands as problem_marks
 from nightfuzz.reports.markdown import escaped
@@ -57,6 +59,7 @@ class StepContext(NamedTuple):
     chance: Chance
 
 
+SHOWN = 5
 SYSTEM = Chance(_now, time.sleep, random.random)
 
 
@@ -108,8 +111,9 @@ def fuzz_step(step: StepContext) -> int:
         with step.runner.group(title), step.runner.untrusted():
             yield
 
-    note = read_plan(step.inputs)
-    return fuzz_job(request_of(step.inputs, note, work), specs(step.inputs, note), work, quiet, step.chance.clock)
+    plan = read_plan(step.inputs)
+    request = request_of(step.inputs, plan.note, work)._replace(plan=plan.identity)
+    return fuzz_job(request, builds_of(step.inputs, plan.note), work, quiet, step.chance.clock)
 
 
 @_said
@@ -126,7 +130,8 @@ def export_step(step: StepContext) -> int:
 @_said
 def plan_step(step: StepContext) -> int:
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
-    matrix = plan_job(step.inputs, _place(step), workspace)
+    run = f"{step.environment.get('GITHUB_RUN_ID', '')} {step.chance.clock().isoformat()}".strip()
+    matrix = plan_job(step.inputs, _place(step), workspace, run)
     step.runner.output("matrix", matrix.text)
     step.runner.output("shards", matrix.shards)
     _list(step, matrix.notes)
@@ -135,21 +140,27 @@ def plan_step(step: StepContext) -> int:
 
 def report_step(step: StepContext) -> int:
     event = event_of(step.inputs, step.environment)
-    result = read_run(step.inputs, event)
     folder = step.inputs.results.resolve() / TOLD
-    # An artifact may have brought one, with links in it.
-    folder.unlink() if folder.is_symlink() else remove(folder)
-    folder.mkdir(parents=True)
-    write_documents(folder, result)
-    _publish(step, result, folder, (), event.links.blob)
-    try:
-        done = report_job(step.inputs, event, lambda: _hub(step, event), _place(step), step.chance.clock, result)
-    except UserError as error:
-        _list(step, (error.problem, error.remedy))
-        raise
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
+        scratch = Path(name)
+        run = read_run(step.inputs, event, scratch)
+        # An artifact may have brought one, with links in it.
+        folder.unlink() if folder.is_symlink() else remove(folder)
+        folder.mkdir(parents=True)
+        write_documents(folder, run.result)
+        _publish(step, run.result, folder, (), event.links.blob)
+        place, clock = _place(step), step.chance.clock
+        try:
+            done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
+        except UserError as error:
+            _list(step, (error.problem, error.remedy))
+            raise
+    write_documents(folder, done.result)
     _list(step, done.notes)
     if done.error is not None:
         raise done.error
+    if done.result.incomplete:
+        print(command("error", "; ".join(done.result.problems[:SHOWN]), title="The run is incomplete"), flush=True)
     return BUGS if done.failed else 0
 
 

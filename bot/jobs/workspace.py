@@ -20,6 +20,8 @@ from nightfuzz.reports.results import Mode, Name, Names, Part
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
 # The settings and known findings of the commit that a pull request is compared with.
 BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
+# Folders in that of the results: the plan's artifact, and what the report job writes there.
+PLAN_FOLDER, TOLD = "plan", "told"
 RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", "report.md"
 
 
@@ -61,12 +63,16 @@ TOLD_BYTES = 256 << 20
 
 
 class StartNote(Part):
-    """Note of a fuzz job at its start. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC."""
+    """Note of a fuzz job at its start. was: the status of every bug then, by fingerprint; at: ISO 8601, UTC.
+
+    plan: digest of the plan that it follows, empty for none.
+    """
 
     mode: Mode
     target: Name
     baseline: Name | None = None
     at: Name
+    plan: Name = ""
     was: Mapping[Name, Name] = Field(default_factory=dict)
     protection: Names = ()
 

@@ -27,10 +27,11 @@ _PASSED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", ADAPTERS_VARIABLE)
 
 
 class Shards(NamedTuple):
-    """Results of untrusted jobs: state files and encrypted parts."""
+    """Results of untrusted jobs: state files and encrypted parts. names: of the shards that the state files are of."""
 
     states: Sequence[Path] = ()
     sealed: Sequence[bytes] = ()
+    names: Sequence[str] = ()
 
 
 class ShardIntake(NamedTuple):
@@ -63,18 +64,22 @@ def _result_of(process: subprocess.Popen[bytes]) -> ShardIntake:
     return ShardIntake(**json.loads(answer))
 
 
-def read_shards(folders: Sequence[Path], scratch: Path) -> tuple[Shards, tuple[str, ...]]:
-    """The state files of some shards, unpacked into `scratch`, and their encrypted parts; with what was refused."""
-    states, sealed, problems = [], [], []
-    for number, folder in enumerate(folders):
+def read_shards(folders: Sequence[tuple[str, Path]], scratch: Path) -> tuple[Shards, tuple[str, ...]]:
+    """The state files of some shards, unpacked into `scratch`, and their encrypted parts; with what was refused.
+
+    folders: each with the name of its shard.
+    """
+    states, sealed, names, problems = [], [], [], []
+    for number, (name, folder) in enumerate(folders):
         path = scratch / f"raw-{number}.db"
         try:
             unpack(_packed(folder), path)
             states.append(path)
+            names.append(name)
             sealed += _sealed(folder)
         except UserError as error:
-            problems.append(f"shard {number + 1}: {error.problem}")
-    return Shards(states, sealed), tuple(problems)
+            problems.append(f"{name} is damaged: {error.problem}")
+    return Shards(states, sealed, names), tuple(problems)
 
 
 def _packed(folder: Path) -> list[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -38,7 +38,7 @@ class StateUpdate(NamedTuple):
     """public: the state file as it is kept. private: what of it only a key opens, where there is any that we may read.
 
     merged: what the state files of the shards had that was new. dropped: rows of them that no store would have written,
-    by reason. problems: what could not be done, a line each.
+    by reason. problems: what could not be done, a line each. refused: shards that are no state files, a line each.
     """
 
     public: Path
@@ -46,6 +46,7 @@ class StateUpdate(NamedTuple):
     merged: Merged
     dropped: dict[str, int]
     problems: tuple[str, ...]
+    refused: tuple[str, ...] = ()
 
 
 def fetch_state(place: StateStorage, path: Path) -> tuple[Snapshot | None, tuple[str, ...]]:
@@ -139,7 +140,8 @@ class _Update:
         shown = hidden if parted.there else None
         kept = self._private(opened, parted, shown)
         dropped = dict(sum((Counter(each.dropped) for each in self._intakes), Counter[str]()))
-        return StateUpdate(public, shown, merged, dropped, tuple(self.problems)), {**kept, **pack(public)}
+        refused = tuple(self._refused())
+        return StateUpdate(public, shown, merged, dropped, tuple(self.problems), refused), {**kept, **pack(public)}
 
     def _take_in(self, base: Path, packed: list[bytes]) -> list[Path]:
         """State files of our own making with the sound rows of the shards: made once for each state of the place.
@@ -149,9 +151,13 @@ class _Update:
         clean = [self.folder / f"shard-{number}.db" for number in range(len(self.given.states))]
         if self._base != packed:
             self._base, self._intakes = packed, take_in_all(self.given.states, clean, base)
-        problems = [f"shard {n} is left out: {each.problem}" for n, each in enumerate(self._intakes, 1) if each.problem]
-        self.problems += problems
         return [path for path, each in zip(clean, self._intakes, strict=True) if not each.problem]
+
+    def _refused(self) -> Iterator[str]:
+        for number, intake in enumerate(self._intakes):
+            if intake.problem:
+                name = self.given.names[number] if self.given.names else f"shard {number}"
+                yield f"{name} is damaged: {intake.problem}"
 
     def _begin(self, before: Snapshot | None, whole: Path) -> list[Path]:
         """The state as it was; and where the place holds private findings as they are, those."""

@@ -281,6 +281,17 @@ def compiled(python: str | Path) -> Path:
     return environment / COMPILED_FOLDER if (environment / "pyvenv.cfg").is_file() else Path.home()
 
 
+def compiled_folders(dialect: Dialect, python: str | Path) -> list[Path]:
+    """Return the folder that the library writes what it compiles to, and make it; an empty list for most libraries."""
+    if not dialect.compiled:
+        return []
+    folder = Path(surroundings(dialect, python)[dialect.compiled])
+    # Of the user's home no more than the folder of caches.
+    folder = folder / ".cache" if folder == Path.home() else folder
+    folder.mkdir(parents=True, exist_ok=True)
+    return [folder]
+
+
 # Around model programs: the last use of a model is kept, or the program is run in both precisions. `{layer}` is the
 # class of all layers, `{doubles}` a statement that makes the precision `sys.argv[1]` the default, `{noting}` statements
 # that have it print what it trains by, which counts where it prints no losses.

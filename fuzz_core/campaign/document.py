@@ -34,12 +34,14 @@ SITES, APIS, FRAMES = 200, 200, 50
 class Ran:
     """Facts of a run that the store does not hold. apis: the run's selection; None for all.
 
-    was: as `standings_now` gave it before the run. place: where a seed by name calls an api.
+    was: as `standings_now` gave it before the run. place: where a seed by name calls an api. plan: digest of the plan
+    that the run followed.
     """
 
     mode: results.Mode
     target: str
     baseline: str | None = None
+    plan: str = ""
     apis: Collection[str] | None = None
     was: Mapping[str, str] = field(default_factory=dict)
     dropped: Sequence[Dropped] = ()
@@ -70,7 +72,7 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
     harmless = [one for one in compared if not is_deadly(one)]
     private = sum(each.severity.private and each.row.status != FIXED for each in told)
     return results.RunResult(
-        **{name: getattr(ran, name) for name in ("mode", "shard", "shards", "figures", "stopped")},
+        **{name: getattr(ran, name) for name in ("mode", "plan", "shard", "shards", "figures", "stopped")},
         target=_build(target),
         baseline=None if ran.baseline is None else _build(store.target(ran.baseline)),
         bugs=tuple(_bug(store, each, ran) for each in public)[: results.MANY],
@@ -129,7 +131,8 @@ def _part(kind: type[P], source: object, **own: Any) -> P:
 def _build(target: TargetRecord) -> results.BuildEntry:
     day, commit = origin_of(target.info)
     devices = tuple(_cut(str(each)) for each in target.info.get("devices", ("cpu",)))
-    return _part(results.BuildEntry, target, day=day, commit=commit, devices=devices)
+    flavour = _cut(str(target.info.get("flavour", "")))
+    return _part(results.BuildEntry, target, day=day, commit=commit, devices=devices, flavour=flavour)
 
 
 def _said(outcome: Outcome) -> results.OutcomeEntry:

@@ -21,8 +21,13 @@ COMMANDS = {
     "pull": CommandLine(
         "Make targets, and say exactly what got installed.",
         "pull:pull",
-        "state flavour library index allow_cached",
-        {"specs": argument(list[str], "torch==2.13.0, jittor, torch-nightly/cpu, a wheel, python:PATH")},
+        "state flavour library index allow_cached sandbox",
+        {
+            "specs": argument(list[str], "torch==2.13.0, jittor, torch-nightly/cpu, a wheel, python:PATH"),
+            "lock": option(Path, "--lock", "JSON file with the files to choose from, as a plan job locks them"),
+        },
+        # It needs the network. Only what it imports runs in a container.
+        contained=False,
     ),
     "trace": CommandLine(
         "Collect seeds and trace the new and changed ones.",

@@ -59,6 +59,7 @@ class CommandLine(NamedTuple):
     helps: Mapping[str, str] = MappingProxyType({})
     defaults: Mapping[str, str] = MappingProxyType({})
     speaks_json: bool = True
+    contained: bool = True
 
 
 def register(app: typer.Typer, name: str, command: CommandLine) -> None:
@@ -96,7 +97,7 @@ def _function(command: CommandLine) -> Any:
         def work() -> int:
             settings = load(given["config"], {name: given[name] for name in names})
             output = CommandOutput(given.get("as_json", False))
-            if "sandbox" in names:
+            if "sandbox" in names and command.contained:
                 from fuzz_core.cli.sandbox import run_contained
 
                 code = run_contained(context, settings, output)

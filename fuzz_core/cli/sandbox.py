@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
 import re
 import secrets
 import shutil
+import signal
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -36,7 +39,9 @@ from fuzz_core.execution.scratch import scratch
 from fuzz_core.execution.zygote import KEPT_VARIABLES
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.records import TargetRecord
+from fuzz_core.targets.facts import launched_by
 from fuzz_core.targets.record import targets_root
+from fuzz_core.targets.resolve import has_gpu
 
 WORK = ("python", "-P", "-m", "fuzz_core.cli")
 LOOK = ("python", "-P", "-m", "fuzz_core.execution.image")
@@ -75,12 +80,9 @@ def run_contained(context: typer.Context, settings: Settings, output: CommandOut
 
 
 def _in_container(context: typer.Context, settings: Settings, output: CommandOutput) -> int:
-    with _or_unprotected():
-        engine = reach()
-        engine.sweep()
-        named, base = settings.sandbox_image, settings.sandbox_base
-        image = find_image(engine.client, named, base, lambda text: _say(output, [text]))
-    records, keys = _targets(context, settings)
+    engine, image = _engine(settings, output)
+    with _launched_in(settings, engine, image):
+        records, keys = _targets(context, settings)
     with scratch() as folder, lent(settings.state.absolute(), user_of(engine)):
         files = [context.params.get("config") or Path(DEFAULT_FILE)]
         make = functools.partial(sandbox_of, settings, engine, image, records, folder, files)
@@ -92,6 +94,76 @@ def _in_container(context: typer.Context, settings: Settings, output: CommandOut
             return engine.run(sandbox, [*WORK, *command_line(context, keys)], _print_line)
         finally:
             write_protection(sandbox.kept, lines)
+
+
+def _engine(settings: Settings, output: CommandOutput) -> tuple[Engine, str]:
+    """The engine and its image of this code. Raises _Unprotected where there is none."""
+    with _or_unprotected():
+        engine = reach()
+        engine.sweep()
+        named, base = settings.sandbox_image, settings.sandbox_base
+        return engine, find_image(engine.client, named, base, lambda text: _say(output, [text]))
+
+
+@contextmanager
+def contained_imports(settings: Settings, output: CommandOutput) -> Iterator[None]:
+    """Import libraries for the first time in a container, where the settings ask for one and there can be one."""
+    if settings.sandbox == "none":
+        yield
+        return
+    try:
+        engine, image = _engine(settings, output)
+    except _Unprotected:
+        if settings.sandbox == "docker":
+            raise
+        yield
+        return
+    with _launched_in(settings, engine, image):
+        yield
+
+
+@contextmanager
+def _launched_in(settings: Settings, engine: Engine, image: str) -> Iterator[None]:
+    """Ask interpreters about themselves in a container; what a library compiles goes where later containers look."""
+    before = os.environ.get(COMPILED_VARIABLE)
+    os.environ[COMPILED_VARIABLE] = str(settings.state.absolute() / COMPILED_FOLDER)
+    try:
+        with launched_by(functools.partial(_import, settings, engine, image)):
+            yield
+    finally:
+        del os.environ[COMPILED_VARIABLE]
+        os.environ |= {} if before is None else {COMPILED_VARIABLE: before}
+
+
+def _import(
+    settings: Settings,
+    engine: Engine,
+    image: str,
+    command: Sequence[str],
+    writable: Sequence[Path],
+    timeout: float,
+    environment: Mapping[str, str],
+) -> subprocess.CompletedProcess[str]:
+    """Run an interpreter that is asked about itself in a container. Raises as `fit`, and subprocess.TimeoutExpired.
+
+    writable: lies in the folder of compiled code, the only one that can be written to.
+    """
+    python, compiled = command[0], settings.state.absolute() / COMPILED_FOLDER
+    record = TargetRecord("", "", "", "", python, {"devices": ["cuda:0"] if has_gpu() else []})
+    alone = settings.model_copy(update={"state": compiled, "docs": [], "tests": [], "models": []})
+    compiled.mkdir(parents=True, exist_ok=True)
+    said: dict[bool, list[str]] = {False: [], True: []}
+    with scratch() as folder, lent(compiled, user_of(engine)):
+        make = functools.partial(sandbox_of, alone, engine, image, [record], folder)
+        sandbox, _ = fit(engine, [python], lambda instead: make(instead=instead))
+        known = {**sandbox.environment, **environment}
+        sandbox = dataclasses.replace(sandbox, folder=Path("/tmp"), environment=known)
+        limited = ["timeout", "--signal=KILL", f"{timeout:.0f}", *command]
+        code = engine.run(sandbox, limited, lambda line, error: said[error].append(line))
+    if code == 128 + signal.SIGKILL:
+        raise subprocess.TimeoutExpired(list(command), timeout)
+    status = 128 - code if code > 128 else code
+    return subprocess.CompletedProcess(list(command), status, "\n".join(said[False]), "\n".join(said[True]))
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from fuzz_core.oracles.contract import oracle_of
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.environment import ensure, make_ready
+from fuzz_core.targets.lock import BuildLock
 from fuzz_core.targets.record import Target, list_targets
 from fuzz_core.targets.resolve import Access
 from fuzz_core.targets.spec import parse_spec
@@ -38,10 +39,11 @@ def access_of(settings: Settings) -> Access:
     return Access(settings.allow_cached, int(settings.wheel_cache * 1e9))
 
 
-def make_target(settings: Settings, spec: str) -> Target:
-    """Makes a target as the settings say. Raises as parse_spec and ensure do."""
+def make_target(settings: Settings, spec: str, lock: BuildLock | None = None) -> Target:
+    """Makes a target as the settings say, and where there is a lock of it, as that says. Raises as parse_spec and
+    ensure do."""
     parsed = parse_spec(spec, settings.library, settings.index)
-    return ensure(parsed, settings.flavour, access=access_of(settings))
+    return ensure(parsed, settings.flavour, access=access_of(settings), lock=lock)
 
 
 def save_made(store: Store, made: Target) -> TargetRecord:

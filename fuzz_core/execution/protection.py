@@ -4,29 +4,50 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from fuzz_core.execution.scratch import remove
+from fuzz_core.worker.confinement import LANDLOCK, NAMESPACE, VARIABLE, confined
 
 # The file in which a state keeps what was on in its last run.
 FILE = "protection.txt"
 LINES, LINE_LENGTH = 20, 500
-_ASKED = "from fuzz_core.worker.limits import cut_network; print(cut_network())"
-_NETWORKS = {
-    "namespace": "no network: each worker has a network namespace of its own",
-    "python": "network: refused in Python alone, as this user may make no network namespace; native code can connect",
+FILES = {
+    (): "files: they can read and write what the user can, as this kernel has no mount namespace for this user and no "
+    "Landlock",
+    (LANDLOCK,): "files: by Landlock they write to their own folders alone; they can read what the user can",
+    (NAMESPACE,): "files: in a mount namespace, all is read-only but their own folders and a private /tmp",
+    (
+        NAMESPACE,
+        LANDLOCK,
+    ): "files: in a mount namespace, all is read-only but their own folders and a private /tmp, and "
+    "Landlock keeps it so",
 }
+_NETWORKS = {
+    True: "no network: each process has a network namespace of its own",
+    False: "network: refused in Python alone, as this user may make no network namespace; native code can connect",
+}
+
+
+def means_here() -> tuple[str, ...]:
+    """Return the means of confinement that work for this user on this machine."""
+    asked = [sys.executable, "-I", "-S", "-c", f"import os; print(os.environ[{VARIABLE!r}])"]
+    with tempfile.TemporaryDirectory(prefix="nightfuzz-") as folder:
+        said = subprocess.run(confined(asked, [folder]), capture_output=True, text=True, cwd=folder).stdout
+    return tuple(filter(None, said.strip().split(",")))
 
 
 def process_protection(reason: str = "") -> tuple[str, ...]:
     """The lines for workers that are plain processes. reason: why they are not in a container."""
-    ran = subprocess.run([sys.executable, "-P", "-c", _ASKED], capture_output=True, text=True)
+    means = means_here()
     why = f" ({reason})" if reason else ""
     return (
-        f"no container{why}: workers are processes of this user, who can read and write what the user can",
+        f"no container{why}: workers are processes of this user",
+        FILES[means],
         "limits on memory, size of files, open files and processes; an environment without tokens; an empty directory",
-        _NETWORKS.get(ran.stdout.strip(), "network: as for any other process"),
+        _NETWORKS[NAMESPACE in means],
     )
 
 

@@ -21,13 +21,14 @@ from platformdirs import user_cache_path
 
 import fuzz_core
 from fuzz_core.adapters import ADAPTERS_VARIABLE
-from fuzz_core.adapters.dialect import dialect_of, surroundings
+from fuzz_core.adapters.dialect import compiled_folders, dialect_of, surroundings
 from fuzz_core.execution.link import Compiling, Ending, Link, Links, Output, Stopwatch
 from fuzz_core.execution.scratch import Scratch, explained
 from fuzz_core.ir.errors import Interrupted, NightfuzzError, UserError
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.wire import parse
 from fuzz_core.worker import journal
+from fuzz_core.worker.confinement import confined
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import ORDERLY
 
@@ -96,8 +97,9 @@ class Zygote:
         self.stopped = stopped
         self.scratch = Scratch()
         self.root = self.scratch.path
-        self.command = [python, "-m", "fuzz_core.worker", str(self.root), library, role]
+        self.command = [python, "-m", "fuzz_core.worker", library, role]
         wanted: Mapping[str, str] = {}
+        writable = [self.root]
         # Whether its children compile while they run.
         self.compiles = False
         # An unknown library has neither, which the process itself will say.
@@ -105,7 +107,9 @@ class Zygote:
             dialect = dialect_of(library)
             self.compiles = bool(dialect.compiled)
             wanted = surroundings(dialect, python)
+            writable += compiled_folders(dialect, python)
         self.environment = environment(self.root, wanted)
+        self.writable = writable
         self.plan = plan
         self.children = 0
         self.generation = 0
@@ -129,6 +133,7 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
         command = [*self.command, str(theirs.fileno()), *([str(self.plan)] if self.plan else [])]
+        command = confined(command, self.writable, self.root)
         with explained(self.root), (self.root / "zygote.log").open("wb") as log:
             try:
                 self.process = subprocess.Popen(

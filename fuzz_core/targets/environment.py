@@ -19,6 +19,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer, wheels
 from fuzz_core.targets.commits import origin_of
 from fuzz_core.targets.facts import TargetInfo, compiles, probe
+from fuzz_core.targets.lock import BuildLock, locked_builds
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
@@ -64,11 +65,16 @@ class _Order:
 
 
 def ensure(
-    spec: TargetSpec, flavour: Flavour = "auto", root: Path | None = None, access: Access = DEFAULT_ACCESS
+    spec: TargetSpec,
+    flavour: Flavour = "auto",
+    root: Path | None = None,
+    access: Access = DEFAULT_ACCESS,
+    lock: BuildLock | None = None,
 ) -> Target:
     """The target that the spec means, made if it isn't there yet (a download, half a minute or more).
 
-    A pin that has been made is found again without a network; the newest is looked up every time. Raises UserError,
+    A pin that has been made is found again without a network; the newest is looked up every time. Of a lock one of its
+    files is taken, and no index is asked which. Raises UserError,
     of its kind installer.IndexUnreachable where the package index does not answer; nothing is left behind then but
     downloaded wheels.
     """
@@ -76,6 +82,8 @@ def ensure(
     if spec.kind == "python":
         return _existing(spec, home)
     order = _Order(spec, flavour, home, access)
+    if lock is not None:
+        return _first(order, locked_builds(spec, flavour, lock)[:1], ())
     if (made := _made(order)) is not None:
         return made
     return _newest(order)
@@ -172,7 +180,8 @@ def _make(order: _Order, build: InstallPlan) -> Target:
         python = installer.make_environment(folder)
         with wheels.held(build.artifact, order.access.cache_bytes) as file:
             requirement = f"{build.requirement} @ {file.as_uri()}"
-            installer.install(python, [requirement, *library_of(library).companions], build.options)
+            wanted = [requirement, *library_of(library).companions]
+            installer.install(python, wanted, build.options, runs_code=file.suffix != ".whl")
         target = _working(order, build, python)
         write_record(home, target)
     except OSError as error:
@@ -192,7 +201,7 @@ def _working(order: _Order, build: InstallPlan, python: Path) -> Target:
     except UserError as error:
         if not _NUMPY_ABI.search(error.problem):
             raise
-        installer.install(python, [_OLD_NUMPY])
+        installer.install(python, [_OLD_NUMPY], runs_code=True)
         note = f"it does not work with the newest numpy: installed with {_OLD_NUMPY}"
         return _probed(order, replace(build, notes=(*build.notes, note)), python)
 

@@ -13,8 +13,9 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,10 +23,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from fuzz_core.adapters.dialect import all_surroundings, dialect_of, profile_of
+from fuzz_core.adapters.dialect import all_surroundings, compiled_folders, dialect_of, profile_of
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import process
 from fuzz_core.targets.spec import libraries
+from fuzz_core.worker.confinement import NO_START, confined
 
 TIMEOUT_S = 120.0
 # A library that compiles its core at its first import needs longer.
@@ -37,6 +39,8 @@ OLDEST = (3, 9)
 # A library that compiles its core may exit and expect another start.
 STARTS = 4
 _MARK = "nightfuzz-facts "
+Launch = Callable[[Sequence[str], Sequence[Path], float, Mapping[str, str]], subprocess.CompletedProcess[str]]
+"""Runs a command with the folders that it may write to, for so many seconds at most, with these variables."""
 
 # The user may name any interpreter: Python 2 can read this script, too, and is refused by the check of its version.
 _SCRIPT = r"""
@@ -256,17 +260,50 @@ def _run(
     """Runs the script and returns the process with the script's answer, None if the script did not answer."""
     sources = {name: profile.facts if (profile := profile_of(name)) else "" for name in libraries()}
     asked = {"oldest": OLDEST, "library": library, "sources": sources, "versions": versions}
-    env = process.scrubbed(os.environ) | {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+    # Compiled code may go by these folders, so each is made before anybody else is the user.
+    writable, surroundings = _writable(python, library), all_surroundings(python)
+    env = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1", **surroundings}
+    for _ in range(STARTS):
+        command = [str(python), "-c", _SCRIPT, _MARK, json.dumps(asked)]
+        done = _launch.get()(command, writable, timeout, env)
+        answers = [line.removeprefix(_MARK) for line in done.stdout.splitlines() if line.startswith(_MARK)]
+        if done.returncode or answers:
+            break
+    return done, answers[-1] if answers else None
+
+
+def _launched(
+    command: Sequence[str], writable: Sequence[Path], timeout: float, env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run an interpreter in its confinement on this machine."""
     # An empty directory: `-c` puts the current one first on the path, and a folder named torch there would win. It is
     # the home too: a library may keep there what it was told, and the user's own would go by it.
     with tempfile.TemporaryDirectory(prefix="nightfuzz-facts-") as empty:
-        env |= {**all_surroundings(python), "HOME": empty}
-        for _ in range(STARTS):
-            done = process.run([python, "-c", _SCRIPT, _MARK, json.dumps(asked)], timeout, env, Path(empty))
-            answers = [line.removeprefix(_MARK) for line in done.stdout.splitlines() if line.startswith(_MARK)]
-            if done.returncode or answers:
-                break
-    return done, answers[-1] if answers else None
+        own = {**process.scrubbed(os.environ), **env, "HOME": empty, "TMPDIR": empty}
+        done = process.run(confined(command, [empty, *writable]), timeout, own, Path(empty))
+    if done.returncode and done.stderr.startswith(NO_START):
+        raise OSError(0, done.stderr.strip().rpartition(": ")[2])
+    return done
+
+
+_launch: ContextVar[Launch] = ContextVar("launch", default=_launched)
+
+
+@contextmanager
+def launched_by(launch: Launch) -> Iterator[None]:
+    """Let `launch` run the interpreters that are asked about themselves, in a container say."""
+    token = _launch.set(launch)
+    try:
+        yield
+    finally:
+        _launch.reset(token)
+
+
+def _writable(python: Path, library: str | None) -> list[Path]:
+    """Where a library may write what it compiles; the environment itself where the library is yet to be found out."""
+    if library is None:
+        return [python.absolute().parent.parent]
+    return compiled_folders(dialect_of(library), python) if compiles(library) else []
 
 
 def _reason(done: subprocess.CompletedProcess[str]) -> str:

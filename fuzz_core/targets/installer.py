@@ -9,12 +9,15 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import process
+from fuzz_core.worker.confinement import confined
 
 INSTALL_TIMEOUT_S = 3600.0
 _TAIL = 6
@@ -35,7 +38,12 @@ def pip_command() -> list[str]:
     """The pip of this interpreter, or the one that its ensurepip carries. Raises UserError where there is neither."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-P", "-m", "pip"]
-    bundled = sorted(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+    # Debian keeps it beside Python, in a folder that it names there.
+    folders = [
+        Path(ensurepip.__file__).parent / "_bundled",
+        Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/dev/null"),
+    ]
+    bundled = [wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))]
     if not bundled:
         raise UserError("this Python has no pip", "install it (on Debian: apt install python3-pip)")
     return [sys.executable, str(bundled[-1] / "pip")]
@@ -67,15 +75,37 @@ def make_environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def install(python: Path, requirements: Sequence[str], options: Sequence[str] = ()) -> None:
+def install(python: Path, requirements: Sequence[str], options: Sequence[str] = (), runs_code: bool = False) -> None:
     """Installs in one resolution, so that no companion can move the version of the library.
 
-    Raises IndexUnreachable or UserError with the installer's last lines.
+    runs_code: whether code of packages runs meanwhile, because a source archive is built or the environment holds
+    packages already; it also does where a dependency has no wheel. The installer can change nothing but the environment
+    then, and has no cache, which that code could spoil for others. Raises IndexUnreachable or UserError with the
+    installer's last lines.
     """
-    command = [*_installer(python), *options, *requirements]
+    if not runs_code:
+        try:
+            return _install(python, requirements, [*_installer(python), "--only-binary", ":all:", *options])
+        except IndexUnreachable:
+            raise
+        except UserError:
+            # A dependency may have no wheel. Another reason is met again.
+            pass
+    uncached = ["--no-cache" if uses_uv() else "--no-cache-dir"]
+    with tempfile.TemporaryDirectory(prefix="installing-", dir=python.parent.parent) as temporary:
+        command = [*_installer(python), *uncached, *options]
+        _install(python, requirements, command, temporary)
+
+
+def _install(python: Path, requirements: Sequence[str], command: Sequence[str], temporary: str = "") -> None:
+    """temporary: the folder for temporary files of an installer that is confined; empty for one that is not."""
+    command, environment = [*command, *requirements], process.for_installer(os.environ)
+    if temporary:
+        environment["TMPDIR"] = temporary
+        command = confined(command, [python.parent.parent], network=True)
     try:
         # uv reads settings from the folder that it starts in, and that may hold a stranger's sources.
-        done = process.run(command, INSTALL_TIMEOUT_S, process.for_installer(os.environ), python.parent)
+        done = process.run(command, INSTALL_TIMEOUT_S, environment, python.parent)
     except subprocess.TimeoutExpired as error:
         raise UserError(f"the installer took more than {INSTALL_TIMEOUT_S:.0f} s and was stopped", _CHECK) from error
     if done.returncode != 0:

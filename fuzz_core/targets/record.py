@@ -72,7 +72,7 @@ class Target:
     def facts(self) -> dict[str, Any]:
         """What the store keeps of it beside names: JSON-able."""
         said = {"summary": self.summary(), "notes": list(self.notes), "devices": list(self.info.devices)}
-        return said | {"origin": to_json(self)["origin"], "commit": self.info.commit}
+        return said | {"origin": to_json(self)["origin"], "commit": self.info.commit, "flavour": self.info.flavour}
 
 
 def to_json(target: Target) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Literal
 
-from packaging.tags import sys_tags
-from packaging.utils import parse_wheel_filename
+from packaging.tags import compatible_tags, cpython_tags, sys_tags
 from packaging.version import Version
 
 from fuzz_core.adapters.library import library_of
@@ -82,17 +82,17 @@ def has_gpu() -> bool:
     return shutil.which("nvidia-smi") is not None or Path("/dev/nvidia0").exists()
 
 
-def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
-    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction.
-
-    A spec may name a flavour itself: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`.
-    """
+def named_flavour(spec: TargetSpec) -> Literal["", "cpu", "cuda"]:
+    """The flavour that a spec itself names: `tensorflow-cpu`, `torch==2.13.0+cpu`, `torch-nightly/cu130`."""
     local = Version(spec.version).local if spec.version and spec.kind != "wheel" else None
-    named = ""
     if (spec.distribution or "").endswith("-cpu") or "cpu" in (local, spec.label):
-        named = "cpu"
-    elif spec.label or (local or "").startswith("cu"):
-        named = "cuda"
+        return "cpu"
+    return "cuda" if spec.label or (local or "").startswith("cu") else ""
+
+
+def wanted_flavour(spec: TargetSpec, flavour: Flavour) -> str:
+    """`cpu` or `cuda`: what `auto` means for this spec on this machine. Raises UserError for a contradiction."""
+    named = named_flavour(spec)
     if named and flavour not in ("auto", named):
         raise UserError(f"{spec.text} names a {named} build, the flavour asked for is {flavour}", "drop one of the two")
     if flavour == "auto":
@@ -108,22 +108,30 @@ def resolve(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
     """
     if spec.kind == "wheel":
         return [_wheel_build(spec)]
-    listed, wish = index.listed(_sources(spec, flavour), str(spec.distribution)), _wish(spec, flavour)
-    newest = choice.newest(listed, replace(wish, strict=False), _machine())
+    listed, labelled = search(spec, flavour, machine_of())
+    return builds_among(spec, flavour, listed, labelled)
+
+
+def search(spec: TargetSpec, flavour: Flavour, machine: choice.Machine) -> tuple[list[Artifact], list[Artifact]]:
+    """What the indexes list of a package; and of that, builds of a flavour that only the library's own index has.
+
+    Raises as `resolve` does where no index answers.
+    """
+    listed, wish = index.listed(_sources(spec, flavour), str(spec.distribution)), wish_of(spec, flavour)
+    newest = choice.newest(listed, replace(wish, strict=False), machine)
     label = _missing_label(spec, newest, wish)
     if label is None:
-        return _builds(spec, flavour, listed)
+        return listed, []
     elsewhere: list[Artifact] = []
     with suppress(IndexUnreachable):
         elsewhere = index.listing(f"{torch_index()}/{label}", str(spec.distribution), hasty=True)
     version = spec.version or (Version(newest[0].version).public if newest else None)
-    labelled = choice.newest(elsewhere, replace(wish, version=version, label=label), _machine())
-    return _builds(spec, flavour, [*listed, *elsewhere], labelled)
+    return [*listed, *elsewhere], choice.newest(elsewhere, replace(wish, version=version, label=label), machine)
 
 
 def builds(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
     """The builds that `resolve` finds in the index of the spec alone. Raises as `resolve` does."""
-    return _builds(spec, flavour, index.listed(_sources(spec, flavour), str(spec.distribution)))
+    return builds_among(spec, flavour, index.listed(_sources(spec, flavour), str(spec.distribution)))
 
 
 def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[InstallPlan]:
@@ -133,7 +141,7 @@ def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[InstallP
     made = [target.origin.artifact for target in list_targets(home) if target.origin is not None]
     here = {each.key: each for each in (*wheels.cached(), *made)}.values()
     ours = [each for each in here if each.index in addresses and each.distribution == spec.distribution]
-    return _builds(spec, flavour, ours, where="what is kept here")
+    return builds_among(spec, flavour, ours, where="what is kept here")
 
 
 def key_of(*parts: str) -> str:
@@ -146,8 +154,18 @@ def _python_tag() -> str:
     return next(sys_tags()).interpreter
 
 
-def _machine() -> choice.Machine:
-    return choice.Machine(list(sys_tags()), ".".join(map(str, sys.version_info[:3])))
+def machine_of(python: str = "") -> choice.Machine:
+    """This machine with this Python, or with the newest patch of another one, given as `3.12`."""
+    if python in ("", own_python()):
+        return choice.Machine(list(sys_tags()), ".".join(map(str, sys.version_info[:3])))
+    version = [int(part) for part in python.split(".")]
+    tags = [*cpython_tags(version), *compatible_tags(version, f"cp{python.replace('.', '')}")]
+    return choice.Machine(tags, f"{python}.99")
+
+
+def own_python() -> str:
+    """The version of this interpreter, which targets are made with: `3.11`."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def _sources(spec: TargetSpec, flavour: Flavour) -> list[index.PackageSource]:
@@ -178,31 +196,39 @@ def _missing_label(spec: TargetSpec, newest: Sequence[Artifact], wish: choice.Wi
 
 
 def _wheel_build(spec: TargetSpec) -> InstallPlan:
-    assert spec.path is not None
-    _name, version, _build, tags = parse_wheel_filename(spec.path.name)
-    ours = list(sys_tags())
-    if not tags & set(ours):
-        theirs = ", ".join(sorted(map(str, tags)))
+    artifact, ours = wheel_artifact(spec), list(sys_tags())
+    if not artifact.tags & set(ours):
+        theirs = ", ".join(sorted(map(str, artifact.tags)))
         raise UserError(
-            f"{spec.path.name} is for another Python or platform: it is tagged {theirs}",
+            f"{artifact.filename} is for another Python or platform: it is tagged {theirs}",
             f"this one takes {ours[0]} and its like; run nightfuzz with the wheel's Python, or build the wheel for it",
         )
-    name = str(spec.distribution)
-    artifact = Artifact("", name, str(version), spec.path.name, spec.path.as_uri(), sha256_of(spec.path))
-    return InstallPlan(key_of(name, str(version), _python_tag(), artifact.key[:8]), version, name, artifact)
+    name, version = artifact.distribution, artifact.version
+    return InstallPlan(key_of(name, version, _python_tag(), artifact.key[:8]), Version(version), name, artifact)
 
 
-def _builds(
-    spec: TargetSpec, flavour: Flavour, listed: list[Artifact], found: Sequence[Artifact] = (), where: str = ""
+def wheel_artifact(spec: TargetSpec) -> Artifact:
+    """A wheel file of this machine as an artifact."""
+    assert spec.path is not None
+    name, path = str(spec.distribution), spec.path
+    return Artifact("", name, str(spec.version), path.name, path.as_uri(), sha256_of(path))
+
+
+def builds_among(
+    spec: TargetSpec, flavour: Flavour, listed: Sequence[Artifact], found: Sequence[Artifact] = (), where: str = ""
 ) -> list[InstallPlan]:
-    """`found`, else the files of `listed` that fit, as builds."""
-    found = found or choice.newest(listed, _wish(spec, flavour), _machine())
+    """`found`, else the files of `listed` that fit, as builds. where: who lists them, for an error.
+
+    Raises NoBuildError where none fits, and UserError where none has the flavour.
+    """
+    found = found or choice.newest(listed, wish_of(spec, flavour), machine_of())
     if not found:
-        raise _none(spec, listed, where or (without_secrets(spec.index) if spec.index else "the package index"))
+        raise none_among(spec, listed, where or (without_secrets(spec.index) if spec.index else "the package index"))
     return [_build(spec, flavour, each) for each in found]
 
 
-def _wish(spec: TargetSpec, flavour: Flavour) -> choice.Wish:
+def wish_of(spec: TargetSpec, flavour: Flavour) -> choice.Wish:
+    """What is looked for in an index for a spec."""
     wanted = wanted_flavour(spec, flavour)
     if not library_of(spec.library).own_index:
         return choice.Wish(spec.version, spec.nightly, spec.label)
@@ -265,8 +291,9 @@ def _notes(spec: TargetSpec, artifact: Artifact) -> list[str]:
     return notes
 
 
-def _none(spec: TargetSpec, listed: list[Artifact], where: str) -> NoBuildError:
-    machine, here = _machine(), f"{_python_tag()} on this platform"
+def none_among(spec: TargetSpec, listed: Sequence[Artifact], where: str) -> NoBuildError:
+    """Why none of the files that an index lists of a package fits here."""
+    machine, here = machine_of(), f"{_python_tag()} on this platform"
     if not listed and spec.index:
         return NoBuildError(f"the index {where} has no package {spec.distribution}", "check its name and the address")
     ranks = dict.fromkeys(machine.tags, 0)

@@ -15,11 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, NamedTuple
 
-from fuzz_core.adapters.dialect import Dialect, surroundings
+from fuzz_core.adapters.dialect import Dialect, compiled_folders, surroundings
 from fuzz_core.ir.errors import Interrupted, UserError
 from fuzz_core.ir.outcome import Outcome, with_complaint
 from fuzz_core.triage import stack
 from fuzz_core.triage.signature import heard, inside, parse, stack_trace
+from fuzz_core.worker.confinement import confined
 
 KEPT_OUTPUT = 64 * 1024
 _HALF = KEPT_OUTPUT // 2
@@ -157,8 +158,9 @@ def run(
     memory_bytes: int = DEFAULT_MEMORY,
     env: Mapping[str, str] | None = None,
     processes: Processes | None = None,
+    writable: Sequence[Path] = (),
 ) -> Finished:
-    """Runs a command in a temporary directory that holds `files` alone.
+    """Runs a command in a temporary directory that holds `files` alone; it can change that and `writable`, no more.
 
     memory_bytes: of address space; with 0 there is no such limit, and it is killed once it holds HELD_SHARE of the
     machine's memory or DEFAULT_MEMORY.
@@ -174,6 +176,7 @@ def run(
         own = {"HOME": directory, "TMPDIR": directory, "PYTHONHASHSEED": "0"}
         held = 0 if memory_bytes else min(DEFAULT_MEMORY, int(_MACHINE_BYTES * HELD_SHARE))
         processes, started = processes or Processes(), time.monotonic()
+        limited = confined(limited, [directory, *writable])
         process = processes.start(limited, directory, {**inherited, **own, **(env or {})})
         assert process.stdout is not None and process.stderr is not None
         out, err = _Kept(process.stdout), _Kept(process.stderr)
@@ -225,7 +228,7 @@ def run_python(
     if not os.access(python, os.X_OK):
         raise UserError(f"no interpreter at {python}", "make the target again: nightfuzz pull")
     env = {**surroundings(dialect, python), **(env or {})}
-    return run([python, *files], files, timeout, memory_bytes, env, processes)
+    return run([python, *files], files, timeout, memory_bytes, env, processes, compiled_folders(dialect, python))
 
 
 def run_script(
@@ -277,7 +280,8 @@ def frames(
         return ()
     orders = [part for command in _GDB for part in ("-ex", command)]
     command = [gdb, "-nx", "-batch", *orders, "--args", python, SCRIPT_NAME]
-    debugged = run(command, files, timeout - finished.seconds, 0, surroundings(dialect, python), processes)
+    env, writable = surroundings(dialect, python), compiled_folders(dialect, python)
+    debugged = run(command, files, timeout - finished.seconds, 0, env, processes, writable)
     return parse(debugged.stdout, dialect)
 
 

@@ -1,13 +1,9 @@
-"""`python -m fuzz_core.worker SCRATCH LIBRARY ROLE DESCRIPTOR [PLAN]`: started by the controller's supervisor alone."""
+"""`python -m fuzz_core.worker LIBRARY ROLE DESCRIPTOR [PLAN]`: started by the controller's supervisor alone."""
 
 import sys
 
-from fuzz_core.worker.limits import guard
+from fuzz_core.worker.zygote import serve
 
 if __name__ == "__main__":
-    scratch, library, role, descriptor, *plan = sys.argv[1:]
-    guard(scratch)
-    # Imported only now: the guarding process stays small.
-    from fuzz_core.worker.zygote import serve
-
+    library, role, descriptor, *plan = sys.argv[1:]
     serve(library, role, plan[0] if plan else "", int(descriptor))

@@ -23,11 +23,7 @@ FILE_BYTES = 256 << 20
 OPEN_FILES = 512
 FIRST_DESCRIPTOR = 200
 OUTPUT_BYTES = 1 << 16
-SHARED_MEMORY_BYTES = 1 << 30
-_CLONE_NEWNS = 0x00020000
-_CLONE_NEWIPC = 0x08000000
 _CLONE_NEWNET = 0x40000000
-_MS_REC_PRIVATE = 0x4000 | 0x40000
 _PR_SET_PDEATHSIG = 1
 END_SECONDS = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -85,21 +81,6 @@ def cut_network() -> str:
     socket.socket.connect = refuse  # type: ignore[method-assign]
     socket.socket.connect_ex = refuse  # type: ignore[method-assign,assignment]
     return "python"
-
-
-def private_shared_memory() -> bool:
-    """Shared memory of our own, where the kernel allows it: bounded, and gone with the last process that uses it.
-
-    Else what a killed process had in /dev/shm stays there. Returns whether it is our own.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_CLONE_NEWNS | _CLONE_NEWIPC) != 0:
-        return False
-    # Private first: a mount would else show outside.
-    if libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC_PRIVATE), None) != 0:
-        return False
-    size = f"mode=1777,size={SHARED_MEMORY_BYTES}".encode()
-    return bool(libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", ctypes.c_ulong(0), size) == 0)
 
 
 def redirect(output: int) -> None:

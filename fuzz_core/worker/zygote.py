@@ -40,6 +40,7 @@ from fuzz_core.tracing.describe import Describer
 from fuzz_core.tracing.hooks import Hooks
 from fuzz_core.tracing.runner import run_seed
 from fuzz_core.worker import limits
+from fuzz_core.worker.confinement import NAMESPACE, VARIABLE
 from fuzz_core.worker.execution import Execution
 from fuzz_core.worker.journal import Journal
 from fuzz_core.worker.limits import adopt, end_children, wait_for
@@ -188,7 +189,11 @@ def load_world(library: str, role: str, plan: str) -> World:
 def serve(library: str, role: str, plan: str, descriptor: int) -> None:
     """Loads the world, says `{"ready": …}`, and answers requests until the controller is gone."""
     control = socket.socket(fileno=descriptor)
-    protection = {"network": limits.cut_network(), "shared_memory": limits.private_shared_memory()}
+    confinement = os.environ.pop(VARIABLE, "").split(",")
+    protection = {
+        "network": "namespace" if NAMESPACE in confinement else limits.cut_network(),
+        "shared_memory": NAMESPACE in confinement,
+    }
     world = load_world(library, role, plan)
     adopt()
     gc.collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -145,8 +146,17 @@ class DescribeTheEnvironment:
             ROOT, {"target": f"python:{spy}", "sandbox": "none", **place}, {**PYTHON, "install": {"command": NIGHTFUZZ}}
         )
         assert "could not be made" in done.log or "failed" in done.log
-        assert b"RUNNER_TEMP" in seen.read_bytes()
+        assert b"HOME=" in seen.read_bytes()
         assert b"s3cr3t-of-the-job" not in seen.read_bytes()
+
+    def test_a_step_starts_itself_anew_without_secrets(self) -> None:
+        """Also where no confinement keeps other processes from looking."""
+        lines = "from nightfuzz.bot.action.environment import drop_variables\ndrop_variables()\n"
+        lines += "print(open('/proc/self/environ').read())"
+        own = {"PATH": os.environ["PATH"], "INPUT_TARGET": "torch", "RUNNER_TEMP": "/temp"}
+        given = {**own, **dict.fromkeys([*self.SECRETS, "INPUT_GITHUB_TOKEN"], "s3cr3t")}
+        shown = subprocess.check_output([sys.executable, "-c", lines], env=given, text=True)
+        assert "s3cr3t" not in shown and "INPUT_TARGET=torch" in shown and "RUNNER_TEMP=/temp" in shown
 
 
 class DescribeLinksInResults:
@@ -183,7 +193,7 @@ class DescribeLinksInResults:
         secret.write_bytes((shard / STATE).read_bytes())
         (shard / name).unlink(missing_ok=True)
         make(secret, shard / name)
-        found, refused = read_shards([shard], tmp_path)
+        found, refused = read_shards([("shard 0", shard)], tmp_path)
         assert found.sealed == [] and len(refused) == 1 and "is a link" in refused[0]
 
     def test_a_pipe_does_not_hold_the_job_up(self, results: Path) -> None:

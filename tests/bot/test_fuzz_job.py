@@ -17,6 +17,7 @@ import pytest
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
+from nightfuzz.bot.jobs.document import PlannedBuild
 from nightfuzz.bot.jobs.fuzz import error_of, exact_spec, fuzz_job
 from nightfuzz.bot.jobs.request import JobRequest, commands
 from nightfuzz.bot.jobs.workspace import Workspace
@@ -50,7 +51,8 @@ def wheel(tmp_path: Path) -> Path:
 
 def night(work: Workspace, spec: Path, **more: Any) -> int:
     asked = JobRequest("nightly", 60.0, "", **more)
-    return fuzz_job(asked, (str(spec), None), work, lambda title: nullcontext(), lambda: datetime.now(UTC))
+    build = PlannedBuild(spec=str(spec))
+    return fuzz_job(asked, (build, None), work, lambda title: nullcontext(), lambda: datetime.now(UTC))
 
 
 def test_a_night_leaves_bugs_and_notes(work: Workspace, wheel: Path) -> None:
@@ -90,7 +92,7 @@ def test_no_process_of_ours_has_a_folder_of_the_sources_in_its_path(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(spy), os.environ["PYTHONPATH"]]))
     assert night(work, wheel) == 0
     notes = [json.loads(line) for line in seen.read_text().splitlines()]
-    assert len(notes) > 2
+    assert len(notes) > 1
     sources = str(work.sources.resolve())
     assert [path for paths, _ in notes for path in paths if not path or path.startswith(sources)] == []
     assert [name for _, environment in notes for name, value in environment.items() if sources in value] == []

@@ -25,8 +25,9 @@ from fuzz_core.triage.known import read_entries
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
+from nightfuzz.bot.jobs.document import PlannedBuild, PlanNote
 from nightfuzz.bot.jobs.export import export_job
-from nightfuzz.bot.jobs.plan import PlanNote, plan_job, read_plan, specs
+from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.settings import settings_file
 from nightfuzz.bot.jobs.sources import unpack_sources
@@ -105,7 +106,8 @@ class DescribeThePlan:
         unpack_sources(job, work)
         restore(job, work, lambda: pytest.fail("the artifact has it"))
         assert (work.sources / "tests" / "test_it.py").is_file() and work.state_file.is_file()
-        (request,) = read_plan(job).requests
+        plan = read_plan(job)
+        (request,) = plan.note.requests
         assert (request.kind, request.by) == ("bisect", "m")
         settings = load(Path(settings_file(job, work)[1]), {})
         assert "torch.f: E: x" in settings.known.read_text()
@@ -129,16 +131,19 @@ class DescribeThePlan:
 
 
 class DescribeWhatIsAsked:
-    def test_inputs_win_over_what_the_plan_found(self) -> None:
-        plan = PlanNote(target="torch==2", baseline="torch==1")
-        assert specs(inputs(mode="bump"), plan) == ("torch==2", "torch==1")
-        assert specs(inputs(mode="bump", target="torch==4", baseline="torch==3"), plan) == ("torch==4", "torch==3")
-        assert specs(inputs(mode="pr", target="torch==4"), plan) == ("torch==4", None)
+    def test_the_plan_wins_over_inputs(self) -> None:
+        target, baseline = PlannedBuild(spec="torch==2"), PlannedBuild(spec="torch==1")
+        plan = PlanNote(target=target, baseline=baseline, shards=(0,))
+        assert builds_of(inputs(mode="bump"), plan) == (target, baseline)
+        assert builds_of(inputs(mode="bump", target="torch==4", baseline="torch==3"), plan) == (target, baseline)
+        assert builds_of(inputs(mode="pr", target="torch==2", baseline="torch==1"), PlanNote()) == (target, None)
+        with pytest.raises(UserError, match="1 is none of the plan's 1"):
+            builds_of(inputs(target="torch==2", shard=1, shards=2), plan)
 
     @pytest.mark.parametrize("given", [{}, {"mode": "bump", "target": "torch==2"}])
     def test_a_missing_build_is_named(self, given: dict[str, str]) -> None:
         with pytest.raises(UserError, match="is empty"):
-            specs(inputs(**given), PlanNote())
+            builds_of(inputs(**given), PlanNote())
 
     def test_a_settings_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
         work = Workspace(tmp_path, tmp_path / "state", tmp_path)
@@ -152,8 +157,8 @@ class DescribeWhatIsAsked:
         given = inputs(flavour="cpu", workers=3, api=["torch.nn.*"], docs=["d"], shards=2, sandbox="docker", time="90s")
         made = request_of(given, PlanNote(), work)
         assert (made.seconds, made.shards) == (90.0, 2)
-        assert made.common == ("--sandbox", "docker", *made.pull)
-        settings = load(Path(made.pull[1]), {})
+        assert made.common == made.pull == ("--sandbox", "docker", *made.settings)
+        settings = load(Path(made.settings[1]), {})
         assert (settings.flavour, settings.workers, settings.seed) == ("cpu", 3, 5)
         assert (settings.api, settings.docs) == (["torch.nn.*"], [Path("d")])
 

@@ -395,7 +395,7 @@ class DescribeKeep:
         (tmp_path / "bad.db").write_bytes(b"rubbish")
         night = update_state(place, Shards([tmp_path / "bad.db", good]), Keys(), tmp_path / "work", now)
         assert signatures(night.public) == ["public"]
-        assert night.problems[0].startswith("shard 1 is left out: bad.db is no state file")
+        assert night.refused[0].startswith("shard 0 is damaged: bad.db is no state file")
 
     @pytest.mark.parametrize("how", ["rubbish", "cut", "trigger", "foreign"])
     def test_a_state_that_cannot_be_read_is_kept_aside_and_a_fresh_one_begins(
@@ -456,7 +456,7 @@ class DescribeReaders:
     ) -> None:
         monkeypatch.setattr(sys, "executable", "/bin/false")
         night = update_state(StateDirectory(tmp_path / "kept"), Shards([beginning]), Keys(), tmp_path / "work", now)
-        assert "shard 1 is left out: reading it ended with exit code 1" in night.problems[0]
+        assert "shard 0 is damaged: reading it ended with exit code 1" in night.refused[0]
 
     def test_none_of_them_has_a_token(self, beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         told = tmp_path / "told"

@@ -68,7 +68,7 @@ def test_what_was_on_is_that_of_the_last_run(cli: Cli, traced: Path) -> None:
     assert read_protection(traced) == ("a container",)
     assert cli(*FUZZ, "--state", traced).code == 0
     lines = read_protection(traced)
-    assert lines[0].startswith("no container: ") and len(lines) == 3
+    assert lines[0].startswith("no container: ") and len(lines) == 4
 
 
 @pytest.mark.parametrize("value", ["podman", "", "Docker"])

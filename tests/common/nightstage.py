@@ -114,7 +114,8 @@ class NightStage:
         """The plan job of a run."""
         given = {
             "mode": "nightly",
-            "target": "torch==2.13.0",
+            # Only the runner could tell what that is, so no package index is asked.
+            "target": "python:/usr/bin/python3",
             "plan_only": "true",
             "results": self.home / f"plan-{run}",
         }
@@ -122,7 +123,10 @@ class NightStage:
 
     def shards(self, run: str, *found: Sequence[str]) -> list[Path]:
         """What the fuzz jobs of a run leave, a folder each, with the bugs that each has found."""
-        return [leave(self.results(run) / f"shard-{number}", list(apis)) for number, apis in enumerate(found)]
+        home = self.results(run)
+        return [
+            leave(home / f"shard-{number}", list(apis), shard=number, shards=2) for number, apis in enumerate(found)
+        ]
 
     def results(self, run: str) -> Path:
         """Where the report of a run finds the artifacts."""

@@ -161,7 +161,7 @@ def test_a_second_run_waits_for_the_first_and_takes_what_it_made(make_wheel: Mak
 
 
 def test_ctrl_c_while_installing_leaves_nothing(make_wheel: MakeWheel, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_arguments: object) -> None:
+    def interrupted(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
     make_wheel("1.0")

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
-from fuzz_core.targets.doctor import checks
+from fuzz_core.execution.protection import FILES, means_here
+from fuzz_core.targets.doctor import DoctorCheck, checks
 
 
 def doctor(settings: Settings, output: CommandOutput) -> Report:
     """Checks; exit code 2 where something that every run needs is missing."""
-    found = checks(configured=settings.target)
+    found = [*checks(configured=settings.target), _confinement()]
     rows = [["ok" if each.ok else "missing", each.name, each.detail, each.remedy] for each in found]
     code = 2 if any(each.required and not each.ok for each in found) else 0
     return Report([each._asdict() for each in found], [TextTable(["", "what", "found", "remedy"], rows)], code)
+
+
+def _confinement() -> DoctorCheck:
+    """What keeps workers that are plain processes from changing files."""
+    means = means_here()
+    remedy = "" if means else "take a kernel from 5.19 on, allow user namespaces, or use --sandbox docker"
+    return DoctorCheck("confinement", bool(means), FILES[means], remedy)

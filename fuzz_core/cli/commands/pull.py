@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fuzz_core.cli.output import CommandOutput, Report
+from fuzz_core.cli.sandbox import contained_imports
 from fuzz_core.cli.session import make_target, save_made
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import open_state
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.lock import read_lock
 from fuzz_core.targets.record import to_json
 from fuzz_core.targets.spec import parse_spec
 
 
-def pull(settings: Settings, output: CommandOutput, specs: list[str]) -> Report:
-    """Makes targets one by one and says what each holds."""
+def pull(settings: Settings, output: CommandOutput, specs: list[str], lock: Path | None) -> Report:
+    """Makes targets one by one and says what each holds. lock: file with the lock of the only spec.
+
+    Raises UserError for a lock beside several specs, and as `make_target` does.
+    """
+    locked = None if lock is None else read_lock(lock)
+    if locked is not None and len(specs) > 1:
+        raise UserError("--lock holds the files of one build", "name one target alone")
     parsed = [parse_spec(spec, settings.library, settings.index) for spec in specs]
     made = []
-    with open_state(settings) as store:
+    with open_state(settings) as store, contained_imports(settings, output):
         for spec in parsed:
             output.show(f"{spec.text} …")
-            target = make_target(settings, spec.text)
+            target = make_target(settings, spec.text, locked)
             made.append(target)
             save_made(store, target)
             output.show(f"  {target.key}: {target.summary()}", *(f"  note: {note}" for note in target.notes))

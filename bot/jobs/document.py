@@ -1,0 +1,73 @@
+"""The plan document: what the plan job settled for the fuzz jobs, and by which the report job judges their results."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from fuzz_core.ir.errors import UserError
+from fuzz_core.targets.lock import BuildLock
+from nightfuzz.bot.issues.filings import CommandRequest
+from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
+from nightfuzz.reports.artifact import read_plain
+from nightfuzz.reports.results import Line, Mode, Name, Part
+
+PLAN_BYTES = 4 << 20
+
+
+class PlannedBuild(Part):
+    """A build to fuzz or to compare with. spec: as the user or the pull request's files name it.
+
+    lock: the files that the spec meant when the run was planned; None where only the fuzz job can find that out, such
+    as for an interpreter of its machine. problem: why there is no lock; empty where there is one.
+    """
+
+    spec: Name
+    lock: BuildLock | None = None
+    problem: Line = ""
+
+
+class PlanNote(Part):
+    """What the plan job settled. run: the number of the workflow's run and the time, so that no two plans are equal.
+
+    target, baseline: None where nobody named one. shards: their numbers. requests: what people asked for in comments;
+    their fingerprints are looked up in the state.
+    """
+
+    run: Name = ""
+    mode: Mode | None = None
+    target: PlannedBuild | None = None
+    baseline: PlannedBuild | None = None
+    shards: tuple[int, ...] = ()
+    requests: tuple[CommandRequest, ...] = ()
+
+
+class HandedPlan(NamedTuple):
+    """A plan as a later job got it. identity: digest of the document, which results repeat."""
+
+    note: PlanNote
+    identity: str
+
+
+def read_note(path: Path) -> HandedPlan:
+    """Read a plan document. Raises UserError for a file that is none."""
+    try:
+        data = read_plain(path, PLAN_BYTES)
+        return HandedPlan(PlanNote.model_validate_json(data), sha256(data).hexdigest())
+    except (OSError, ValidationError) as error:
+        raise UserError(f"{PLAN} cannot be read", "run the plan job again") from error
+
+
+def handed_plan(results: Path) -> HandedPlan | None:
+    """The plan in the folder of the results, None where there is none. Raises UserError for several or a broken one.
+
+    It lies in the folder `plan` there, or in the folder of its artifact below that. A shard cannot write there: the
+    workflow unpacks each artifact into a folder of its own.
+    """
+    found = sorted(path for depth in ("", "*/") for path in (results / PLAN_FOLDER).glob(f"{depth}{PLAN}"))
+    if len(found) > 1:
+        raise UserError(f"there are {len(found)} plans among the results", "report one run at a time")
+    return read_note(found[0]) if found else None

