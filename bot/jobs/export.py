@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
     with open_store(work.state_file) as store:
         result = result_of(store, _ran(inputs, work, start, end, now))
     problems = _state(inputs, work, folder)
-    result = result.model_copy(update={"problems": (*result.problems, *problems)})
+    result = result.model_copy(update={"problems": (*result.problems, *problems)}).lacking(_own(end.problems, work))
     write_documents(folder, result)
     return result
 
@@ -50,12 +50,17 @@ def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: d
         dropped=[Dropped(**each) for each in bump.get("dropped_apis", ())],
         figures=_figures(ran, bump, (now - datetime.fromisoformat(start.at)).total_seconds()),
         protection=read_protection(work.state),
-        problems=[line.replace(f"{work.sources}/", "") for line in (*end.problems, *_untraced(bump), *_untraced(ran))],
+        problems=_own((*_untraced(bump), *_untraced(ran)), work),
         stopped=end.stopped,
         shard=inputs.shard,
         shards=inputs.settings.shards,
         place=Places(seeds, work.sources).of,
     )
+
+
+def _own(lines: Iterable[str], work: Workspace) -> list[str]:
+    """Return the lines with files of the caller's as the caller names them."""
+    return [line.replace(f"{work.sources}/", "") for line in lines]
 
 
 def _apis(start: StartNote, work: Workspace) -> set[str] | None:

@@ -206,6 +206,15 @@ class DescribeTheExport:
         given, work = self.ran(tmp_path, state="directory", state_path=tmp_path)
         assert any("stay in the state directory" in line for line in export_job(given, work, NOW).problems)
 
+    def test_a_run_with_a_failed_command_is_incomplete(self, tmp_path: Path) -> None:
+        given, work = self.ran(tmp_path)
+        failed = f"`nightfuzz run` failed: {work.sources}/tests/test_it.py: no call"
+        work.note(EndNote(codes={"run": 2}, problems=(failed,)))
+        result = export_job(given, work, NOW)
+        assert result.incomplete and result.problems[0] == "`nightfuzz run` failed: tests/test_it.py: no call"
+        work.note(EndNote(codes={"run": 0}))
+        assert not export_job(given, work, NOW).incomplete
+
     def test_a_job_that_never_began_says_so(self, tmp_path: Path) -> None:
         work = Workspace(tmp_path / "work", tmp_path / "state", tmp_path)
         with pytest.raises(UserError, match="before it could begin"):
