@@ -13,6 +13,7 @@ from commands import Cli, Done
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.commands.run import check_tests
 from fuzz_core.cli.settings import Settings
+from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
@@ -96,3 +97,15 @@ def test_tests_of_every_engine_count(tmp_path: Path, data: dict[str, Any], fails
         session = Session(store, target, tmp_path)
         with pytest.raises(UserError, match="no test ran on key") if fails else nullcontext():
             check_tests(session, Settings(), data)
+
+
+def test_listings_know_aliases_and_refuse_what_is_no_api(cli: Cli, tmp_path: Path) -> None:
+    with open_store(tmp_path / "state" / "state.db") as store:
+        store.save_target(TargetRecord("key", "torch==2", "torch", "2", "/python", {}))
+        store.save_apis(
+            "key", [Api("torch.absolute", "function", aliases=("torch.abs",)), Api("torch.add", "function")]
+        )
+    told = cli("apis", "--state", tmp_path / "state", "--api", "torch.abs", "--json")
+    assert [row["api"] for row in told.json] == ["torch.absolute"]
+    told = cli("apis", "--state", tmp_path / "state", "--api", "torch.ad")
+    assert told.code == 2 and "torch.add" in told.err
