@@ -13,7 +13,7 @@ from fuzz_core.campaign.partition import split
 from fuzz_core.collect.places import Places
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.opening import open_store
-from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 from nightfuzz.bot.state.place import pack
@@ -103,6 +103,6 @@ def _state(inputs: Inputs, work: Workspace, folder: Path) -> list[str]:
     if inputs.settings.private_recipient is not None:
         (folder / SEALED).write_bytes(encrypt(private, [inputs.settings.private_recipient]))
         return []
-    if inputs.state == "directory":
+    if inputs.state == "directory" and inputs.mode not in PULLS:
         return [f"{what} stay in the state directory of the runner"]
     return [f"{what} are not kept: the setting private-recipient names no key to encrypt them with"]
