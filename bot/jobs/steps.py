@@ -30,8 +30,9 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of,
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
-from nightfuzz.bot.jobs.report import read_run, report_job
+from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job
 from nightfuzz.bot.jobs.request import request_of
+from nightfuzz.bot.jobs.shards import folders
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
 from nightfuzz.bot.state.directory import StateDirectory
@@ -72,22 +73,19 @@ def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str],
 
     An error of the user's stands in the log, in the job's summary and as an annotation.
     """
-    runner = Runner(environment)
 
     def begun() -> int:
-        inputs = read_inputs(environment)
-        for text in inputs.secrets:
-            runner.mask(text)
-        return work(StepContext(inputs, runner, environment, chance))
-
-    def told() -> int:
+        runner = Runner(environment)
         try:
-            return begun()
+            inputs = read_inputs(environment)
+            for text in inputs.secrets:
+                runner.mask(text)
+            return work(StepContext(inputs, runner, environment, chance))
         except UserError as error:
             runner.fail(error)
             raise
 
-    return guarded(told)
+    return guarded(begun)
 
 
 def fuzz_step(step: StepContext) -> int:
@@ -133,6 +131,9 @@ def plan_step(step: StepContext) -> int:
 
 def report_step(step: StepContext) -> int:
     event = event_of(step.inputs, step.environment)
+    if event.name in ELSEWHERE and next(folders(step.inputs.results), None) is None:
+        _list(step, ("The other run left no results: there is nothing to tell. Its own jobs say why.",))
+        return 0
     folder = step.inputs.results.resolve() / TOLD
     workflow = workflow_of(step.environment)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
