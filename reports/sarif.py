@@ -44,7 +44,8 @@ def sarif(result: RunResult, fallback: str = "") -> str:
     """The file's text.
 
     fallback: a file of the repository (the workflow's, say) that stands for results which no line of the user's tests
-    reaches: code scanning shows nothing without a file.
+    reaches: code scanning shows nothing without a file. The file has no `automationDetails`: code scanning would prefer
+    its id to the category of the upload, and uploads of one category replace each other.
     """
     rows = sorted(
         _rows(result), key=lambda row: (_LEVELS.index(wording.level(row.entry)), not row.new, not row.entry.sites)
@@ -69,7 +70,6 @@ def _run(result: RunResult, rows: list[_Row], left: int, share: float, fallback:
     version = fuzz_core.__version__
     return {
         "tool": {"driver": {"name": "nightfuzz", "version": version, "semanticVersion": version, "rules": rules}},
-        "automationDetails": {"id": f"nightfuzz/{quote(bounded(result.target.library, RULE))}/"},
         "invocations": [_invocation(result, left)],
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
         "columnKind": "unicodeCodePoints",

@@ -116,7 +116,11 @@ class ActionSettings(Settings):
         "encrypted with. Empty to leave them out and only count them.",
     )
     app_id: int | None = Field(
-        None, ge=1, le=2**53, description="Number of a GitHub App to report as, with the input `app-private-key`."
+        None,
+        ge=1,
+        le=2**53,
+        description="Number of a GitHub App to report as, with the input `app-private-key`. "
+        "Without `github-token` the App keeps the state, too.",
     )
     pull_request: int | None = Field(
         None, ge=1, le=2**31, description="Number of the pull request to comment on. Empty for that of the event."

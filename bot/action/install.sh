@@ -13,7 +13,7 @@ if [[ "$installed" != "$from with $LOCK" && "$installed" != "$from with app" ]];
   mkdir -p "$home/source"
   tar -C "$GITHUB_ACTION_PATH" --exclude=./.git --exclude=./.venv --exclude=./.nightfuzz --exclude='./.*_cache' -c . \
     | tar -C "$home/source" -x
-  bash "$home/source/requirements/install.sh" "$PYTHON" "$home/venv" "$LOCK"
+  bash "$home/source/requirements/install.sh" "$PYTHON" "$home/venv" "$LOCK" "$WHEELS"
   echo "$home/source" > "$("$home/venv/bin/python" -I -c 'import site; print(site.getsitepackages()[0])')/nightfuzz.pth"
   cat > "$home/venv/bin/nightfuzz" << END
 #!/usr/bin/env bash

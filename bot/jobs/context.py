@@ -70,6 +70,13 @@ def event_of(inputs: Inputs, environment: Mapping[str, str]) -> WorkflowEvent:
     )
 
 
+def workflow_of(environment: Mapping[str, str]) -> str:
+    """Path in the repository of the workflow that runs, a caller's own; empty where it is in another repository."""
+    repository, _, path = environment.get("GITHUB_WORKFLOW_REF", "").partition("/.github/")
+    is_here = bool(path) and repository == environment.get("GITHUB_REPOSITORY")
+    return f".github/{path.partition('@refs/')[0]}" if is_here else ""
+
+
 def _payload(path: str) -> dict[str, Any]:
     file = Path(path) if path else None
     if file is None or not file.is_file() or file.stat().st_size > EVENT_BYTES:

@@ -10,15 +10,13 @@ from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.sarif import sarif
 from nightfuzz.reports.summary import summary
 
-WORKFLOW = ".github/workflows/nightfuzz.yml"
 
-
-def write_documents(folder: Path, result: RunResult) -> None:
-    """The document, and what is rendered from it."""
+def write_documents(folder: Path, result: RunResult, workflow: str) -> None:
+    """The document, and what is rendered from it. workflow: the file that runs, empty outside of a workflow."""
     for name, text in (
         (RESULTS, result.to_json()),
         (REPORT, summary(result)),
-        (SARIF, sarif(result, WORKFLOW)),
+        (SARIF, sarif(result, workflow)),
         (JUNIT, junit(result)),
     ):
         (folder / name).write_text(text, encoding="utf-8")

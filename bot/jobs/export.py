@@ -24,8 +24,11 @@ from nightfuzz.reports.results import RunResult, TotalsEntry
 UNTRACED = 20
 
 
-def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
-    """Writes the folder `results` and returns its document. Raises UserError where the job never began to fuzz."""
+def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "") -> RunResult:
+    """Write the folder `results` and return its document. Raises UserError where the job never began to fuzz.
+
+    workflow: the file that runs, for SARIF.
+    """
     start, end = work.start(), work.end()
     folder = inputs.results.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +36,7 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime) -> RunResult:
         result = result_of(store, _ran(inputs, work, start, end, now))
     problems = _state(inputs, work, folder)
     result = result.model_copy(update={"problems": (*result.problems, *problems)}).lacking(_own(end.problems, work))
-    write_documents(folder, result)
+    write_documents(folder, result, workflow)
     return result
 
 

@@ -65,9 +65,10 @@ def file_issues(
     run = event.run
     with open_store(state) as store:
         clusters, batches = cluster_reports(store), umbrellas(store)
-    existing, gone = load_issues(hub, remembered(place))
+    before = remembered(place)
+    existing, gone = load_issues(hub, before)
     # People are heard first: what they do not want to hear of is not told once more.
-    heard = _handler(hub, inputs, remembered(place), clusters, clock())
+    heard = _handler(hub, inputs, before, clusters, clock())
     heard.sweep(existing)
     existing, gone = load_issues(hub, heard.filings) if heard.filings.requests else (existing, gone)
     rules = Rules(daily=inputs.settings.max_new_issues, run=run, login=hub.login())
@@ -87,7 +88,8 @@ def file_issues(
     mine = _without_claims(there.filings, run)
     revised(place, lambda now: merged(_without_claims(now, run), mine).with_left(run, clock(), *left), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]
-    notes = (*_notes(ours, done, left), *heard.problems, *filed_there, *there.problems)
+    earlier = [] if before.status is None else [f"taken up: {line}" for line in before.status.left[:-1]]
+    notes = (*earlier, *_notes(ours, done, left), *heard.problems, *filed_there, *there.problems)
     return FilingReport(notes, _unfinished(len(ours.actions), done, left))
 
 

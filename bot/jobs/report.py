@@ -24,8 +24,6 @@ from nightfuzz.reports.results import RunResult
 
 # Runs for something that another workflow has done, for a fork's pull request as a rule.
 ELSEWHERE = ("workflow_run",)
-
-
 Connect = Callable[[], Hub]
 
 

@@ -26,7 +26,7 @@ from nightfuzz.bot.github.auth import api_address, push_token
 from nightfuzz.bot.github.budget import Budget
 from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret
+from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret, workflow_of
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
@@ -111,7 +111,8 @@ def fuzz_step(step: StepContext) -> int:
 def export_step(step: StepContext) -> int:
     from nightfuzz.bot.jobs.export import export_job
 
-    result = export_job(step.inputs, work_of(step.inputs, step.environment), step.chance.clock())
+    work, now = work_of(step.inputs, step.environment), step.chance.clock()
+    result = export_job(step.inputs, work, now, workflow_of(step.environment))
     _publish(step, result, step.inputs.results.resolve(), ())
     for line in (*problem_marks(result), *marks(result)):
         print(line, flush=True)
@@ -134,17 +135,18 @@ def report_step(step: StepContext) -> int:
         _list(step, ("The other run left no results: there is nothing to tell. Its own jobs say why.",))
         return 0
     folder = step.inputs.results.resolve() / TOLD
+    workflow = workflow_of(step.environment)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         scratch = Path(name)
         run = read_run(step.inputs, event, scratch)
         # An artifact may have brought one, with links in it.
         folder.unlink() if folder.is_symlink() else remove(folder)
         folder.mkdir(parents=True)
-        write_documents(folder, run.result)
+        write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock
         done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
-    write_documents(folder, done.result)
+    write_documents(folder, done.result, workflow)
     _list(step, done.notes)
     if done.error is not None:
         raise done.error

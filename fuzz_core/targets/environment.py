@@ -7,6 +7,7 @@ import re
 import shutil
 import sysconfig
 import tempfile
+import zipfile
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,8 @@ _NUMPY_ABI = re.compile(
     r"|module 'numpy' has no attribute"
 )
 _OLD_NUMPY = "numpy<2"
+# CUDA builds of PyTorch take up to 5 GB.
+UNPACKED_BYTES = 20_000_000_000
 COMPILER, _HEADER = "g++", "Python.h"
 # Operators that such a library compiles lie in such a folder, whatever is above it.
 _OPERATORS = "**/jit/*"
@@ -179,6 +182,7 @@ def _make(order: _Order, build: InstallPlan) -> Target:
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=home / build.key))
         python = installer.make_environment(folder)
         with wheels.held(build.artifact, order.access.cache_bytes) as file:
+            _refuse_bomb(file, home)
             requirement = f"{build.requirement} @ {file.as_uri()}"
             wanted = [requirement, *library_of(library).companions]
             installer.install(python, wanted, build.options, runs_code=file.suffix != ".whl")
@@ -192,6 +196,19 @@ def _make(order: _Order, build: InstallPlan) -> Target:
         clear(home, build.key)
         raise
     return target
+
+
+def _refuse_bomb(file: Path, home: Path) -> None:
+    """Refuse a wheel that would fill the disk. Raises UserError; of a damaged one the installer says so."""
+    size = 0
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
+        # No archive unpacks to more than it says.
+        size = sum(member.file_size for member in archive.infolist())
+    if size > min(UNPACKED_BYTES, shutil.disk_usage(home).free):
+        raise UserError(
+            f"{file.name} would unpack to {size / 1e9:.1f} GB",
+            f"no build is larger than {UNPACKED_BYTES / 1e9:.0f} GB; free some space if this one may be",
+        )
 
 
 def _working(order: _Order, build: InstallPlan, python: Path) -> Target:

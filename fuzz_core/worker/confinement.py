@@ -4,7 +4,8 @@ The controller's own Python runs this file before any code of the target (a `.pt
 `confinement.py GUARD NETWORK WRITABLE COMMAND…`. There are two means, and each is used where the kernel has it:
 
 - namespaces of mounts, of shared memory and of the network. A user without rights gets them in a user namespace;
-- Landlock, which also keeps the process from undoing the mounts, and from reading `/proc/PID/environ` of others.
+- Landlock, which also keeps the process from undoing the mounts, from reading `/proc/PID/environ` of others, and from
+  ending them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _NEWNS, _NEWIPC, _NEWUSER, _NEWNET = 0x00020000, 0x08000000, 0x10000000, 0x40000
 _MS_NOSUID_NODEV, _MS_BIND_REC, _MS_PRIVATE_REC = 0x2 | 0x4, 0x1000 | 0x4000, 0x40000 | 0x4000
 _MOUNT_SETATTR, _RDONLY, _AT_FDCWD, _AT_RECURSIVE = 442, 1, -100, 0x8000
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+# From this version on it keeps signals from processes outside.
+_SCOPES, _SIGNALS = 6, 1 << 1
 _PATH_BENEATH, _NO_NEW_PRIVILEGES, _DROP_FROM_BOUNDS = 1, 38, 24
 # Root keeps its power over files, which the mounts limit. Others would let it read what other processes hold.
 _CAPABILITIES_OF_FILES, _CAPABILITIES = 4, 64
@@ -130,13 +133,19 @@ def _bind(path: str, descriptor: int) -> None:
         os.close(descriptor)
 
 
+def version_of_landlock() -> int:
+    """Return the version of the kernel's Landlock, a negative number where it has none."""
+    return int(_libc().syscall(_CREATE_RULESET, None, 0, 1))
+
+
 def _restrict(writable: Sequence[str]) -> None:
     """Allow changes below these folders, and writing to devices. Raises OSError where there is no Landlock."""
-    version = _libc().syscall(_CREATE_RULESET, None, 0, 1)
+    version = version_of_landlock()
     if version < _OLDEST:
         raise OSError("no Landlock, or an old one")
     changes = _EVERY_CHANGE | (_TRUNCATE if version > _OLDEST else 0)
-    ruleset = _check(_libc().syscall(_CREATE_RULESET, ctypes.c_char_p(struct.pack("=Q", changes)), 8, 0))
+    attributes = struct.pack("=QQQ", changes, 0, _SIGNALS) if version >= _SCOPES else struct.pack("=Q", changes)
+    ruleset = _check(_libc().syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), len(attributes), 0))
     writing = changes & (_WRITE_FILE | _TRUNCATE)
     for folder, rights in (*((each, changes) for each in writable), ("/dev", writing)):
         descriptor = os.open(folder, os.O_PATH)

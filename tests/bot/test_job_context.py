@@ -7,7 +7,7 @@ from githubserver import Repository
 from hubs import hub_of
 
 from nightfuzz.bot.github.hub import Hub
-from nightfuzz.bot.jobs.context import pull_of
+from nightfuzz.bot.jobs.context import pull_of, workflow_of
 
 
 @pytest.fixture
@@ -39,3 +39,16 @@ def test_a_closed_one_is_none(github_repo: Repository, hub: Hub) -> None:
     number, sha = opened(github_repo, "bump", "")
     github_repo.send("PATCH", f"/pulls/{number}", {"body": sha, "state": "closed"})
     assert pull_of(hub, github_repo.name, sha) == 0
+
+
+@pytest.mark.parametrize(
+    ("ref", "path"),
+    [
+        ("o/r/.github/workflows/my nights.yml@refs/heads/a@b", ".github/workflows/my nights.yml"),
+        ("o/r/.github/workflows/n@1.yml@refs/pull/1/merge", ".github/workflows/n@1.yml"),
+        ("other/r/.github/workflows/n.yml@refs/heads/main", ""),
+        ("", ""),
+    ],
+)
+def test_the_running_workflow_is_a_file_of_this_repository(ref: str, path: str) -> None:
+    assert workflow_of({"GITHUB_WORKFLOW_REF": ref, "GITHUB_REPOSITORY": "o/r"}) == path

@@ -77,7 +77,7 @@ def test_from_plan_to_report(name: str, tmp_path: Path) -> None:
     assert told["results"] == files
     assert told["sources"] == []
     sarif = called.job("report").given["github/codeql-action/upload-sarif"]
-    assert sarif == {"sarif_file": "/told/nightfuzz.sarif", "category": "nightfuzz"}
+    assert sarif == {"sarif_file": "/told/nightfuzz.sarif", "category": f"nightfuzz/{mode}/torch-nightly"}
 
 
 @pytest.mark.parametrize("name", ["nightfuzz", "nightfuzz-pr"])

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import faultproxy
 import githttp
@@ -29,12 +30,15 @@ from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.jobs import steps
+from nightfuzz.bot.jobs.document import read_note
 from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
 from nightfuzz.bot.state.place import FILINGS, parts, unpack
 from nightfuzz.bot.state.ref import Chance, StateRef
 
 KILLED = -9
-SETTINGS = {"max_new_issues": 100, "shards": 2}
+SHARDS = 3
+SETTINGS = {"max_new_issues": 100, "shards": SHARDS}
 
 
 class KilledError(BaseException):
@@ -65,7 +69,7 @@ class NightStage:
         self.url = git.add(f"{repo.name}.git")
         self.environment: dict[str, str] = {}
         self.is_dead = False
-        self.count = 0
+        self.count = self.strikes = 0
         self.workspace = home / "workspace"
         self.workspace.mkdir()
         (self.workspace / "test_it.py").write_text("import torch\n")
@@ -80,8 +84,12 @@ class NightStage:
 
     @property
     def place(self) -> StateRef:
-        """The state, as seen by somebody to whom no fault happens."""
+        """The state, as seen by somebody to whom no fault happens. Hold it for as long as it is used."""
         return StateRef(remote_of(self.bare.as_uri()), Chance(self.time.clock, self.time.sleep, lambda: 0.5))
+
+    def strike(self) -> None:
+        """Note that a fault has happened."""
+        self.strikes += 1
 
     def heal(self) -> None:
         """From now on everything works, on a new runner."""
@@ -123,10 +131,18 @@ class NightStage:
 
     def shards(self, run: str, *found: Sequence[str]) -> list[Path]:
         """What the fuzz jobs of a run leave, a folder each, with the bugs that each has found."""
-        home = self.results(run)
-        return [
-            leave(home / f"shard-{number}", list(apis), shard=number, shards=2) for number, apis in enumerate(found)
-        ]
+        return [self.shard(run, number, apis) for number, apis in enumerate(found)]
+
+    def shard(self, run: str, number: int, found: Sequence[str], name: str = "", **ran: Any) -> Path:
+        """What one fuzz job leaves. name: of its artifact, where it is another one. ran: as of `leave`."""
+        folder = self.results(run) / (name or f"nightfuzz-results-{number}-nightly")
+        given = {"shard": number, "shards": SHARDS, "plan": self.identity(run), **ran}
+        return leave(folder, list(found), **given)
+
+    def identity(self, run: str) -> str:
+        """The digest of a run's plan; empty where there was no plan job."""
+        plan = self.home / f"plan-{run}" / PLAN
+        return read_note(plan).identity if plan.is_file() else ""
 
     def results(self, run: str) -> Path:
         """Where the report of a run finds the artifacts."""
@@ -134,6 +150,11 @@ class NightStage:
 
     def report(self, run: str) -> StepResult:
         """The report job of a run; once more for the same run is "Re-run failed jobs"."""
+        plan = self.home / f"plan-{run}" / PLAN
+        if plan.is_file():
+            folder = self.results(run) / PLAN_FOLDER
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(plan, folder)
         self.results(run).mkdir(exist_ok=True)
         return self._step("report", run, {"mode": "report", "results": self.results(run)})
 

@@ -79,6 +79,8 @@ class Project:
         self._job({**inputs, "plan-only": "true", "results": str(plan)}, pull)
         state = {"state": "artifact", "state-path": str(plan)}
         self._job({**inputs, **state, "results": str(results / "shard-0"), "artifact": "a", "sandbox": "none"}, None)
+        (results / "plan").mkdir()
+        shutil.copy(plan / "plan.json", results / "plan")
         told = {"mode": "report", "results": str(results), "github-token": self.repo.token}
         return self._job(told, pull)
 

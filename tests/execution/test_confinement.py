@@ -28,6 +28,12 @@ def means() -> list[str]:
     return said.stdout.strip().split(",")
 
 
+@pytest.fixture(scope="module")
+def tracer() -> Iterator[Zygote]:
+    with Zygote(sys.executable, "fakelib", "trace") as zygote:
+        yield zygote
+
+
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
     """A folder of the machine, and files in the folders that seeds like to write to."""
@@ -61,16 +67,54 @@ def test_neither_does_the_script_of_a_bug(outside: Path, means: list[str]) -> No
     assert (done.code, done.stdout) == (0, "over\n")
 
 
-def test_it_cannot_undo_its_mounts_nor_read_the_environment_of_others(means: list[str], tmp_path: Path) -> None:
-    if LANDLOCK not in means:
-        pytest.skip("this kernel has no Landlock")
-    lines = f"""
-import ctypes
-open("/proc/{os.getpid()}/environ")
-if ctypes.CDLL(None).mount(b"none", b"/", None, ctypes.c_ulong(32), None): raise OSError
-"""
-    with Zygote(sys.executable, "fakelib", "trace") as zygote:
-        assert snippet(zygote, lines).messages[-1]["failed"] == 2
+# What a seed may try with another process of the same user: the runner of the job, say. `{pid}` is that process.
+ATTEMPTS = {
+    "undo the mounts": "import ctypes\n"
+    "if ctypes.CDLL(None).mount(b'none', b'/', None, ctypes.c_ulong(32), None): raise OSError",
+    "read its environment": "open('/proc/{pid}/environ')",
+    "read its memory": "open('/proc/{pid}/mem', 'rb')",
+    "look into its folder": "import os\nos.listdir('/proc/{pid}/cwd')",
+    "end it": "import os\nos.kill({pid}, 9)",
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_other_processes_are_out_of_reach(attempt: str, means: list[str], tracer: Zygote) -> None:
+    if LANDLOCK not in means or (attempt == "end it" and confinement.version_of_landlock() < 6):
+        pytest.skip("this kernel has no Landlock, or one that lets signals pass")
+    with subprocess.Popen(["/bin/sleep", "300"], env={"TOKEN": "s3cr3t"}) as other:
+        code = ATTEMPTS[attempt].format(pid=other.pid)
+        assert snippet(tracer, code).messages[-1]["failed"] == 1
+        assert other.poll() is None
+        other.kill()
+
+
+# What later jobs on the same machine take from it: the runner's own files for the next steps of the job, too.
+POISONED = {
+    "packages of the target": "site-packages/evil.pth",
+    "kept wheels": "cache/nightfuzz/wheels/key/torch.whl",
+    "the installer's cache": "cache/pip/wheels/evil.whl",
+    "commands of the runner": "temp/_runner_file_commands/set_env_1",
+    "the state": ".nightfuzz/state.db",
+    "what the shell starts with": "home/.bashrc",
+    "hooks of the checkout": "workspace/.git/hooks/post-checkout",
+}
+
+
+@pytest.mark.parametrize("place", POISONED)
+def test_what_others_take_from_the_machine_is_not_poisoned(
+    place: str, means: list[str], tracer: Zygote, tmp_path: Path
+) -> None:
+    if means == [""]:
+        pytest.skip("this kernel has neither namespaces for this user nor Landlock")
+    file = tmp_path / POISONED[place]
+    file.parent.mkdir(parents=True)
+    file.write_text("sound")
+    code = f"open({str(file)!r}, 'a').write('evil')\nimport os\nos.remove({str(file)!r})"
+    code += f"\nos.rename({str(file.parent)!r}, {str(tmp_path / 'moved')!r})"
+    code += f"\nos.link({str(file)!r}, 'mine')\nopen({str(file.with_name('new'))!r}, 'w')"
+    assert snippet(tracer, code).messages[-1]["failed"] == 5
+    assert file.read_text() == "sound" and [each.name for each in file.parent.iterdir()] == [file.name]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

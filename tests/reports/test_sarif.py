@@ -203,3 +203,8 @@ def test_the_limits_of_code_scanning_are_kept_and_what_is_left_out_is_said() -> 
         "500 results did not fit"
     )
     assert sum(each["ruleId"] == "versions-regression" for each in run["results"]) == 100
+
+
+def test_the_category_of_the_upload_counts() -> None:
+    """Code scanning prefers the file's own id, and then every upload would replace the others."""
+    assert "automationDetails" not in run_of(eventful())

@@ -12,6 +12,7 @@ import pytest
 from fakewheels import FakeWheel, write_source, write_wheel
 
 from fuzz_core.ir.errors import UserError
+from fuzz_core.targets import environment
 from fuzz_core.targets.environment import ensure
 from fuzz_core.targets.record import list_targets
 from fuzz_core.targets.spec import parse_spec
@@ -109,6 +110,21 @@ def test_a_member_that_leads_out_is_not_unpacked_there(tmp_path: Path, mark: Pat
     with suppress(UserError):
         ensure(parse_spec("fakelib==1.0"))
     assert list(mark.parent.iterdir()) == []
+
+
+def test_a_wheel_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = "0" * (20 << 20)
+    wheel = write_wheel(tmp_path / "index", FakeWheel("fakelib", "1.0", files={"fakelib/bomb.txt": bomb}))
+    with zipfile.ZipFile(wheel) as archive:
+        contents = {info.filename: archive.read(info) for info in archive.infolist()}
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in contents.items():
+            archive.writestr(name, data)
+    assert wheel.stat().st_size < 100_000
+    monkeypatch.setattr(environment, "UNPACKED_BYTES", 10 << 20, raising=False)
+    with pytest.raises(UserError, match="would unpack to"):
+        ensure(parse_spec("fakelib==1.0"))
+    assert list_targets() == []
 
 
 def test_a_wheel_of_another_name_than_its_file_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,97 @@
+"""Faults of a night as data, and the one way in which each is tried: the night with it, its repair, the next night.
+
+`hold` is what must hold for all: nothing that was found is lost, nothing is filed twice, the check is red where the
+night is incomplete, and the summary says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from nightinjections import Injection
+from nightstage import KILLED, NightStage, StepResult
+
+FOUND = (("torch.alpha",), ("torch.beta", "torch.gamma"), ())
+ALL = tuple(api for shard in FOUND for api in shard)
+LATER = "torch.delta"
+OUR_BUG = 3
+
+
+def nothing(stage: NightStage) -> None:
+    """Does nothing."""
+
+
+class NightFault(NamedTuple):
+    """A fault, and what it may do to the night.
+
+    inject: is called before the report job. is_red: whether the report job fails. says: part of what a person reads in
+    the summary, or in the log where the runner cannot write a summary. is_red_again: whether the job also fails when it
+    is run again, as what is missing stays missing. keeps: apis whose bugs the state has once the job is run again.
+    mend: what a person does before that.
+    """
+
+    name: str
+    inject: Injection
+    is_red: bool = True
+    says: str = ""
+    is_red_again: bool = False
+    keeps: Sequence[str] = ALL
+    mend: Injection = nothing
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class FaultOutcome(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    code: int
+    reruns: int
+    said: str
+
+
+def hold(stage: NightStage, fault: NightFault) -> FaultOutcome:
+    """Try a fault, and assert what must hold."""
+    assert stage.plan("1").code == 0
+    stage.shards("1", *FOUND)
+    fault.inject(stage)
+    first = stage.report("1")
+    assert stage.strikes or stage.proxy.injected, "the fault has not happened"
+    assert first.code != OUR_BUG, first.log
+    assert (first.code != 0) == fault.is_red, first.said
+    if first.code != KILLED:
+        assert fault.says in first.said, first.said
+    stage.heal()
+    fault.mend(stage)
+    reruns = _rerun(stage, fault) if fault.is_red else 0
+    assert set(fault.keeps) <= set(stage.bugs)
+    _next_night(stage)
+    return FaultOutcome(fault.name, first.code, reruns, _line(first, fault.says))
+
+
+def _rerun(stage: NightStage, fault: NightFault) -> int:
+    """ "Re-run failed jobs" by the person who was told so."""
+    again = stage.report("1")
+    assert (again.code != 0) == fault.is_red_again, again.said
+    return 1
+
+
+def _next_night(stage: NightStage) -> None:
+    """Nobody does anything but wait, and the next night is a clean one that finds one bug more."""
+    stage.time.now += timedelta(days=1)
+    assert stage.plan("2").code == 0
+    stage.shards("2", *FOUND[:2], (LATER,))
+    done = stage.report("2")
+    assert done.code == 0, done.said
+    assert set(stage.bugs) == {*ALL, LATER}
+    assert stage.issues == dict.fromkeys((*ALL, LATER), 1)
+    assert stage.claims == []
+    status = stage.filings.status
+    assert status is not None and status.left == ()
+
+
+def _line(done: StepResult, says: str) -> str:
+    return next((line.strip("- ") for line in done.said.splitlines() if says and says in line), "")[:160]

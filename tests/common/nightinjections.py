@@ -1,0 +1,223 @@
+"""Injections of faults into a night: each is called before the report job, and counts when it strikes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from faultproxy import Plan
+from nightstage import NightStage
+
+from nightfuzz.bot.state.ref import REF
+
+Injection = Callable[[NightStage], object]
+
+
+def always(fault: str) -> Injection:
+    """Every request gets this fault of the proxy."""
+
+    def inject(stage: NightStage) -> None:
+        stage.proxy.plan = Plan(1, {fault: 1_000_000}, density=1.0)
+
+    return inject
+
+
+def some(fault: str, count: int = 6) -> Injection:
+    """A few requests get this fault of the proxy."""
+
+    def inject(stage: NightStage) -> None:
+        stage.proxy.plan = Plan(3, {fault: count}, density=0.3)
+
+    return inject
+
+
+def answers(status: int, message: str, verb: str = "", path: str = "", **headers: str) -> Injection:
+    """Requests of this verb to paths that end so get this answer."""
+
+    def inject(stage: NightStage) -> None:
+        told: tuple[int, dict[str, str], Any] = status, headers, {"message": message}
+
+        def instead(asked: str, at: str) -> tuple[int, dict[str, str], Any] | None:
+            if verb not in ("", asked) or not at.endswith(path):
+                return None
+            stage.strike()
+            return told
+
+        stage.proxy.instead = instead
+
+    return inject
+
+
+def dies(verb: str, path: str, has_effect: bool, skip: int = 0) -> Injection:
+    """The runner is killed at a request to the API: once GitHub has done it, or before GitHub hears of it."""
+
+    def inject(stage: NightStage) -> None:
+        hits: list[str] = []
+
+        def is_it(asked: str, at: str) -> bool:
+            if asked == verb and at.endswith(path):
+                hits.append(at)
+            return len(hits) == skip + 1 and asked == verb and at.endswith(path)
+
+        def after(asked: str, at: str) -> bool:
+            if is_it(asked, at):
+                stage.strike()
+                stage.kill()
+            return stage.is_dead
+
+        def before(asked: str, at: str) -> tuple[int, dict[str, str], Any] | None:
+            if is_it(asked, at):
+                stage.strike()
+                stage.kill()
+            return (502, {}, {}) if stage.is_dead else None
+
+        if has_effect:
+            stage.proxy.forwarded = after
+        else:
+            stage.proxy.instead = before
+
+    return inject
+
+
+def git_says(what: str, service: str = "", skip: int = 0, most: int = 1_000, kills: bool = False) -> Injection:
+    """Requests to git get this answer (`cut`, `lose`, a status). kills: the runner dies of it."""
+
+    def inject(stage: NightStage) -> None:
+        seen: list[str] = []
+
+        def fault(path: str) -> str:
+            if service not in path:
+                return ""
+            seen.append(path)
+            if not skip < len(seen) <= skip + most:
+                return ""
+            stage.strike()
+            if kills:
+                stage.kill()
+            return what
+
+        stage.git.fault = fault
+
+    return inject
+
+
+def clock(**turned: int) -> Injection:
+    """The runner's clock is wrong in this night; it is right again in the next."""
+
+    def inject(stage: NightStage) -> None:
+        stage.strike()
+        stage.time.now += timedelta(**turned)
+        heal = stage.heal
+
+        def healed() -> None:
+            heal()
+            stage.time.now -= timedelta(**turned)
+
+        stage.heal = healed  # type: ignore[method-assign]
+
+    return inject
+
+
+def moves(stage: NightStage) -> None:
+    """Another run writes the state at each of our pushes, three times."""
+    seen: list[str] = []
+
+    def fault(path: str) -> str:
+        if "service=git-receive-pack" in path and len(seen) < 3:
+            seen.append(path)
+            stage.strike()
+            stage.place.store(lambda had: {**(had.files if had else {}), f"theirs-{len(seen)}": b"x"}, "theirs")
+        return ""
+
+    stage.git.fault = fault
+
+
+def second(stage: NightStage) -> None:
+    """Another report of the same results begins while ours pushes, and ends before ours goes on."""
+    begun: list[int] = []
+
+    def fault(path: str) -> str:
+        if "service=git-receive-pack" in path and not begun:
+            begun.append(1)
+            stage.strike()
+            begun.append(stage.report("1").code)
+        return ""
+
+    stage.git.fault = fault
+
+
+def damages(name: str, data: bytes) -> Injection:
+    """A file of the kept state is damaged."""
+
+    def inject(stage: NightStage) -> None:
+        stage.strike()
+        stage.place.store(lambda had: {**(had.files if had else {}), name: data}, "damaged")
+
+    return inject
+
+
+def without(name: str) -> Injection:
+    """What a person deletes from the state."""
+
+    def mend(stage: NightStage) -> None:
+        stage.place.store(lambda had: {key: data for key, data in had.files.items() if key != name} if had else {}, "x")
+
+    return mend
+
+
+def foreign(stage: NightStage) -> None:
+    """Somebody has pushed something else under the name of the ref."""
+    stage.strike()
+    place = stage.place
+    git = place._git
+    commit = git.commit({"theirs": b"work"}, "theirs", stage.time.now)
+    git.call("push", "--quiet", stage.bare.as_uri(), f"{commit}:{REF}")
+
+
+def deleted(stage: NightStage) -> None:
+    """A person deletes the ref."""
+    place = stage.place
+    place._git.call("push", "--quiet", stage.bare.as_uri(), f":{REF}")
+
+
+def full(variable: str) -> Injection:
+    """No space is left where the runner's file lies."""
+
+    def inject(stage: NightStage) -> None:
+        stage.strike()
+        stage.environment[variable] = "/dev/full"
+
+    return inject
+
+
+def full_disk(stage: NightStage) -> None:
+    """No space is left where the report's texts go."""
+    stage.strike()
+    (stage.results("1") / "told").mkdir()
+    (stage.results("1") / "told" / "junit.xml").symlink_to("/dev/full")
+
+
+def room(stage: NightStage) -> None:
+    """Another runner has space."""
+    (stage.results("1") / "told" / "junit.xml").unlink()
+
+
+def unset(name: str) -> Injection:
+    """A variable of the runner is missing."""
+
+    def inject(stage: NightStage) -> None:
+        stage.strike()
+        stage.environment[name] = ""
+
+    return inject
+
+
+def both(*injections: Injection) -> Injection:
+    """Several faults in one night."""
+
+    def inject(stage: NightStage) -> None:
+        for each in injections:
+            each(stage)
+
+    return inject
