@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import wraps
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +30,9 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of,
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
-from nightfuzz.bot.jobs.report import read_run, report_job
+from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job, tell_lost_night
 from nightfuzz.bot.jobs.request import request_of
+from nightfuzz.bot.jobs.shards import folders
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
 from nightfuzz.bot.state.directory import StateDirectory
@@ -69,33 +69,25 @@ def perform(work: Callable[[StepContext], int]) -> None:
 
 
 def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
-    """Run a step behind the error boundary. Secrets are masked before anything else is printed."""
+    """Run a step behind the error boundary. Secrets are masked before anything else is printed.
+
+    An error of the user's stands in the log, in the job's summary and as an annotation.
+    """
 
     def begun() -> int:
         runner = Runner(environment)
-        inputs = read_inputs(environment)
-        for text in inputs.secrets:
-            runner.mask(text)
-        return work(StepContext(inputs, runner, environment, chance))
+        try:
+            inputs = read_inputs(environment)
+            for text in inputs.secrets:
+                runner.mask(text)
+            return work(StepContext(inputs, runner, environment, chance))
+        except UserError as error:
+            runner.fail(error)
+            raise
 
     return guarded(begun)
 
 
-def _said(work: Callable[[StepContext], int]) -> Callable[[StepContext], int]:
-    """Let a step's error stand in its job's summary and as an annotation."""
-
-    @wraps(work)
-    def step_with_error(step: StepContext) -> int:
-        try:
-            return work(step)
-        except UserError as error:
-            step.runner.fail(error)
-            raise
-
-    return step_with_error
-
-
-@_said
 def fuzz_step(step: StepContext) -> int:
     # A job without a token works with what is not installed in one that holds a token.
     from nightfuzz.bot.jobs.fuzz import fuzz_job
@@ -116,7 +108,6 @@ def fuzz_step(step: StepContext) -> int:
     return fuzz_job(request, builds_of(step.inputs, plan.note), work, quiet, step.chance.clock)
 
 
-@_said
 def export_step(step: StepContext) -> int:
     from nightfuzz.bot.jobs.export import export_job
 
@@ -128,7 +119,6 @@ def export_step(step: StepContext) -> int:
     return 0
 
 
-@_said
 def plan_step(step: StepContext) -> int:
     workspace = Path(step.environment.get("GITHUB_WORKSPACE") or ".").resolve()
     run = f"{step.environment.get('GITHUB_RUN_ID', '')} {step.chance.clock().isoformat()}".strip()
@@ -141,24 +131,29 @@ def plan_step(step: StepContext) -> int:
 
 def report_step(step: StepContext) -> int:
     event = event_of(step.inputs, step.environment)
+    if event.name in ELSEWHERE and next(folders(step.inputs.results), None) is None:
+        _list(step, ("The other run left no results: there is nothing to tell. Its own jobs say why.",))
+        return 0
     folder = step.inputs.results.resolve() / TOLD
     workflow = workflow_of(step.environment)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         scratch = Path(name)
-        run = read_run(step.inputs, event, scratch)
+        try:
+            run = read_run(step.inputs, event, scratch)
+        except UserError as error:
+            tell_lost_night(event, lambda: _hub(step, event), error)
+            raise
         # An artifact may have brought one, with links in it.
         folder.unlink() if folder.is_symlink() else remove(folder)
         folder.mkdir(parents=True)
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock
-        try:
-            done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
-        except UserError as error:
-            _list(step, (error.problem, error.remedy))
-            raise
+        done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
     write_documents(folder, done.result, workflow)
     _list(step, done.notes)
+    if done.waiting:
+        print(command("notice", done.waiting, title="nightfuzz"), flush=True)
     if done.error is not None:
         raise done.error
     if done.result.incomplete:

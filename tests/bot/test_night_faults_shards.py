@@ -101,7 +101,7 @@ def again(name: str, **ran: Any) -> Injection:
 def everything_missing(stage: NightStage) -> None:
     """No fuzz job has left anything."""
     stage.strike()
-    for path in stage.results("1").glob("nightfuzz-results-*"):
+    for path in stage.results("1").glob("nightfuzz-results-*-nightly"):
         shutil.rmtree(path)
 
 

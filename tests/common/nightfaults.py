@@ -6,6 +6,7 @@ night is incomplete, and the summary says why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
@@ -26,10 +27,10 @@ def nothing(stage: NightStage) -> None:
 class NightFault(NamedTuple):
     """A fault, and what it may do to the night.
 
-    inject: is called before the report job. is_red: whether the report job fails. says: part of what a person reads in
-    the summary, or in the log where the runner cannot write a summary. is_red_again: whether the job also fails when it
-    is run again, as what is missing stays missing. keeps: apis whose bugs the state has once the job is run again.
-    mend: what a person does before that.
+    inject: is called before the report job. is_red: whether the report job fails. says: part of the job's summary.
+    is_red_again: whether the job also fails when it is run again, as what is missing stays missing. keeps: apis whose
+    bugs the state has once the job is run again. mend: what a person does before that. is_mute: the runner can write no
+    summary, so the log has to say it.
     """
 
     name: str
@@ -39,22 +40,14 @@ class NightFault(NamedTuple):
     is_red_again: bool = False
     keeps: Sequence[str] = ALL
     mend: Injection = nothing
+    is_mute: bool = False
 
     def __str__(self) -> str:
         return self.name
 
 
-class FaultOutcome(NamedTuple):
-    """One line of the table."""
-
-    name: str
-    code: int
-    reruns: int
-    said: str
-
-
-def hold(stage: NightStage, fault: NightFault) -> FaultOutcome:
-    """Try a fault, and assert what must hold."""
+def hold(stage: NightStage, fault: NightFault) -> None:
+    """Try a fault, assert what must hold, and print the line of the table (`pytest -s`)."""
     assert stage.plan("1").code == 0
     stage.shards("1", *FOUND)
     fault.inject(stage)
@@ -63,20 +56,21 @@ def hold(stage: NightStage, fault: NightFault) -> FaultOutcome:
     assert first.code != OUR_BUG, first.log
     assert (first.code != 0) == fault.is_red, first.said
     if first.code != KILLED:
-        assert fault.says in first.said, first.said
+        assert fault.says in (first.log if fault.is_mute else _plain(first.summary)), first.said
     stage.heal()
     fault.mend(stage)
-    reruns = _rerun(stage, fault) if fault.is_red else 0
+    again = _rerun(stage, fault) if fault.is_red else None
     assert set(fault.keeps) <= set(stage.bugs)
     _next_night(stage)
-    return FaultOutcome(fault.name, first.code, reruns, _line(first, fault.says))
+    code = "killed" if first.code == KILLED else first.code
+    print(f"| {fault.name} | {code} | {'' if again is None else again} | {_line(first, fault.says)} |")
 
 
 def _rerun(stage: NightStage, fault: NightFault) -> int:
     """ "Re-run failed jobs" by the person who was told so."""
     again = stage.report("1")
     assert (again.code != 0) == fault.is_red_again, again.said
-    return 1
+    return again.code
 
 
 def _next_night(stage: NightStage) -> None:
@@ -94,4 +88,11 @@ def _next_night(stage: NightStage) -> None:
 
 
 def _line(done: StepResult, says: str) -> str:
-    return next((line.strip("- ") for line in done.said.splitlines() if says and says in line), "")[:160]
+    lines = _plain(done.summary + done.log).splitlines()
+    found = next((line.strip("-* ") for line in lines if says and says in line), "")
+    return found[max(found.find(says) - 40, 0) :][:120].replace("|", "/") if found else ""
+
+
+def _plain(markdown: str) -> str:
+    """The text without the signs that escape Markdown's own."""
+    return re.sub(r"\\([^\w\s])", r"\1", markdown)
