@@ -17,6 +17,7 @@ from nightfuzz.bot.jobs.workspace import RESULTS
 from nightfuzz.bot.state.place import STATE
 from nightfuzz.reports.comment import FAIL_ON, conclusion
 
+pytestmark = pytest.mark.slow
 NAMES = ("alpha", "beta")
 
 
