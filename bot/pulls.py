@@ -54,7 +54,7 @@ def _write_comment(
     if view.head_sha != sha:
         return "outdated"
     marker = marker_of("pull", result.mode, result.target.library)
-    ours = (each.body for each in hub.comments(number) if each.author == hub.login())
+    ours = (each.body for each in hub.comments(number) if hub.wrote(each))
     if not worth_telling(result) and not any(map(marker.marks, ours)):
         return "none"
     # The marker takes its share of the length here; the hub puts it in itself.

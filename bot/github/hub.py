@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -125,17 +126,31 @@ class Hub:
         """The comments of an issue or pull request, oldest first."""
         return list(self._client.pages(f"issues/{number}/comments", CommentView.of))
 
+    def wrote(self, comment: CommentView) -> bool:
+        """Whether a comment is ours or another bot's: a workflow that reports as an App now was another bot before.
+
+        People can copy a marker, and are not bots.
+        """
+        return is_same_login(comment.author, self._login) or comment.author.endswith("[bot]")
+
     def upsert_comment(self, number: int, marker: Marker, body: str) -> CommentView:
-        """Our one comment with this marker (kind and id), with this text: updated in place, else made. Never two."""
+        """Our one comment with this marker (kind and id), with this text: updated in place, else made. Never two.
+
+        One that another bot has left, as which we wrote before, is deleted.
+        """
         text = marked(body, marker)
         hidden: int | None = None
+        former: list[int] = []
 
         def ours(comments: list[CommentView]) -> list[CommentView]:
             return [each for each in comments if is_same_login(each.author, self._login) and marker.marks(each.body)]
 
         def find() -> CommentView | None:
             """The oldest of ours. Younger ones, left by an accident, are deleted."""
-            found = ours(self.comments(number))
+            listed = self.comments(number)
+            found = ours(listed)
+            others = (each for each in listed if self.wrote(each) and each not in found)
+            former[:] = [each.id for each in others if marker.marks(each.body)]
             for each in found[1:]:
                 self._client.delete(f"issues/comments/{each.id}")
             return found[0] if found else None
@@ -162,6 +177,9 @@ class Hub:
             return self._client.create(f"issues/{number}/comments", {"body": text}, CommentView.of)
 
         found = write_once(self._client, self._client, f"{number}-{marker.id}", find, find_surely, create)
+        for each in former:
+            # Who may not delete what another bot wrote leaves it there.
+            unless_refused((403,), partial(self._client.delete, f"issues/comments/{each}"))
         if found.body.replace("\r\n", "\n") == text:
             return found
         return self._client.write("PATCH", f"issues/comments/{found.id}", {"body": text}, CommentView.of)

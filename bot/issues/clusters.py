@@ -239,7 +239,8 @@ def recurrence(cluster: ClusterReport) -> str:
         "back since": escaped(cluster.changed_in) if cluster.status == "back" and cluster.changed_in else "",
     }
     lines = [f"| {name} | {value} |" for name, value in rows.items() if value]
-    return "\n".join(["Still there. This comment is kept up to date.", "", "| | |", "|---|---|", *lines])
+    intro = "Where it was seen last. This comment is kept up to date while the bug is there."
+    return "\n".join([intro, "", "| | |", "|---|---|", *lines])
 
 
 def fixed(cluster: ClusterReport) -> str:

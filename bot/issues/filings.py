@@ -133,8 +133,8 @@ class Filings(Part):
         """With these fields of an issue's record changed; signatures are added. Raises KeyError without a record."""
         record = self.issues[number]
         signatures = {**record.signatures, **changes.pop("signatures", {})}
-        # Later than before, whatever the clock says: the later record wins.
-        at = max(now, record.at + timedelta(microseconds=1))
+        # Later than before, also where the clock was turned back: the later record wins.
+        at = now if now >= record.at else record.at + timedelta(microseconds=1)
         return self.with_issue(record.model_copy(update={**changes, "signatures": signatures, "at": at}))
 
     def with_request(self, request: CommandRequest) -> Filings:

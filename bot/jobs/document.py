@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.lock import BuildLock
 from nightfuzz.bot.issues.filings import CommandRequest
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
-from nightfuzz.reports.artifact import read_plain
+from nightfuzz.reports.artifact import folders_with, read_plain
 from nightfuzz.reports.results import Line, Mode, Name, Part
 
 PLAN_BYTES = 4 << 20
+SHARDS = 256
+Shard = Annotated[int, Field(ge=0, lt=SHARDS)]
 
 
 class PlannedBuild(Part):
@@ -41,7 +43,7 @@ class PlanNote(Part):
     mode: Mode | None = None
     target: PlannedBuild | None = None
     baseline: PlannedBuild | None = None
-    shards: tuple[int, ...] = ()
+    shards: Annotated[tuple[Shard, ...], Field(max_length=SHARDS)] = ()
     requests: tuple[CommandRequest, ...] = ()
 
 
@@ -52,10 +54,10 @@ class HandedPlan(NamedTuple):
     identity: str
 
 
-def read_note(path: Path) -> HandedPlan:
-    """Read a plan document. Raises UserError for a file that is none."""
+def read_note(path: Path, root: Path | None = None) -> HandedPlan:
+    """Read a plan document. root: as for `read_plain`. Raises UserError for a file that is none."""
     try:
-        data = read_plain(path, PLAN_BYTES)
+        data = read_plain(path, PLAN_BYTES, root)
         return HandedPlan(PlanNote.model_validate_json(data), sha256(data).hexdigest())
     except (OSError, ValidationError) as error:
         raise UserError(f"{PLAN} cannot be read", "run the plan job again") from error
@@ -67,7 +69,7 @@ def handed_plan(results: Path) -> HandedPlan | None:
     It lies in the folder `plan` there, or in the folder of its artifact below that. A shard cannot write there: the
     workflow unpacks each artifact into a folder of its own.
     """
-    found = sorted(path for depth in ("", "*/") for path in (results / PLAN_FOLDER).glob(f"{depth}{PLAN}"))
+    found = list(folders_with(PLAN, results / PLAN_FOLDER, 2))
     if len(found) > 1:
         raise UserError(f"there are {len(found)} plans among the results", "report one run at a time")
-    return read_note(found[0]) if found else None
+    return read_note(found[0] / PLAN, results) if found else None

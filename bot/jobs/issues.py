@@ -38,10 +38,14 @@ LINE = 200
 
 
 class FilingReport(NamedTuple):
-    """notes: lines for the summary. error: why something is left to be done on GitHub."""
+    """notes: lines for the summary. error: why something is left to be done on GitHub.
+
+    waiting: says how many causes have no issue yet because of the day's limit; empty where all have one.
+    """
 
     notes: tuple[str, ...]
     error: UserError | None = None
+    waiting: str = ""
 
 
 def begun(run: str, clock: Callable[[], datetime]) -> Callable[[bytes], bytes]:
@@ -89,8 +93,19 @@ def file_issues(
     revised(place, lambda now: merged(_without_claims(now, run), mine).with_left(run, clock(), *left), "filed")
     filed_there = [f"filed upstream: {url}" for url in there.filed]
     earlier = [] if before.status is None else [f"taken up: {line}" for line in before.status.left[:-1]]
-    notes = (*earlier, *_notes(ours, done, left), *heard.problems, *filed_there, *there.problems)
-    return FilingReport(notes, _unfinished(len(ours.actions), done, left))
+    waiting = _waiting(ours, done, rules)
+    notes = (*earlier, *_notes(ours, done, left, waiting), *heard.problems, *filed_there, *there.problems)
+    return FilingReport(notes, _unfinished(len(ours.actions), done, left), waiting)
+
+
+def _waiting(planned: IssuePlan, done: WriteReport, rules: Rules) -> str:
+    if not planned.waiting:
+        return ""
+    new = len(done.filed) + len(planned.waiting)
+    return (
+        f"{new} new causes: {len(done.filed)} have an issue now, {len(planned.waiting)} wait for another day, "
+        f"as max-new-issues = {rules.daily} allows no more in 24 hours"
+    )
 
 
 def _unfinished(planned: int, done: WriteReport, left: Sequence[str]) -> UserError | None:
@@ -180,13 +195,13 @@ def _without_claims(filings: Filings, run: str) -> Filings:
     return filings.model_copy(update={"claims": {key: each for key, each in filings.claims.items() if each.run != run}})
 
 
-def _notes(planned: IssuePlan, done: WriteReport, left: Sequence[str]) -> Iterator[str]:
+def _notes(planned: IssuePlan, done: WriteReport, left: Sequence[str], waiting: str) -> Iterator[str]:
     counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items())) or "nothing to do"
     yield f"issues: {counts}"
     for filed in done.filed[:SHOWN]:
         yield f"new issue {filed.number}: {bounded(filed.title, LINE)}"
     if planned.waiting:
-        yield f"{len(planned.waiting)} causes wait for another day: max-new-issues are filed"
+        yield waiting
         yield from (f"waiting: {bounded(each.title, LINE)}" for each in planned.waiting[:SHOWN])
     if planned.silent:
         yield f"{planned.silent} causes of which people want to hear no more, or that are known"

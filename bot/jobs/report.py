@@ -30,13 +30,14 @@ Connect = Callable[[], Hub]
 class ReportOutcome(NamedTuple):
     """Outcome of a report job. notes: lines for the summary, with problems.
 
-    failed: whether what was found fails the job. error: why not all of it is on GitHub.
+    failed: whether what was found fails the job. error: why not all of it is on GitHub. waiting: as of FilingReport.
     """
 
     result: RunResult
     notes: tuple[str, ...]
     failed: bool
     error: UserError | None = None
+    waiting: str = ""
 
 
 def read_run(inputs: Inputs, event: WorkflowEvent, scratch: Path) -> CollectedRun:
@@ -77,7 +78,7 @@ def report_job(
     except UserError as error:
         return ReportOutcome(result, (*notes, error.problem), failed, _unfinished(error, state))
     budget = f"GitHub: {hub.budget.text()}"
-    return ReportOutcome(result, (*notes, *done.notes, budget), failed, done.error)
+    return ReportOutcome(result, (*notes, *done.notes, budget), failed, done.error, done.waiting)
 
 
 def _unfinished(error: UserError, state: Path | None) -> UserError:

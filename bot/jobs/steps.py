@@ -71,7 +71,7 @@ def perform(work: Callable[[StepContext], int]) -> None:
 def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str], chance: Chance = SYSTEM) -> int:
     """Run a step behind the error boundary. Secrets are masked before anything else is printed.
 
-    An error of the user's stands in the job's summary, too, and as an annotation.
+    An error of the user's stands in the log, in the job's summary and as an annotation.
     """
 
     def begun() -> int:
@@ -148,6 +148,8 @@ def report_step(step: StepContext) -> int:
         done = report_job(step.inputs, event, lambda: _hub(step, event), place, clock, run, scratch)
     write_documents(folder, done.result, workflow)
     _list(step, done.notes)
+    if done.waiting:
+        print(command("notice", done.waiting, title="nightfuzz"), flush=True)
     if done.error is not None:
         raise done.error
     if done.result.incomplete:

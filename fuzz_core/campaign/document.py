@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from fuzz_core.campaign.cases import Judged, case, guarded
 from fuzz_core.campaign.changes import Dropped
 from fuzz_core.campaign.comparison import worst_first
-from fuzz_core.campaign.history import origin_of
+from fuzz_core.campaign.history import flavours_differ, origin_of
 from fuzz_core.campaign.partition import is_deadly
 from fuzz_core.campaign.session import Session
 from fuzz_core.collect.places import Place
@@ -70,11 +70,13 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
     public = [each for each in told if not each.severity.private]
     compared = [] if ran.baseline is None else worst_first(store.changes(ran.target, ran.baseline))
     harmless = [one for one in compared if not is_deadly(one)]
+    baseline = None if ran.baseline is None else store.target(ran.baseline)
+    unlike = "" if baseline is None else flavours_differ(target, baseline)
     private = sum(each.severity.private and each.row.status != FIXED for each in told)
     return results.RunResult(
         **{name: getattr(ran, name) for name in ("mode", "plan", "shard", "shards", "figures", "stopped")},
         target=_build(target),
-        baseline=None if ran.baseline is None else _build(store.target(ran.baseline)),
+        baseline=None if baseline is None else _build(baseline),
         bugs=tuple(_bug(store, each, ran) for each in public)[: results.MANY],
         changes=tuple(_change(store, change, ran) for change in harmless)[: results.MANY],
         dropped=tuple(
@@ -83,7 +85,7 @@ def result_of(store: Store, ran: Ran) -> results.RunResult:
         turns=tuple(_turns(public, ran.was)),
         private=private + len(compared) - len(harmless),
         protection=tuple(map(_cut, ran.protection)),
-        problems=tuple(map(_cut, ran.problems)),
+        problems=tuple(map(_cut, (*filter(None, [unlike]), *ran.problems))),
     )
 
 

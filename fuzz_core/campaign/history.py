@@ -154,6 +154,17 @@ def origin_of(info: Mapping[str, Any]) -> tuple[str, str]:
     return str(told.get("day") or ""), str(told.get("commit") or info.get("commit") or "")
 
 
+def flavours_differ(target: TargetRecord, baseline: TargetRecord) -> str:
+    """Say that one of two builds is for CUDA and the other for the CPU alone; empty where that is not so."""
+    new, old = (str(build.info.get("flavour") or "") for build in (target, baseline))
+    if not new or not old or new == old:
+        return ""
+    return (
+        f"{target.version} is a {new.upper()} build, and {baseline.version} is a {old.upper()} build: "
+        "a difference may come from that alone"
+    )
+
+
 class Came(NamedTuple):
     """bad: the oldest build that shows the bug, good: the newest before it that does not; None where none was found.
 

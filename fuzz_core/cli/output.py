@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ PLAIN_SECONDS = 10.0
 SHORT = 16
 # Columns of a table in a file or a log, which nobody has made narrower.
 WIDE = 160
+# Variables of machines on which output goes to a log.
+LOGS = ("CI", "GITHUB_ACTIONS")
 
 
 class BarProgress:
@@ -157,9 +160,10 @@ class CommandOutput:
         _write(self.errors if self.as_json else self.console, text)
 
     def watch(self) -> BarProgress | LineProgress:
-        """A display of progress that fits the console."""
+        """A display of progress that fits the console: in a job's log nothing is drawn, whatever it says of itself."""
         console = self.errors if self.as_json else self.console
-        return BarProgress(console) if console.is_terminal else LineProgress(lambda text: _write(console, text))
+        is_log = any(os.environ.get(name) for name in LOGS) or not console.is_terminal
+        return LineProgress(lambda text: _write(console, text)) if is_log else BarProgress(console)
 
 
 def _write(console: Console, text: str) -> None:

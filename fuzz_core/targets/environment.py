@@ -20,7 +20,7 @@ from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import installer, wheels
 from fuzz_core.targets.commits import origin_of
 from fuzz_core.targets.facts import TargetInfo, compiles, probe
-from fuzz_core.targets.lock import BuildLock, locked_builds
+from fuzz_core.targets.lock import BuildLock, locked_builds, same_file
 from fuzz_core.targets.record import Target, clear, list_targets, lock_of, read_record, targets_root, write_record
 from fuzz_core.targets.resolve import (
     DEFAULT_ACCESS,
@@ -86,7 +86,8 @@ def ensure(
         return _existing(spec, home)
     order = _Order(spec, flavour, home, access)
     if lock is not None:
-        return _first(order, locked_builds(spec, flavour, lock)[:1], ())
+        build = locked_builds(spec, flavour, lock)[0]
+        return _first(order, [replace(build, artifact=same_file(spec, flavour, build.artifact))], ())
     if (made := _made(order)) is not None:
         return made
     return _newest(order)

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args
 
 from packaging.version import Version
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from fuzz_core.adapters.library import library_of
 from fuzz_core.ir.errors import UserError
-from fuzz_core.targets import choice, resolve
+from fuzz_core.targets import choice, index, resolve
 from fuzz_core.targets.artifact import Artifact, day_of
 from fuzz_core.targets.spec import Flavour, TargetSpec
 
 # The part of a target's key that names the interpreter, and how many digits of the file's key are in it.
 _PYTHON, KEY_DIGITS = r"cp3\d{1,2}", 8
+_Name = Annotated[str, Field(max_length=200)]
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,11 @@ class BuildLock:
     python: `3.12` where only files for that Python are in it; empty for files of all. notes: what a user should know.
     """
 
-    library: str
-    distribution: str
-    version: str
+    library: _Name
+    distribution: _Name
+    version: _Name
     artifacts: tuple[Artifact, ...]
-    python: str = ""
+    python: Annotated[str, Field(pattern=r"^(3\.\d{1,2})?$")] = ""
     notes: tuple[str, ...] = ()
 
     def artifact_of(self, key: str) -> Artifact | None:
@@ -116,6 +118,20 @@ def locked_builds(spec: TargetSpec, flavour: Flavour, lock: BuildLock) -> list[r
             f"{found.artifact.filename} has another content than when it was planned", "let the plan job lock it again"
         )
     return [found]
+
+
+def same_file(spec: TargetSpec, flavour: Flavour, artifact: Artifact) -> Artifact:
+    """The same file as an index lists it that this machine is set up with; `artifact` itself where none does.
+
+    The machine that locked it may reach another index, and a lock has no passwords. Only the content counts.
+    """
+    if spec.kind == "wheel" or artifact.sha256 is None:
+        return artifact
+    with suppress(UserError):
+        for each in index.listed(resolve.sources_of(spec, flavour), artifact.distribution, hasty=True):
+            if (each.filename, each.sha256) == (artifact.filename, artifact.sha256):
+                return each
+    return artifact
 
 
 def aligned(locks: Sequence[BuildLock]) -> list[BuildLock]:

@@ -117,7 +117,7 @@ def search(spec: TargetSpec, flavour: Flavour, machine: choice.Machine) -> tuple
 
     Raises as `resolve` does where no index answers.
     """
-    listed, wish = index.listed(_sources(spec, flavour), str(spec.distribution)), wish_of(spec, flavour)
+    listed, wish = index.listed(sources_of(spec, flavour), str(spec.distribution)), wish_of(spec, flavour)
     newest = choice.newest(listed, replace(wish, strict=False), machine)
     label = _missing_label(spec, newest, wish)
     if label is None:
@@ -131,12 +131,12 @@ def search(spec: TargetSpec, flavour: Flavour, machine: choice.Machine) -> tuple
 
 def builds(spec: TargetSpec, flavour: Flavour) -> list[InstallPlan]:
     """The builds that `resolve` finds in the index of the spec alone. Raises as `resolve` does."""
-    return builds_among(spec, flavour, index.listed(_sources(spec, flavour), str(spec.distribution)))
+    return builds_among(spec, flavour, index.listed(sources_of(spec, flavour), str(spec.distribution)))
 
 
 def kept_builds(spec: TargetSpec, flavour: Flavour, home: Path) -> list[InstallPlan]:
     """The same of what is here: kept wheels and made targets of the index. Raises NoBuildError where there is none."""
-    addresses = {without_secrets(each.address).rstrip("/") for each in _sources(spec, flavour)}
+    addresses = {without_secrets(each.address).rstrip("/") for each in sources_of(spec, flavour)}
     addresses |= {f"{torch_index()}/cpu"} if _is_own_release(spec) else set()
     made = [target.origin.artifact for target in list_targets(home) if target.origin is not None]
     here = {each.key: each for each in (*wheels.cached(), *made)}.values()
@@ -168,7 +168,7 @@ def own_python() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def _sources(spec: TargetSpec, flavour: Flavour) -> list[index.PackageSource]:
+def sources_of(spec: TargetSpec, flavour: Flavour) -> list[index.PackageSource]:
     """Return the sources for a spec: its own index, PyTorch's for the nights, else where pip is set up to look."""
     if spec.index is not None:
         return [index.PackageSource(spec.index)]

@@ -24,18 +24,12 @@ api = ["fakelib.scale", "fakelib.outer"]
 RUNNERS = {"self-hosted": ["--runs-on", "self-hosted", "--runs-on", "gpu"], "hosted": []}
 
 
-@pytest.fixture(scope="session")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tools of a runner, which its jobs share."""
-    return tmp_path_factory.mktemp("tools")
-
-
 @pytest.fixture
-def project(tmp_path: Path, github_repo: Repository, tools: Path) -> Iterator[ActProject]:
+def project(tmp_path: Path, github_repo: Repository) -> Iterator[ActProject]:
     (tmp_path / "nights").mkdir()
     (tmp_path / "remotes").mkdir()
     with real_index(tmp_path / "nights") as index, serving(tmp_path / "remotes", github_repo.token) as server:
-        made = ActProject(tmp_path, github_repo, server, index, tools)
+        made = ActProject(tmp_path, github_repo, server, index)
         made.commit({"nightfuzz.toml": SETTINGS}, "The project")
         yield made
 

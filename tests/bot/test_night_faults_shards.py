@@ -1,4 +1,4 @@
-"""Faults of what plan and fuzz jobs leave, and of the plan job: the second part of the table, a night each."""
+"""Faults of what plan and fuzz jobs leave, and of the plan job, a night each: the table's second part."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def again(name: str, **ran: Any) -> Injection:
 def everything_missing(stage: NightStage) -> None:
     """No fuzz job has left anything."""
     stage.strike()
-    for path in stage.results("1").glob("nightfuzz-results-*"):
+    for path in stage.results("1").glob("nightfuzz-results-*-nightly"):
         shutil.rmtree(path)
 
 

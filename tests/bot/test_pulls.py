@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from githubserver import Repository, token_of
-from hubs import hub_of
+from clocks import FakeTime
+from githubserver import APP, Repository, token_of
+from hubs import budget_of, hub_of
 
+from nightfuzz.bot.github.auth import AppAuth
+from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.pulls import PullLinks, PullUpdate, update_pull
 from nightfuzz.reports.results import BugEntry, BuildEntry, ChangeEntry, OutcomeEntry, RunResult, TotalsEntry
 
@@ -112,6 +116,18 @@ def test_libraries_have_a_comment_each(pull: Pull) -> None:
     pull.tell(CHANGED)
     pull.tell(CHANGED.model_copy(update={"target": NEW.model_copy(update={"library": "tensorflow"})}))
     assert len(pull.comments) == 2
+
+
+def test_a_new_identity_takes_the_place_of_the_former_ones_comment(pull: Pull) -> None:
+    """A workflow that reports as an App now, and reported with another token before; or the other way round."""
+    permissions = {"issues": "write", "pull_requests": "write", "checks": "write"}
+    app = AppAuth(str(APP), Secret(pull.repo.server.private_key), permissions)
+    former = Hub.open(app, pull.repo.name, pull.repo.server.url, budget=budget_of(FakeTime()))
+    update_pull(former, pull.number, CHANGED, sha=pull.sha, fail_on="regression", links=PullLinks())
+    assert "torch.g1" in pull.comments[0]
+    assert pull.tell(NOTHING).comment == "written"
+    (only,) = pull.repo.all(f"/issues/{pull.number}/comments")
+    assert "torch.g1" not in only["body"] and only["user"]["login"] == pull.hub.login()
 
 
 def test_a_strangers_copy_of_our_comment_is_not_ours(pull: Pull) -> None:

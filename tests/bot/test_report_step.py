@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checking import ROOT, loaded
 from faultproxy import Plan
 from githubserver import APP, Repository
 from nightstage import NightStage, night_stage
 
-from nightfuzz.bot.github.budget import REPORT_MINUTES
+from nightfuzz.bot.github.budget import REPORT_MINUTES, RateLimits
 
 WORKFLOW = ".github/workflows/my-nights.yml"
 
@@ -112,3 +113,26 @@ def test_an_app_alone_keeps_the_state(stage: NightStage) -> None:
     assert request == {"repositories": [stage.repo.name.partition("/")[2]], "permissions": {"contents": "write"}}
     assert stage.git.token in done.log.partition("::add-mask::" + stage.git.token)[1]
     assert stage.git.token not in done.log.replace(f"::add-mask::{stage.git.token}", "") + done.summary
+
+
+def test_nine_new_bugs_and_five_issues_say_that_four_wait(stage: NightStage) -> None:
+    stage.shards("1", [f"torch.f{number}" for number in range(9)], [], [])
+    stage.environment["INPUT_SETTINGS"] = "max-new-issues = 5\nshards = 3"
+    done = stage.report("1")
+    said = "9 new causes: 5 have an issue now, 4 wait for another day"
+    assert done.code == 0 and done.outputs["bugs-new"] == "9" and len(stage.issues) == 5
+    assert said in done.summary and f"::notice title=nightfuzz::{said}" in done.log
+
+
+@pytest.mark.parametrize(
+    "file", sorted([*ROOT.glob(".github/workflows/nightfuzz*.yml"), *ROOT.glob("docs/examples/**/*.yml")])
+)
+def test_waiting_for_github_ends_before_the_job_does(file: Path) -> None:
+    """Half of the job's time is left for the state and for writing down what is still to be done."""
+    jobs = [job for job in loaded(file)["jobs"].values() if any(_is_report(step) for step in job.get("steps", []))]
+    assert all(job["timeout-minutes"] == REPORT_MINUTES for job in jobs)
+    assert RateLimits().in_all == REPORT_MINUTES * 60 / 2
+
+
+def _is_report(step: dict[str, Any]) -> bool:
+    return bool(step.get("with", {}).get("mode") in ("report", "listen"))

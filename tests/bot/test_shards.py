@@ -26,6 +26,9 @@ from nightfuzz.reports.summary import summary
 
 CPU, CUDA = "a" * 64, "b" * 64
 LABELS = {"cpu": CPU, "cu130": CUDA}
+LONG = json.dumps(
+    {"target": {"spec": "x", "lock": {"library": "x", "distribution": "x", "version": "9" * 300, "artifacts": []}}}
+)
 NAMES = ["alpha", "beta", "gamma"]
 
 
@@ -150,7 +153,18 @@ def test_a_broken_state_loses_nothing_but_itself(run: Run, damage: str) -> None:
     check_red(told, "shard 1 is damaged: ")
 
 
-def test_no_document_at_all_is_an_error_that_says_what_happened(run: Run) -> None:
+@pytest.mark.smoke
+def test_states_are_kept_where_no_document_is_left(tmp_path: Path) -> None:
+    run = Run(tmp_path, shards=(0,))
+    (run.leave(0) / RESULTS).write_text("{")
+    told = run.collect()
+    assert (found(told), states(told)) == ([], ["alpha"])
+    assert (told.result.mode, told.result.target.library, told.result.plan) == ("nightly", "torch", run.identity)
+    check_red(told, "shard 0 is damaged: results.json")
+
+
+def test_no_document_at_all_is_an_error_that_says_what_happened(tmp_path: Path) -> None:
+    run = Run(tmp_path, target=PlannedBuild(spec="python:/x/bin/python", problem="it is of the runner"))
     run.leave(0)
     (run.folder(0) / RESULTS).write_text("{")
     with pytest.raises(UserError, match="no results to report") as caught:
@@ -294,7 +308,7 @@ class DescribeWithoutAPlan:
         assert found(told) == ["alpha", "beta"]
         check_red(told, "the plan is not in the folder plan")
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", '{"shards": ["x"]}'])
+    @pytest.mark.parametrize("text", ["", "{", "[]", '{"shards": ["x"]}', '{"shards": [256]}', LONG])
     def test_a_plan_that_cannot_be_read_is_a_fault(self, run: Run, text: str) -> None:
         run.leave(0)
         run.leave(1)

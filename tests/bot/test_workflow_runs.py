@@ -74,7 +74,7 @@ def test_from_plan_to_report(name: str, tmp_path: Path) -> None:
     assert [each["env"]["INPUT_SHARD"] for each in fuzzed] == ["0", "1"]
     mode = "nightly" if name == "nightfuzz" else "bump"
     files = [f"nightfuzz-results-{shard}-{mode}/{job}.json" for shard in (0, 1) for job in ("export", "fuzz")]
-    assert told["results"] == files
+    assert told["results"] == [*files, "plan/plan.json"]
     assert told["sources"] == []
     sarif = called.job("report").given["github/codeql-action/upload-sarif"]
     assert sarif == {"sarif_file": "/told/nightfuzz.sarif", "category": f"nightfuzz/{mode}/torch-nightly"}
@@ -114,7 +114,7 @@ def test_what_was_found_is_told_also_where_a_shard_fails(fails: str, report: str
     assert called.job("report").outcome == report
     if fails == "fuzz":
         assert called.job("fuzz").outcome == "failure"
-        assert len(stage.told("report")[0]["results"]) == 4
+        assert len(stage.told("report")[0]["results"]) == 5
     if fails == "report":
         assert "github/codeql-action/upload-sarif" in called.job("report").given
 

@@ -261,7 +261,7 @@ class DescribeWhatInitWrites:
             run = {"event": event, "head_repository": {"full_name": repository}}
             contexts = {"github": {"event": {"workflow_run": run}, "repository": "owner/project"}}
             assert condition(job["if"], contexts, {"success": lambda: True}) is runs
-        assert set(job["steps"][1]["with"]) <= set(ACTION["inputs"])
+        assert set(job["steps"][-1]["with"]) <= set(ACTION["inputs"])
 
     def test_what_heeds_commands_runs_for_comments_of_members_on_issues_alone(self) -> None:
         (job,) = EXAMPLES["commands"]["jobs"].values()

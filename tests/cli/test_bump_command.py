@@ -10,6 +10,7 @@ import pytest
 from commands import Cli
 from fakeedits import edited
 
+from fuzz_core.campaign.document import Ran, result_of
 from fuzz_core.store.opening import open_store
 
 PROJECT = Path(__file__).parents[1] / "fixtures" / "tinyfake"
@@ -75,9 +76,22 @@ def test_a_table_for_people(cli: Cli, state: Path, project: Path) -> None:
         assert noise not in done.out
 
 
+def test_two_flavours_are_said(cli: Cli, state: Path, project: Path) -> None:
+    with open_store(state / "state.db") as store:
+        for key, flavour in (("old", "cuda"), ("same", "cpu")):
+            made = store.target(key)
+            store.save_target(made._replace(info={**made.info, "flavour": flavour}))
+    told = "1.9.1 is a CPU build, and 1.9.0 is a CUDA build: a difference may come from that alone"
+    assert f"note: {told}" in bump(cli, state, project / "tests", to="same", count=20).out
+    with open_store(state / "state.db") as store:
+        ran = Ran("bump", "same", "old", problems=["another problem"])
+        assert result_of(store, ran).problems == (told, "another problem")
+
+
 def test_nothing_is_reported_between_two_equal_builds(cli: Cli, state: Path, project: Path) -> None:
     done = bump(cli, state, project / "tests", "--json", "--fail-on-bugs", to="same")
     assert (done.code, done.json["changes"], done.json["dropped_apis"]) == (0, [], [])
+    assert done.json["notes"] == []
     assert done.json["tests"] >= 300
 
 

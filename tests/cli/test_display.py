@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from fuzz_core.cli.output import PLAIN_SECONDS, BarProgress, CommandOutput, LineProgress, Report, TextTable
+from fuzz_core.cli.output import LOGS, PLAIN_SECONDS, BarProgress, CommandOutput, LineProgress, Report, TextTable
 
 
 class Clock:
@@ -37,7 +37,22 @@ def test_plain_progress_is_a_line_now_and_then() -> None:
     ]  # fmt: skip
 
 
-def test_a_terminal_gets_a_bar_and_a_file_gets_lines() -> None:
+@pytest.mark.parametrize("name", LOGS)
+def test_the_log_of_a_job_gets_lines_even_from_what_looks_like_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "true")
+    output, file = CommandOutput(), StringIO()
+    output.console = Console(file=file, force_terminal=True)
+    with output.watch() as display:
+        display.phase("fuzzing", 60)
+        display.advance(30, tests=1)
+    assert "fuzzing" in file.getvalue() and "\x1b[2K" not in file.getvalue() and "\r" not in file.getvalue()
+
+
+def test_a_terminal_gets_a_bar_and_a_file_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in LOGS:
+        monkeypatch.delenv(name, raising=False)
     output, file = CommandOutput(), StringIO()
     output.console = Console(file=StringIO(), force_terminal=True)
     assert isinstance(output.watch(), BarProgress)

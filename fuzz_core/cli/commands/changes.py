@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzz_core.campaign.changes import changes_between
 from fuzz_core.campaign.comparison import CompareOptions, CompareReport, by_cause, compare, worst_first
+from fuzz_core.campaign.history import flavours_differ
 from fuzz_core.campaign.session import Session
 from fuzz_core.cli.output import CommandOutput, Report, TextTable, shorten
 from fuzz_core.cli.settings import Settings
@@ -76,7 +77,9 @@ def changes_report(
         *([table] if causes else []),
         f"changes from {new} to {old}: {len(found)}, causes: {len(causes)}",
     ]
-    data: dict[str, Any] = {"target": new, "baseline": old}
+    unlike = flavours_differ(*builds)
+    text += [f"note: {unlike}"] if unlike else []
+    data: dict[str, Any] = {"target": new, "baseline": old, "notes": [unlike] if unlike else []}
     if report is not None:
         data |= {"tests": report.tests, "apis": report.apis, "dropped": dict(report.dropped)}
         left = ", ".join(f"{count} {why}" for why, count in sorted(report.dropped.items())) or "none"
