@@ -82,8 +82,17 @@ class CommandHandler:
         since = self.filings.swept
         for issue in issues:
             if since is None or issue.updated_at >= since - MARGIN:
-                self.handle(issue.number)
+                self._try_to_handle(issue.number)
         self.filings = self.filings.model_copy(update={"swept": self.now})
+
+    def _try_to_handle(self, number: int) -> None:
+        """Handle the comments of one issue. A refusal there, as of a locked issue, stops no other."""
+        try:
+            self.handle(number)
+        except RefusedError as error:
+            if error.status == 401:
+                raise
+            self.problems.append(f"comments of issue {number}: {error.problem}")
 
     def handle(self, number: int, only: int | None = None) -> None:
         """Handles the comments of an issue, or only the one with this number; then updates the one answer."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from clocks import FakeTime
+from faultproxy import Plan, fault_proxy
 from githubserver import BOT, Repository, token_of
 from hubs import hub_of, night
 from issueworld import START, cluster, fingerprint, umbrella
@@ -69,6 +71,24 @@ def test_nobody_else_is_heard(place: Place, login: str) -> None:
     assert (place.filings.waiting, place.answer()) == ((), "")
     assert len(place.repo.all("/issues/1/comments")) == 1
     assert IGNORE not in {label["name"] for label in place.repo.get("/issues/1")["labels"]}
+
+
+def test_a_refusal_in_one_issue_stops_no_other(place: Place) -> None:
+    place.say("writer", "/nightfuzz bisect")
+    place.say("writer", "/nightfuzz help", 2)
+    with fault_proxy(place.repo.server.url, Plan(1, {})) as proxy:
+        locked = f"/repos/{place.repo.name}/issues/1/comments"
+        told: tuple[int, dict[str, str], Any] = (
+            403,
+            {},
+            {"message": "The issue is locked."},
+        )
+        proxy.instead = lambda verb, path: told if (verb, path) == ("POST", locked) else None
+        place.hub = hub_of(place.repo, place.time, proxy.url)
+        handler = place.sweep()
+    assert any("comments of issue 1" in problem and "locked" in problem for problem in handler.problems)
+    assert [each.kind for each in place.filings.waiting] == ["bisect"]
+    assert place.answer(1) == "" and "`help`" in place.answer(2)
 
 
 def test_a_comment_is_handled_once(place: Place) -> None:

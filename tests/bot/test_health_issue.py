@@ -34,12 +34,12 @@ def workflows(stage: NightStage, **states: str) -> None:
 
 def test_an_incomplete_night_opens_it_and_a_whole_one_closes_it(stage: NightStage) -> None:
     for run in ("1", "2"):
-        (_, lost, _) = stage.shards(run, ["torch.alpha"], [], [])
+        (_, lost) = stage.shards(run, ["torch.alpha"], [])
         shutil.rmtree(lost)
         assert stage.report(run).code == 1
         ((state, body),) = stage.health
         assert state == "open" and "shard 1 is missing" in body and f"/actions/runs/{run}" in body
-    stage.shards("3", [], [], [])
+    stage.shards("3", [], [])
     assert stage.report("3").code == 0
     ((state, _),) = stage.health
     assert state == "closed" and stage.issues == {"torch.alpha": 1}
@@ -53,7 +53,7 @@ def test_a_night_without_any_results_opens_it(stage: NightStage) -> None:
 
 def test_a_whole_night_with_its_schedule_on_says_nothing(stage: NightStage) -> None:
     workflows(stage, nightfuzz="active", other="disabled_inactivity")
-    stage.shards("1", [], [], [])
+    stage.shards("1", [], [])
     assert stage.report("1").code == 0 and stage.health == []
 
 
@@ -75,7 +75,7 @@ def test_it_is_no_issue_of_a_bug(stage: NightStage) -> None:
     update_health(hub, ["a shard\n@everyone <b>is</b> missing"], RUN)
     ((_, body),) = stage.health
     assert "@everyone" not in body.replace("\\@", "") and "<b>" not in body
-    stage.shards("1", ["torch.alpha"], [], [])
+    stage.shards("1", ["torch.alpha"], [])
     assert stage.report("1").code == 0
     assert stage.issues == {"torch.alpha": 1} and list(stage.filings.issues) != [1]
     assert MARKER.kind == "health"

@@ -60,6 +60,8 @@ def filings(draw: st.DrawFn) -> Filings:
         made = made.with_issue(record)
     for request in draw(st.lists(requests, max_size=3)):
         made = made.with_request(request)
+    if draw(st.booleans()):
+        made = made.with_left(draw(st.sampled_from("12")), draw(whens), *draw(st.lists(st.sampled_from("ab"))))
     return made.with_claims(draw(st.lists(keys)), draw(st.sampled_from("12")), draw(whens))
 
 
@@ -103,6 +105,18 @@ def test_a_claim_ends_after_an_hour() -> None:
     assert made.claimed(fingerprint("a"), "2", START) and not made.claimed(fingerprint("a"), "1", START)
     assert not made.claimed(fingerprint("a"), "2", START + timedelta(hours=1))
     assert made.with_claims([fingerprint("a")], "2", START).claims == made.claims
+
+
+def test_a_claim_from_the_future_is_of_a_runner_with_a_wrong_clock() -> None:
+    made = Filings(claims={fingerprint("a"): RunClaim(run="1", at=START + timedelta(days=365))})
+    assert not made.claimed(fingerprint("a"), "2", START)
+    assert made.with_claims([], "2", START).claims == {}
+
+
+def test_what_is_written_after_the_clock_was_set_right_wins() -> None:
+    ahead = Filings().with_issue(filed(at=START + timedelta(days=365)))
+    right = ahead.amended(1, START, closed_for="2.15")
+    assert merged(ahead, right).issues[1].closed_for == "2.15"
 
 
 def test_a_request_waits_until_it_is_settled() -> None:

@@ -141,7 +141,7 @@ def test_nothing_is_lost_and_nothing_is_filed_twice(stage: NightStage) -> None:
     stage.heal()
     stage.time.now += timedelta(days=2)
     assert stage.plan("last").code == 0
-    stage.shards("last", [], [], [])
+    stage.shards("last", [], [])
     last = stage.report("last")
     assert last.code == 0, last.said
     print(f"{NIGHTS} nights, {sum(nights.happened.values())} faults: {dict(sorted(nights.happened.items()))}")

@@ -25,7 +25,7 @@ def stage(tmp_path: Path, github_repo: Repository) -> Iterator[NightStage]:
 
 
 def test_texts_and_outputs_are_there_before_anybody_is_asked(stage: NightStage) -> None:
-    stage.shards("1", ["torch.alpha"], [], [])
+    stage.shards("1", ["torch.alpha"], [])
     seen: list[str] = []
     told = stage.results("1") / "told"
 
@@ -42,7 +42,7 @@ def test_texts_and_outputs_are_there_before_anybody_is_asked(stage: NightStage) 
 
 
 def test_the_state_is_kept_before_the_api_is_asked(stage: NightStage) -> None:
-    stage.shards("1", ["torch.alpha"], [], [])
+    stage.shards("1", ["torch.alpha"], [])
     kept: list[list[str]] = []
 
     def look(verb: str, path: str) -> bool:
@@ -55,7 +55,7 @@ def test_the_state_is_kept_before_the_api_is_asked(stage: NightStage) -> None:
 
 
 def test_an_unreachable_service_is_no_bug_of_ours_and_ends_in_time(stage: NightStage) -> None:
-    stage.shards("1", ["torch.alpha"], [], [])
+    stage.shards("1", ["torch.alpha"], [])
     stage.proxy.plan = Plan(1, {"5xx-before": 1_000_000}, density=1.0)
     done = stage.report("1")
     assert done.code == 2 and "bug in nightfuzz" not in done.log
@@ -65,18 +65,18 @@ def test_an_unreachable_service_is_no_bug_of_ours_and_ends_in_time(stage: NightS
 
 
 def test_what_is_left_is_filed_by_the_next_run_and_said(stage: NightStage) -> None:
-    stage.shards("1", ["torch.alpha"], [], [])
+    stage.shards("1", ["torch.alpha"], [])
     stage.proxy.instead = lambda verb, path: (410, {}, {"message": "Issues are disabled"})
     stage.report("1")
     stage.heal()
-    stage.shards("2", [], [], [])
+    stage.shards("2", [], [])
     done = stage.report("2")
     assert done.code == 0 and stage.issues == {"torch.alpha": 1}
     assert "taken up: what run 1 has found" in done.summary
 
 
 def test_results_without_a_line_stand_at_the_workflow_of_the_caller(stage: NightStage) -> None:
-    stage.shards("1", ["torch.alpha"], [], [])
+    stage.shards("1", ["torch.alpha"], [])
     stage.environment["GITHUB_WORKFLOW_REF"] = f"{stage.repo.name}/{WORKFLOW}@refs/heads/main"
     (run,) = json.loads(Path(stage.report("1").outputs["sarif-path"]).read_text())["runs"]
     place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
@@ -85,7 +85,7 @@ def test_results_without_a_line_stand_at_the_workflow_of_the_caller(stage: Night
 
 def test_an_app_alone_keeps_the_state(stage: NightStage) -> None:
     """The git server takes the token that the app got for the contents of this repository, and no other."""
-    stage.shards("1", ["torch.alpha"], [], [])
+    stage.shards("1", ["torch.alpha"], [])
     asked: list[str] = []
 
     def learn(path: str, body: bytes) -> bytes:
@@ -116,8 +116,8 @@ def test_an_app_alone_keeps_the_state(stage: NightStage) -> None:
 
 
 def test_nine_new_bugs_and_five_issues_say_that_four_wait(stage: NightStage) -> None:
-    stage.shards("1", [f"torch.f{number}" for number in range(9)], [], [])
-    stage.environment["INPUT_SETTINGS"] = "max-new-issues = 5\nshards = 3"
+    stage.shards("1", [f"torch.f{number}" for number in range(9)], [])
+    stage.environment["INPUT_SETTINGS"] = "max-new-issues = 5\nshards = 2"
     done = stage.report("1")
     said = "9 new causes: 5 have an issue now, 4 wait for another day"
     assert done.code == 0 and done.outputs["bugs-new"] == "9" and len(stage.issues) == 5

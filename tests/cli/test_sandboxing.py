@@ -219,6 +219,11 @@ def test_limits_are_those_of_the_settings(tmp_path: Path, fakelib_python: str) -
     assert (box.memory, box.cpus, box.processes) == (2_500_000_000, 1.5, 100)
 
 
+def test_the_sources_before_a_change_are_shown(tmp_path: Path, fakelib_python: str) -> None:
+    (tmp_path / "base").mkdir()
+    assert tmp_path / "base" in made(tmp_path, fakelib_python, ["cpu"], base=tmp_path / "base").shown
+
+
 def test_limits_follow_the_machine_else(tmp_path: Path, fakelib_python: str) -> None:
     box = made(tmp_path, fakelib_python, ["cpu"], workers=4)
     assert (box.memory, box.cpus, box.processes) == (12 << 30, None, 2048)

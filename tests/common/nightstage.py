@@ -38,7 +38,7 @@ from nightfuzz.bot.state.place import FILINGS, parts, unpack
 from nightfuzz.bot.state.ref import Chance, StateRef
 
 KILLED = -9
-SHARDS = 3
+SHARDS = 2
 SETTINGS = {"max_new_issues": 100, "shards": SHARDS}
 
 
