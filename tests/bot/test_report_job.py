@@ -21,6 +21,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.health import TITLE
 from nightfuzz.bot.jobs.context import WorkflowEvent, event_of
 from nightfuzz.bot.jobs.report import ReportOutcome, read_run, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
@@ -54,7 +55,9 @@ class Stage:
 
     @property
     def titles(self) -> list[str]:
-        return sorted(each["title"] for each in self.repo.all("/issues?state=all"))
+        """Of the issues about bugs."""
+        every = sorted(each["title"] for each in self.repo.all("/issues?state=all"))
+        return [title for title in every if title != TITLE]
 
     @property
     def bugs(self) -> list[str]:
