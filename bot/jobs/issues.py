@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -36,6 +37,7 @@ from nightfuzz.reports.text import bounded
 
 SHOWN = 20
 LINE = 200
+_LATER = re.compile(rb'\s*\{\s*"schema"\s*:\s*"nightfuzz-filings/(?!1")\d+"')
 
 
 class FilingReport(NamedTuple):
@@ -178,6 +180,10 @@ def read(data: bytes) -> Filings:
     try:
         return Filings.model_validate_json(data) if data.strip() else Filings()
     except ValidationError as error:
+        if _LATER.match(data[:LINE]):
+            raise UserError(
+                f"{FILINGS} was written by a later nightfuzz", "use that version, or a newer one"
+            ) from error
         raise UserError(f"{FILINGS} cannot be read", "delete it: issues are found again by their markers") from error
 
 

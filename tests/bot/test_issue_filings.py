@@ -90,6 +90,11 @@ def test_what_does_not_fit_is_refused(content: str) -> None:
         read(content.encode())
 
 
+def test_what_a_later_version_wrote_is_not_to_be_deleted() -> None:
+    with pytest.raises(UserError, match="later nightfuzz"):
+        read(Filings().to_json().replace("filings/1", "filings/2").encode())
+
+
 def test_what_people_taught_is_a_known_finding_until_they_take_it_back() -> None:
     seen = Sighting("torch.a: RuntimeError: no", "torch.a", "crash", "crash", frozenset(), "torch", "2.14")
     taught = Filings().with_issue(filed(teaching="wrong"))

@@ -19,10 +19,8 @@ from nightinjections import (
     dies,
     foreign,
     full,
-    full_disk,
     git_says,
     moves,
-    room,
     second,
     some,
     unset,
@@ -70,7 +68,9 @@ STATES = [
     NightFault("the ref is somebody else's", foreign, says="has not written it", mend=deleted),
     NightFault("kept state damaged", damages(STATE, b"rubbish"), is_red=False, says="kept as refs/nightfuzz/broken"),
     NightFault("filings.json damaged", damages(FILINGS, b"{"), says="cannot be read", mend=without(FILINGS)),
-    NightFault("filings.json is newer", damages(FILINGS, LATER_VERSION), says="cannot be read", mend=without(FILINGS)),
+    NightFault(
+        "filings.json is newer", damages(FILINGS, LATER_VERSION), says="a later nightfuzz", mend=without(FILINGS)
+    ),
 ]
 # The runner of the report.
 RUNNER = [
@@ -80,7 +80,7 @@ RUNNER = [
     NightFault("killed before the second issue", dies("POST", "/issues", has_effect=False, skip=1)),
     NightFault("killed when the second issue was filed", dies("POST", "/issues", has_effect=True, skip=1)),
     NightFault("killed after filing, before its note", git_says("cut", "service=git-receive-pack", skip=2, kills=True)),
-    NightFault("no space for the texts", full_disk, says="no space is left", mend=room, is_mute=True),
+    NightFault("no space for the outputs", full("GITHUB_OUTPUT"), says="no space is left", is_mute=True),
     NightFault("no space for the summary", full("GITHUB_STEP_SUMMARY"), says="no space is left", is_mute=True),
     NightFault("clock a year ahead", clock(days=365), is_red=False),
     NightFault("clock a day behind", clock(days=-1), is_red=False),

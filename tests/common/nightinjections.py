@@ -191,18 +191,6 @@ def full(variable: str) -> Injection:
     return inject
 
 
-def full_disk(stage: NightStage) -> None:
-    """No space is left where the report's texts go."""
-    stage.strike()
-    (stage.results("1") / "told").mkdir()
-    (stage.results("1") / "told" / "junit.xml").symlink_to("/dev/full")
-
-
-def room(stage: NightStage) -> None:
-    """Another runner has space."""
-    (stage.results("1") / "told" / "junit.xml").unlink()
-
-
 def unset(name: str) -> Injection:
     """A variable of the runner is missing."""
 
