@@ -214,6 +214,16 @@ class Hub:
         asked = {"q": query, "per_page": min(most, 100)}
         return self._client.read("/search/issues", lambda data: many(IssueView.of)(data["items"]), asked, READ)
 
+    def workflows(self) -> list[tuple[str, str]]:
+        """Path and state (`active`, `disabled_inactivity`, …) of each workflow; none where GitHub does not say."""
+
+        def pairs(data: Any) -> list[tuple[str, str]]:
+            return [(str(each["path"]), str(each["state"])) for each in data["workflows"]]
+
+        asked = {"per_page": 100}
+        found = unless_refused((403, 404), lambda: self._client.read("actions/workflows", pairs, asked, READ))
+        return found or []
+
     def pull(self, number: int) -> PullView | None:
         """One pull request; None where there is none of that number."""
         return self._client.find(f"pulls/{number}", PullView.of, "pull-requests: read")

@@ -14,6 +14,7 @@ WRONG = "nightfuzz:wrong"
 KNOWN = "nightfuzz:known"
 DRAFT = "nightfuzz:draft"
 APPROVE = "nightfuzz:approve-upstream"
+HEALTH = "nightfuzz:health"
 
 # Colour and description (100 characters at most) of each.
 LABELS = {
@@ -24,6 +25,7 @@ LABELS = {
     WRONG: ("cfd3d7", "For people: this is no bug; nightfuzz says no more of it"),
     KNOWN: ("cfd3d7", "For people: reported elsewhere already; nightfuzz says no more of it"),
     DRAFT: ("fbca04", "The text of a report to another repository, for a person to read"),
+    HEALTH: ("d93f0b", "Nights that fail, or that GitHub does not start"),
     APPROVE: ("0e8a16", "For people with write access: nightfuzz may file this text upstream"),
 }
 # The verdict of each label; where an issue has several, the first.

@@ -24,6 +24,7 @@ from nightfuzz.bot.github.errors import RERUN, GaveUpError, RefusedError
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.clusters import ClusterReport, by_fingerprint, cluster_reports, first_row, umbrellas
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, merged
+from nightfuzz.bot.issues.health import update_health
 from nightfuzz.bot.issues.plan import Create, IssuePlan, Rules, plan
 from nightfuzz.bot.issues.writer import WriteReport, carry_out, load_issues
 from nightfuzz.bot.jobs.context import WorkflowEvent, secret
@@ -134,7 +135,8 @@ def listen_job(
     heard = _handler(hub, inputs, before, clusters, clock())
     heard.handle(event.issue, event.comment)
     revised(place, lambda now: merged(now, heard.filings), f"comment {event.comment}")
-    return (f"comment {event.comment} in issue {event.issue} is handled", *heard.problems)
+    health = update_health(hub, (), event.links.report, is_night=False)
+    return (f"comment {event.comment} in issue {event.issue} is handled", *heard.problems, *health)
 
 
 def _handler(

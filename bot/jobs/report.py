@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.github.errors import RERUN
 from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.health import update_health
 from nightfuzz.bot.jobs.context import WorkflowEvent, keys_of, pull_of
 from nightfuzz.bot.jobs.issues import FilingReport, begun, file_issues
 from nightfuzz.bot.jobs.shards import CollectedRun, collect
@@ -75,10 +77,19 @@ def report_job(
             done = _pull(inputs, event, hub, result)
         else:
             done = file_issues(inputs, event, hub, place, state, clock)
+            health = update_health(hub, result.problems if result.incomplete else (), event.links.report)
+            done = done._replace(notes=(*done.notes, *health))
     except UserError as error:
         return ReportOutcome(result, (*notes, error.problem), failed, _unfinished(error, state))
     budget = f"GitHub: {hub.budget.text()}"
     return ReportOutcome(result, (*notes, *done.notes, budget), failed, done.error, done.waiting)
+
+
+def tell_lost_night(event: WorkflowEvent, connect: Connect, why: UserError) -> None:
+    """Say in the health issue why a night has no results. Its own failure is none: the run is red already."""
+    if not event.pull and event.name not in ELSEWHERE:
+        with suppress(UserError):
+            update_health(connect(), [f"{why.problem}: {why.remedy}"], event.links.report)
 
 
 def _unfinished(error: UserError, state: Path | None) -> UserError:

@@ -29,7 +29,7 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of,
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
-from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job
+from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job, tell_lost_night
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.shards import folders
 from nightfuzz.bot.jobs.sources import unpack_sources
@@ -138,7 +138,11 @@ def report_step(step: StepContext) -> int:
     workflow = workflow_of(step.environment)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
         scratch = Path(name)
-        run = read_run(step.inputs, event, scratch)
+        try:
+            run = read_run(step.inputs, event, scratch)
+        except UserError as error:
+            tell_lost_night(event, lambda: _hub(step, event), error)
+            raise
         fresh_folder(folder)
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)

@@ -20,6 +20,8 @@ from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
+# Of a pull request: the paths that differ from its base, and the files there as they were.
+CHANGED, BASE_FILES = "changed.json", "base.tar"
 # The settings and known findings of the commit that a pull request is compared with.
 BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
 # Folders in that of the results: the plan's artifact, and what the report job writes there.
@@ -102,6 +104,11 @@ class Workspace(NamedTuple):
     root: Path
     state: Path
     sources: Path
+
+    @property
+    def base(self) -> Path:
+        """The folder of the sources before a pull request's change; it need not be there."""
+        return self.root / "base"
 
     @property
     def state_file(self) -> Path:

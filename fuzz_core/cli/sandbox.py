@@ -269,7 +269,8 @@ def sandbox_of(
 
 def _files(settings: Settings, files: Iterable[Path]) -> list[Path]:
     adapters = filter(None, os.environ.get(ADAPTERS_VARIABLE, "").split(os.pathsep))
-    return [path.absolute() for path in (settings.known, *files, *map(Path, adapters)) if path.exists()]
+    base = [] if settings.base is None else [settings.base]
+    return [path.absolute() for path in (settings.known, *base, *files, *map(Path, adapters)) if path.exists()]
 
 
 def _hidden(projects: Iterable[Path], needed: Sequence[Path]) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Faults of what plan and fuzz jobs leave, and of the plan job, a night each: the table's second part."""
+"""Faults of what plan and fuzz jobs leave, and of the plan job: the second part of the table, a night each."""
 
 from __future__ import annotations
 

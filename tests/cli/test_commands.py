@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
 import os
@@ -45,6 +46,7 @@ def raising(error: BaseException) -> Callable[[], int]:
         (UserError("no [b]such[/b] thing", "make one"), 2, "error: no [b]such[/b] thing\n  -> make one"),
         (NightfuzzError("the worker is gone"), 3, "failed: the worker is gone"),
         (KeyError("surprise"), 3, "this is a bug in nightfuzz"),
+        (OSError(errno.ENOSPC, "No space left on device"), 2, "error: no space is left on the disk"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (Interrupted("asked"), 130, "interrupted"),
     ],

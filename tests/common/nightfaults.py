@@ -46,17 +46,8 @@ class NightFault(NamedTuple):
         return self.name
 
 
-class FaultOutcome(NamedTuple):
-    """One line of the table."""
-
-    name: str
-    code: int
-    reruns: int
-    said: str
-
-
-def hold(stage: NightStage, fault: NightFault) -> FaultOutcome:
-    """Try a fault, and assert what must hold."""
+def hold(stage: NightStage, fault: NightFault) -> None:
+    """Try a fault, assert what must hold, and print the line of the table (`pytest -s`)."""
     assert stage.plan("1").code == 0
     stage.shards("1", *FOUND)
     fault.inject(stage)
@@ -68,17 +59,18 @@ def hold(stage: NightStage, fault: NightFault) -> FaultOutcome:
         assert fault.says in (first.log if fault.is_mute else _plain(first.summary)), first.said
     stage.heal()
     fault.mend(stage)
-    reruns = _rerun(stage, fault) if fault.is_red else 0
+    again = _rerun(stage, fault) if fault.is_red else None
     assert set(fault.keeps) <= set(stage.bugs)
     _next_night(stage)
-    return FaultOutcome(fault.name, first.code, reruns, _line(first, fault.says))
+    code = "killed" if first.code == KILLED else first.code
+    print(f"| {fault.name} | {code} | {'' if again is None else again} | {_line(first, fault.says)} |")
 
 
 def _rerun(stage: NightStage, fault: NightFault) -> int:
     """ "Re-run failed jobs" by the person who was told so."""
     again = stage.report("1")
     assert (again.code != 0) == fault.is_red_again, again.said
-    return 1
+    return again.code
 
 
 def _next_night(stage: NightStage) -> None:
@@ -97,7 +89,8 @@ def _next_night(stage: NightStage) -> None:
 
 def _line(done: StepResult, says: str) -> str:
     lines = _plain(done.summary + done.log).splitlines()
-    return next((line.strip("- ") for line in lines if says and says in line), "")[:160]
+    found = next((line.strip("-* ") for line in lines if says and says in line), "")
+    return found[max(found.find(says) - 40, 0) :][:120].replace("|", "/") if found else ""
 
 
 def _plain(markdown: str) -> str:

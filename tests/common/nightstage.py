@@ -29,6 +29,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import Filings
+from nightfuzz.bot.issues.health import MARKER
 from nightfuzz.bot.jobs import steps
 from nightfuzz.bot.jobs.document import read_note
 from nightfuzz.bot.jobs.issues import read
@@ -212,6 +213,12 @@ class NightStage:
             if marker is not None and marker.kind == "bug":
                 found[re.findall(r"torch\.\w+", issue["title"])[0]] += 1
         return found
+
+    @property
+    def health(self) -> list[tuple[str, str]]:
+        """State and text of each health issue on the server."""
+        found = [each for each in self.repo.all("/issues?state=all") if MARKER.marks(each["body"])]
+        return [(each["state"], each["body"]) for each in found]
 
     @property
     def claims(self) -> list[str]:
