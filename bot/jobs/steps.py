@@ -16,7 +16,6 @@ import typer
 
 from fuzz_core.cli.errors import BUGS, guarded
 from fuzz_core.cli.output import printable
-from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.environment import drop_variables
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
@@ -41,6 +40,7 @@ from nightfuzz.bot.state.ref import Chance, StateRef
 from nightfuzz.reports.annotations import command
 from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.annotations import problem_commands as problem_marks
+from nightfuzz.reports.artifact import fresh_folder
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
@@ -143,9 +143,7 @@ def report_step(step: StepContext) -> int:
         except UserError as error:
             tell_lost_night(event, lambda: _hub(step, event), error)
             raise
-        # An artifact may have brought one, with links in it.
-        folder.unlink() if folder.is_symlink() else remove(folder)
-        folder.mkdir(parents=True)
+        fresh_folder(folder)
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock
