@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 
 DEEP = 3
@@ -40,6 +41,13 @@ def read_plain(path: Path, most: int, root: Path | None = None) -> bytes:
             return file.read(most)
     finally:
         os.close(folder)
+
+
+def fresh_folder(path: Path) -> Path:
+    """Make an empty folder in the place of whatever an artifact has brought there, a link say. Return its path."""
+    path.unlink() if path.is_symlink() or path.is_file() else remove(path)
+    path.mkdir(parents=True)
+    return path
 
 
 def _opened(name: str, flags: int, folder: int) -> int:

@@ -52,7 +52,8 @@ def check(result: RunResult, fail_on: FailOn, blob_url: str = "", report_url: st
 def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
     """Return the conclusion of a check. Neutral: the run has news but no failure, or too few results.
 
-    A run that lacks a shard fails whatever `fail_on` is: nobody knows what that shard would have found.
+    A run that lacks a shard, or a command of which failed, fails whatever `fail_on` is: nobody knows what it would have
+    found. A pull request that changes no seed succeeds.
 
     Raises UserError for a `fail_on` that there is not.
     """
@@ -67,7 +68,7 @@ def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
     reached = names[: names.index(fail_on) + 1] if fail_on in reasons else []
     if result.incomplete or any(reasons[name] for name in reached):
         return "failure"
-    complete = result.figures.tests > 0 and not result.stopped
+    complete = result.is_untouched or (result.figures.tests > 0 and not result.stopped)
     worse = any(number for noun, number in _counts(result).items() if noun != BETTER)
     return "success" if complete and not worse else "neutral"
 
@@ -100,6 +101,8 @@ def _counts(result: RunResult) -> dict[str, int]:
 
 def _nothing(result: RunResult) -> tuple[str, str]:
     """The headline and the sentence of a run without anything to tell."""
+    if result.is_untouched:
+        return "no seed is changed", "The pull request changes no seed that calls an api to fuzz: nothing was fuzzed."
     if result.stopped or result.incomplete or not result.figures.tests:
         whys = {"It was cancelled before its time": result.stopped, "Results of it are missing": result.incomplete}
         why = next((words for words, holds in whys.items() if holds), "No test was run")

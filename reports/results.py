@@ -175,8 +175,8 @@ class TotalsEntry(Part):
 class RunResult(Part):
     """One run, or several shards of one put together.
 
-    plan: digest of the plan that the run followed, empty for none. incomplete: whether a shard is missing, damaged or
-    not of this run's builds; problems say which.
+    plan: digest of the plan that the run followed, empty for none. incomplete: whether a command of it failed, or a
+    shard is missing, damaged or not of this run's builds; problems say which.
 
     private: how many bugs are withheld. protection: what stood between the code under test and the machine, a line
     each. problems: what could not be done, a line each. stopped: whether it was cancelled before its time.
@@ -216,6 +216,11 @@ class RunResult(Part):
     def builds(self) -> tuple[str, ...]:
         """Keys of the target and, where there is one, of the baseline."""
         return tuple(build.key for build in (self.target, self.baseline) if build is not None)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was fuzzed as the pull request changes no seed that calls an api to fuzz."""
+        return self.mode == "pr" and not (self.figures.tests or self.incomplete or self.stopped)
 
     @property
     def fresh(self) -> tuple[BugEntry, ...]:

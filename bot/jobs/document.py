@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.lock import BuildLock
@@ -16,6 +16,8 @@ from nightfuzz.reports.artifact import folders_with, read_plain
 from nightfuzz.reports.results import Line, Mode, Name, Part
 
 PLAN_BYTES = 4 << 20
+SHARDS = 256
+Shard = Annotated[int, Field(ge=0, lt=SHARDS)]
 
 
 class PlannedBuild(Part):
@@ -41,7 +43,7 @@ class PlanNote(Part):
     mode: Mode | None = None
     target: PlannedBuild | None = None
     baseline: PlannedBuild | None = None
-    shards: tuple[int, ...] = ()
+    shards: Annotated[tuple[Shard, ...], Field(max_length=SHARDS)] = ()
     requests: tuple[CommandRequest, ...] = ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from fuzz_core.campaign.partition import split
 from fuzz_core.collect.places import Places
 from fuzz_core.execution.protection import read_protection
 from fuzz_core.store.opening import open_store
-from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 from nightfuzz.bot.state.place import pack
@@ -35,7 +35,7 @@ def export_job(inputs: Inputs, work: Workspace, now: datetime, workflow: str = "
     with open_store(work.state_file) as store:
         result = result_of(store, _ran(inputs, work, start, end, now))
     problems = _state(inputs, work, folder)
-    result = result.model_copy(update={"problems": (*result.problems, *problems)})
+    result = result.model_copy(update={"problems": (*result.problems, *problems)}).lacking(_own(end.problems, work))
     write_documents(folder, result, workflow)
     return result
 
@@ -53,12 +53,17 @@ def _ran(inputs: Inputs, work: Workspace, start: StartNote, end: EndNote, now: d
         dropped=[Dropped(**each) for each in bump.get("dropped_apis", ())],
         figures=_figures(ran, bump, (now - datetime.fromisoformat(start.at)).total_seconds()),
         protection=read_protection(work.state),
-        problems=[line.replace(f"{work.sources}/", "") for line in (*end.problems, *_untraced(bump), *_untraced(ran))],
+        problems=_own((*_untraced(bump), *_untraced(ran)), work),
         stopped=end.stopped,
         shard=inputs.shard,
         shards=inputs.settings.shards,
         place=Places(seeds, work.sources).of,
     )
+
+
+def _own(lines: Iterable[str], work: Workspace) -> list[str]:
+    """Return the lines with files of the caller's as the caller names them."""
+    return [line.replace(f"{work.sources}/", "") for line in lines]
 
 
 def _apis(start: StartNote, work: Workspace) -> set[str] | None:
@@ -101,6 +106,6 @@ def _state(inputs: Inputs, work: Workspace, folder: Path) -> list[str]:
     if inputs.settings.private_recipient is not None:
         (folder / SEALED).write_bytes(encrypt(private, [inputs.settings.private_recipient]))
         return []
-    if inputs.state == "directory":
+    if inputs.state == "directory" and inputs.mode not in PULLS:
         return [f"{what} stay in the state directory of the runner"]
     return [f"{what} are not kept: the setting private-recipient names no key to encrypt them with"]

@@ -18,7 +18,7 @@ from nightfuzz.bot.jobs.issues import read
 from nightfuzz.bot.jobs.locks import describe, plan_builds
 from nightfuzz.bot.jobs.patterns import check_patterns
 from nightfuzz.bot.jobs.settings import keep_base_settings
-from nightfuzz.bot.jobs.sources import pack_sources
+from nightfuzz.bot.jobs.sources import pack_base, pack_sources
 from nightfuzz.bot.jobs.workspace import KNOWN, PLAN, SOURCES
 from nightfuzz.bot.state.place import FILINGS, STATE, StateStorage
 from nightfuzz.reports.results import Mode
@@ -49,6 +49,7 @@ def plan_job(inputs: Inputs, place: StateStorage, workspace: Path, run: str = ""
     notes = [*keep_base_settings(inputs, workspace, folder)]
     builds = _builds(inputs, workspace, notes)
     notes += pack_sources(workspace, folder / SOURCES)
+    notes += pack_base(workspace, folder) if inputs.mode == "pr" else ()
     if builds is None:
         return Matrix("", 0, (*notes, "nothing that nightfuzz knows is bumped: nothing to do"))
     notes += check_patterns(inputs, workspace, files, builds[0])

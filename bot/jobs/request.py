@@ -29,10 +29,9 @@ class JobCommand(NamedTuple):
 class JobRequest(NamedTuple):
     """Work of one fuzz job. seconds: for all of it. target, baseline: keys of targets that are made already.
 
-    recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`,
-    which has its own. plan: digest of the plan, empty for none.
     recheck: whether there are bugs to run again. bisect: numbers of bugs. common: options of every command but `pull`
-    and `bisect`. pull, settings: options of these two.
+    and `bisect`. pull, settings: options of these two. plan: digest of the plan, empty for none. base: the sources
+    before a pull request's change, where they are known.
     """
 
     mode: Mode
@@ -48,6 +47,7 @@ class JobRequest(NamedTuple):
     pull: Sequence[str] = ()
     plan: str = ""
     settings: Sequence[str] = ()
+    base: Path | None = None
 
 
 def commands(request: JobRequest) -> list[JobCommand]:
@@ -72,7 +72,8 @@ def commands(request: JobRequest) -> list[JobCommand]:
     ]
     baseline = ("--baseline", request.baseline) if request.baseline else ()
     shard = ("--shard", f"{request.shard + 1}/{request.shards}") if request.shards > 1 else ()
-    changed = ("--changed",) if request.mode == "pr" else ()
+    base = ("--base", str(request.base)) if request.base else ()
+    changed = ("--changed", *base) if request.mode == "pr" else ()
     run = command("run", request.seconds - spent, *target, *baseline, *tests, *shard, *changed)
     return [*first, *bisections, run]
 
@@ -91,6 +92,7 @@ def request_of(inputs: Inputs, plan: PlanNote, work: Workspace) -> JobRequest:
         common=("--sandbox", inputs.sandbox, *settings),
         pull=("--sandbox", inputs.sandbox, *settings),
         settings=settings,
+        base=work.base if work.base.is_dir() else None,
     )
 
 

@@ -59,8 +59,8 @@ def collect(inputs: Inputs, scratch: Path) -> CollectedRun:
     """Read what the shards left below the folder `results`, and unpack their states into `scratch`.
 
     A sound part is kept, whatever became of the others: a document without its state, or a state without its document.
-    All parts of a shard that is not of this run are left out. Raises UserError where no document is left, and for
-    documents of several modes or libraries.
+    All parts of a shard that is not of this run are left out. Where states are left, but no document, the plan says of
+    which run they are. Raises UserError where neither does, and for documents of several modes or libraries.
     """
     plan, faults = _plan(inputs.results)
     wanted = _wanted(inputs, plan)
@@ -76,6 +76,8 @@ def collect(inputs: Inputs, scratch: Path) -> CollectedRun:
     kept = [shard.result for shard in ours if shard.result is not None]
     lost = wanted - {shard.number for shard in found}
     faults += [f"shard {number} is missing: it left no results, see the log of its job" for number in sorted(lost)]
+    if not kept and ours and plan is not None:
+        kept = _empty(plan)
     if not kept:
         raise UserError("no results to report", "; ".join(faults) or "the fuzz job has left none: see its log")
     faults += _kinds(kept)
@@ -106,6 +108,16 @@ def _wanted(inputs: Inputs, plan: HandedPlan | None) -> set[int]:
     """The numbers of the run's shards; empty for a run of one job that had no plan."""
     asked = inputs.settings.shards
     return {*(plan.note.shards if plan else ()), *(range(asked) if asked > 1 else ())}
+
+
+def _empty(plan: HandedPlan) -> list[RunResult]:
+    """The document of a planned run of which no document is left; none where the plan has no lock of its target."""
+    note = plan.note
+    lock = None if note.target is None else note.target.lock
+    if note.mode is None or lock is None:
+        return []
+    target = BuildEntry(key=f"{lock.distribution}-{lock.version}", library=lock.library, version=lock.version)
+    return [RunResult(mode=note.mode, target=target, plan=plan.identity)]
 
 
 def _read(folder: Path, root: Path) -> _Shard:

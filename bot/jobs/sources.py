@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import tarfile
 from collections.abc import Sequence
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.git import git_in
 from nightfuzz.bot.jobs.archive import extract
-from nightfuzz.bot.jobs.workspace import SOURCES, Workspace
+from nightfuzz.bot.jobs.settings import BASE
+from nightfuzz.bot.jobs.workspace import BASE_FILES, CHANGED, SOURCES, Workspace
 
 SOURCE_BYTES, SOURCE_FILES = 2 << 30, 200_000
 LIMIT = f"at most {SOURCE_FILES:,} files of {SOURCE_BYTES >> 30} GiB"
@@ -50,6 +53,27 @@ def pack_sources(workspace: Path, archive: Path) -> tuple[str, ...]:
             if number >= SOURCE_FILES or size > SOURCE_BYTES:
                 raise UserError(f"the checkout is too large at {name}", f"{LIMIT}: leave out what is no seed")
     return tuple(f"{_counted(found)} {absence.value}" for absence, found in absent.items())
+
+
+def pack_base(workspace: Path, folder: Path) -> tuple[str, ...]:
+    """Pack the files that a pull request changes as they were before, and the list of all paths that differ.
+
+    Returns a note, and packs nothing, where the checkout is not the merge of a pull request with its base.
+    """
+    listed = git_in(workspace, "diff", "--name-only", "--no-renames", "-z", BASE, "HEAD")
+    if listed.code or git_in(workspace, "rev-parse", "--verify", "--quiet", "HEAD^2").code:
+        return ("the checkout is no merge with the base: every seed that no night has on record counts as changed",)
+    names = [os.fsdecode(name) for name in listed.output.split(b"\0") if name]
+    (folder / CHANGED).write_text(json.dumps(names), encoding="utf-8")
+    with tarfile.open(folder / BASE_FILES, "w") as packed:
+        for name in names:
+            # A path that was not there, or was a submodule, is no file of the base.
+            before = git_in(workspace, "cat-file", "blob", f"{BASE}:{name}")
+            if not before.code:
+                member = tarfile.TarInfo(name)
+                member.size = len(before.output)
+                packed.addfile(member, io.BytesIO(before.output))
+    return ()
 
 
 class Absence(Enum):
@@ -104,9 +128,25 @@ def unpack_sources(inputs: Inputs, work: Workspace) -> None:
     work.sources.mkdir(parents=True, exist_ok=True)
     try:
         with tarfile.open(inputs.plan_folder / SOURCES) as archive:
-            members = archive.getmembers()
-            if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
-                raise UserError(f"{SOURCES} is too large", LIMIT)
+            members = _members(archive)
             extract(archive, members, work.sources)
-    except (OSError, tarfile.TarError) as error:
+            if (inputs.plan_folder / CHANGED).is_file():
+                changed = set(json.loads((inputs.plan_folder / CHANGED).read_bytes()))
+                work.base.mkdir()
+                extract(archive, [member for member in members if changed.isdisjoint(_places(member))], work.base)
+                with tarfile.open(inputs.plan_folder / BASE_FILES) as before:
+                    extract(before, _members(before), work.base)
+    except (OSError, ValueError, tarfile.TarError) as error:
         raise UserError(f"{SOURCES} cannot be unpacked: {error}", "run the plan job again") from error
+
+
+def _places(member: tarfile.TarInfo) -> list[str]:
+    """Return the path of a member and those of its folders: one of them may be a submodule."""
+    return [member.name, *map(str, PurePosixPath(member.name).parents)]
+
+
+def _members(archive: tarfile.TarFile) -> list[tarfile.TarInfo]:
+    members = archive.getmembers()
+    if len(members) > SOURCE_FILES or sum(member.size for member in members) > SOURCE_BYTES:
+        raise UserError(f"{SOURCES} is too large", LIMIT)
+    return members

@@ -16,7 +16,6 @@ import typer
 
 from fuzz_core.cli.errors import BUGS, guarded
 from fuzz_core.cli.output import printable
-from fuzz_core.execution.scratch import remove
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.environment import drop_variables
 from nightfuzz.bot.action.inputs import Inputs, read_inputs
@@ -30,8 +29,9 @@ from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of,
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
-from nightfuzz.bot.jobs.report import read_run, report_job, tell_lost_night
+from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job, tell_lost_night
 from nightfuzz.bot.jobs.request import request_of
+from nightfuzz.bot.jobs.shards import folders
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
 from nightfuzz.bot.state.directory import StateDirectory
@@ -40,6 +40,7 @@ from nightfuzz.bot.state.ref import Chance, StateRef
 from nightfuzz.reports.annotations import command
 from nightfuzz.reports.annotations import commands as marks
 from nightfuzz.reports.annotations import problem_commands as problem_marks
+from nightfuzz.reports.artifact import fresh_folder
 from nightfuzz.reports.markdown import escaped
 from nightfuzz.reports.results import RunResult
 from nightfuzz.reports.summary import summary
@@ -72,22 +73,19 @@ def run_step(work: Callable[[StepContext], int], environment: Mapping[str, str],
 
     An error of the user's stands in the log, in the job's summary and as an annotation.
     """
-    runner = Runner(environment)
 
     def begun() -> int:
-        inputs = read_inputs(environment)
-        for text in inputs.secrets:
-            runner.mask(text)
-        return work(StepContext(inputs, runner, environment, chance))
-
-    def told() -> int:
+        runner = Runner(environment)
         try:
-            return begun()
+            inputs = read_inputs(environment)
+            for text in inputs.secrets:
+                runner.mask(text)
+            return work(StepContext(inputs, runner, environment, chance))
         except UserError as error:
             runner.fail(error)
             raise
 
-    return guarded(told)
+    return guarded(begun)
 
 
 def fuzz_step(step: StepContext) -> int:
@@ -133,6 +131,9 @@ def plan_step(step: StepContext) -> int:
 
 def report_step(step: StepContext) -> int:
     event = event_of(step.inputs, step.environment)
+    if event.name in ELSEWHERE and next(folders(step.inputs.results), None) is None:
+        _list(step, ("The other run left no results: there is nothing to tell. Its own jobs say why.",))
+        return 0
     folder = step.inputs.results.resolve() / TOLD
     workflow = workflow_of(step.environment)
     with tempfile.TemporaryDirectory(prefix="nightfuzz-report-") as name:
@@ -142,9 +143,7 @@ def report_step(step: StepContext) -> int:
         except UserError as error:
             tell_lost_night(event, lambda: _hub(step, event), error)
             raise
-        # An artifact may have brought one, with links in it.
-        folder.unlink() if folder.is_symlink() else remove(folder)
-        folder.mkdir(parents=True)
+        fresh_folder(folder)
         write_documents(folder, run.result, workflow)
         _publish(step, run.result, folder, (), event.links.blob)
         place, clock = _place(step), step.chance.clock

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,12 +14,14 @@ from pydantic import Field, ValidationError
 from fuzz_core.cli.state import STATE_FILE
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.intake import look_over
-from nightfuzz.bot.action.inputs import Inputs
+from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.state.place import STATE, StateStorage, parts, unpack
 from nightfuzz.bot.state.update import fetch_state
 from nightfuzz.reports.results import Mode, Name, Names, Part
 
 PLAN, SOURCES, KNOWN = "plan.json", "sources.tar", "known.toml"
+# Of a pull request: the paths that differ from its base, and the files there as they were.
+CHANGED, BASE_FILES = "changed.json", "base.tar"
 # The settings and known findings of the commit that a pull request is compared with.
 BASE_SETTINGS, BASE_KNOWN = "base-nightfuzz.toml", "base-known.toml"
 # Folders in that of the results: the plan's artifact, and what the report job writes there.
@@ -26,25 +30,34 @@ RESULTS, SARIF, JUNIT, REPORT = "results.json", "nightfuzz.sarif", "junit.xml", 
 
 
 def work_of(inputs: Inputs, environment: Mapping[str, str]) -> Workspace:
-    """The folders of a fuzz job. A state that stays on the runner is worked on where it is.
+    """The folders of a fuzz job. A state that stays on the runner is worked on where it is, by nights alone.
 
     The user's repository comes out of the plan's artifact if it has one, else it is the runner's workspace.
     """
     root = Path(environment.get("RUNNER_TEMP") or ".").resolve() / f"nightfuzz-work-{inputs.shard}"
-    state = inputs.state_path.resolve() if inputs.state == "directory" and inputs.state_path else root / "state"
+    stays = inputs.state == "directory" and inputs.mode not in PULLS
+    state = inputs.state_path.resolve() if stays and inputs.state_path else root / "state"
     packed = inputs.plan_folder is not None and (inputs.plan_folder / SOURCES).is_file()
     sources = root / "sources" if packed else Path(environment.get("GITHUB_WORKSPACE") or ".").resolve()
     return Workspace(root, state, sources)
 
 
 def restore(inputs: Inputs, work: Workspace, place: Callable[[], StateStorage]) -> tuple[str, ...]:
-    """Puts the state where the job works on it: out of the plan's artifact, or from the repository. A directory has it.
+    """Put the state where the job works on it: out of the plan's artifact, or from the repository. A directory has it.
+
+    A pull request works on a copy of it: else its seeds would count as known, and a check that is run again as clean.
 
     Returns what is wrong with a state that cannot be read: the job begins anew, and the report keeps that one aside.
     """
-    if inputs.state == "directory" or work.state_file.exists():
+    if work.state_file.exists():
         return ()
     work.state.mkdir(parents=True, exist_ok=True)
+    if inputs.state == "directory":
+        kept_file = (inputs.state_path or Path()).resolve() / STATE_FILE
+        if inputs.mode in PULLS and kept_file.is_file():
+            with closing(sqlite3.connect(kept_file)) as kept_state, closing(sqlite3.connect(work.state_file)) as copy:
+                kept_state.backup(copy)
+        return ()
     if inputs.state == "repository":
         return fetch_state(place(), work.state_file)[1]
     folder = inputs.state_path or Path()
@@ -91,6 +104,11 @@ class Workspace(NamedTuple):
     root: Path
     state: Path
     sources: Path
+
+    @property
+    def base(self) -> Path:
+        """The folder of the sources before a pull request's change; it need not be there."""
+        return self.root / "base"
 
     @property
     def state_file(self) -> Path:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from fuzz_core.campaign.carryover import TraceReport, recheck, take_over, validate
@@ -11,7 +14,7 @@ from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.campaign.planning import seeds_on_record
 from fuzz_core.campaign.session import Session
 from fuzz_core.campaign.tracing import TraceOptions, list_apis, naming, seeds_end, settle, trace_seeds, tracer
-from fuzz_core.collect.seed import Seed
+from fuzz_core.collect.seed import Request, Seed
 from fuzz_core.collect.sources import collect_own, collect_shipped
 from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
@@ -35,24 +38,29 @@ class ChangedSeeds(NamedTuple):
     unfuzzed: str = ""
 
 
-def trace_changed(session: Session, options: TraceOptions, end: float) -> ChangedSeeds:
-    """Trace the user's seeds that no build of the library has on record, then library seeds that name what they call.
+def trace_changed(session: Session, options: TraceOptions, end: float, base: Path | None = None) -> ChangedSeeds:
+    """Trace the user's changed seeds, then library seeds that name what they call.
 
     Without a changed seed, nothing is traced. Library seeds end at the options' deadline.
 
     Args:
         options: only apis that match the patterns count.
         end: clock time by which the changed seeds are traced: they may take the whole time-box.
+        base: the user's sources before the change; seeds that are not there have changed. None: seeds have changed
+            that no build of the library has on record.
 
     Raises:
         UserError: a pattern matches no api, or no changed seed calls an api of the target.
     """
-    known = seeds_on_record(session.store, session.target.library)
     report = TraceReport()
     with tracer(session) as zygote:
         request = list_apis(session, zygote, options, report)
         session.watch.phase("collecting changed seeds")
         own = list(collect_own(request, options.sources))
+        if base is None:
+            known = seeds_on_record(session.store, session.target.library)
+        else:
+            known = {seed.digest for seed in collect_own(_before(request, base), options.sources)}
         changed = {seed.digest: seed for seed in own if seed.digest not in known}
         report.seeds, report.unchanged = len(own), len(own) - len(changed)
         unread = [Untraced(name, 0, 0, reason) for name, reason in report.problems]
@@ -82,6 +90,22 @@ def trace_changed(session: Session, options: TraceOptions, end: float) -> Change
     recheck(session, report, options.deadline)
     settle(session)
     return found
+
+
+def _before(request: Request, base: Path) -> Request:
+    """Return the request for the same directories of the user as they are below `base`, as far as they are there."""
+
+    def moved(folders: Sequence[Path]) -> list[Path]:
+        places = (base / os.path.relpath(folder) for folder in folders)
+        return [place for place in places if place.exists()]
+
+    return replace(
+        request,
+        docs_dirs=moved(request.docs_dirs),
+        tests_dirs=moved(request.tests_dirs),
+        models_dirs=moved(request.models_dirs),
+        problems=[],
+    )
 
 
 def _called(session: Session, seeds: Collection[str]) -> set[str]:

@@ -25,7 +25,7 @@ def asked_apis(apis: Iterable[Api], patterns: Sequence[str]) -> set[str]:
             close = ", ".join(match[0] for match in nearest.extract(pattern, sorted(canonical), limit=3))
             raise UserError(
                 f"no api of this build matches {pattern!r}",
-                f"write a name of this build, or leave it out; nearest: {close}",
+                f"nearest: {close}; write one of the names of this build, or leave it out",
             )
         found.update(canonical[name] for name in names)
     return found

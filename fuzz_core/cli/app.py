@@ -55,7 +55,7 @@ COMMANDS = {
     "run": CommandLine(
         "Do all of it in one time-box: target, tracing, fuzzing, triage, report.",
         "run:run",
-        f"state {_FUZZING} baseline index allow_cached source tests docs models_share shard changed",
+        f"state {_FUZZING} baseline index allow_cached source tests docs models_share shard changed base",
     ),
     "bugs": CommandLine(
         "List confirmed bugs, the most urgent first.",

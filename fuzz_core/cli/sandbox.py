@@ -28,6 +28,7 @@ from fuzz_core.cli.settings import DEFAULT_FILE, Settings
 from fuzz_core.cli.state import open_state, state_file
 from fuzz_core.execution.docker import (
     Engine,
+    NoEngine,
     Sandbox,
     container_protection,
     reach,
@@ -73,6 +74,11 @@ def run_contained(context: typer.Context, settings: Settings, output: CommandOut
             if settings.sandbox == "docker":
                 raise
             lines = process_protection(error.problem.splitlines()[0])
+            _say(output, lines)
+        except NoEngine as error:
+            if settings.sandbox == "docker":
+                raise
+            lines = process_protection(f"the Docker engine went away: {error.problem.splitlines()[0]}")
             _say(output, lines)
     state_file(settings)
     write_protection(settings.state, lines)
@@ -269,7 +275,8 @@ def sandbox_of(
 
 def _files(settings: Settings, files: Iterable[Path]) -> list[Path]:
     adapters = filter(None, os.environ.get(ADAPTERS_VARIABLE, "").split(os.pathsep))
-    return [path.absolute() for path in (settings.known, *files, *map(Path, adapters)) if path.exists()]
+    base = [] if settings.base is None else [settings.base]
+    return [path.absolute() for path in (settings.known, *base, *files, *map(Path, adapters)) if path.exists()]
 
 
 def _hidden(projects: Iterable[Path], needed: Sequence[Path]) -> Iterator[Path]:

@@ -102,6 +102,10 @@ class Settings(BaseModel):
     api: list[str] = Field([], description="Only apis that match, e.g. 'torch.nn.*'")
     shard: str | None = Field(None, description="Share of the apis, e.g. 1/4 for the first of four of equal cost")
     changed: bool = Field(False, description="Only apis that changed seeds of --tests, --models and --docs call")
+    base: Path | None = Field(
+        None,
+        description="Your sources before the change, for --changed [default: what is on record counts]",
+    )
     source: Annotated[list[str], Words] = Field(
         ["docs", "tests", "models"], description="Seed sources: docs,tests,models [default: all]"
     )

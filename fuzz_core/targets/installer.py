@@ -39,10 +39,7 @@ def pip_command() -> list[str]:
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-P", "-m", "pip"]
     # Debian keeps it beside Python, in a folder that it names there.
-    folders = [
-        Path(ensurepip.__file__).parent / "_bundled",
-        Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/dev/null"),
-    ]
+    folders = [Path(ensurepip.__file__).with_name("_bundled"), Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "-")]
     bundled = [wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))]
     if not bundled:
         raise UserError("this Python has no pip", "install it (on Debian: apt install python3-pip)")

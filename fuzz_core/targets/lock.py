@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args
 
 from packaging.version import Version
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from fuzz_core.adapters.library import library_of
@@ -25,6 +25,7 @@ from fuzz_core.targets.spec import Flavour, TargetSpec
 
 # The part of a target's key that names the interpreter, and how many digits of the file's key are in it.
 _PYTHON, KEY_DIGITS = r"cp3\d{1,2}", 8
+_Name = Annotated[str, Field(max_length=200)]
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class BuildLock:
     python: `3.12` where only files for that Python are in it; empty for files of all. notes: what a user should know.
     """
 
-    library: str
-    distribution: str
-    version: str
+    library: _Name
+    distribution: _Name
+    version: _Name
     artifacts: tuple[Artifact, ...]
-    python: str = ""
+    python: Annotated[str, Field(pattern=r"^(3\.\d{1,2})?$")] = ""
     notes: tuple[str, ...] = ()
 
     def artifact_of(self, key: str) -> Artifact | None:

@@ -24,7 +24,7 @@ from nightfuzz.bot.jobs.workspace import RESULTS, Workspace, work_of
 from nightfuzz.bot.state.directory import StateDirectory
 from nightfuzz.bot.state.place import STATE
 from nightfuzz.bot.state.shards import SEALED, read_shards
-from nightfuzz.reports.artifact import folders_with
+from nightfuzz.reports.artifact import folders_with, fresh_folder
 from nightfuzz.reports.results import read_result
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
@@ -195,6 +195,18 @@ class DescribeLinksInResults:
         make(secret, shard / name)
         found, refused = read_shards([("shard 0", shard)], tmp_path)
         assert found.sealed == [] and len(refused) == 1 and "is a link" in refused[0]
+
+    @pytest.mark.parametrize("is_folder", [True, False])
+    def test_what_the_job_writes_goes_through_no_link(self, results: Path, is_folder: bool) -> None:
+        victim = results.parent / "elsewhere"
+        before = (victim / RESULTS).read_bytes()
+        if is_folder:
+            (results / "told").symlink_to(victim)
+        else:
+            (results / "told").mkdir()
+            (results / "told" / RESULTS).symlink_to(victim / RESULTS)
+        (fresh_folder(results / "told") / RESULTS).write_bytes(b"ours")
+        assert (victim / RESULTS).read_bytes() == before
 
     def test_a_pipe_does_not_hold_the_job_up(self, results: Path) -> None:
         os.mkfifo(results / RESULTS)

@@ -185,8 +185,7 @@ def test_one_cluster_on_two_issues_speaks_in_the_oldest_and_closes_both() -> Non
     both = cluster("a", "b", seen="2.15")
     assert [each.number for each in world.night(both).actions] == [1]
     closed = world.night(both._replace(status="fixed", changed_in="2.16")).actions
-    # Issue 1 has the later news, so it comes last.
-    assert [(each.verb, each.number) for each in closed] == [("close", 2), ("close", 1)]
+    assert [(each.verb, each.number) for each in closed] == [("close", 1), ("close", 2)]
 
 
 def test_two_clusters_on_one_issue_are_fixed_together() -> None:

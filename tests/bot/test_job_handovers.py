@@ -129,6 +129,19 @@ class DescribeThePlan:
             unpack_sources(job, work_of(job, {"RUNNER_TEMP": str(tmp_path / "temp")}))
         assert not list(tmp_path.rglob("evil"))
 
+    @pytest.mark.parametrize(("mode", "kept"), [("nightly", True), ("pr", False), ("bump", False)])
+    def test_a_pull_request_works_on_a_copy_of_the_runners_state(self, tmp_path: Path, mode: str, kept: bool) -> None:
+        _files(tmp_path, Filings())
+        (tmp_path / "kept.db").rename(tmp_path / "state.db")
+        job = inputs(mode=mode, target="torch==2.13.0", state="directory", state_path=tmp_path)
+        work = work_of(job, {"RUNNER_TEMP": str(tmp_path / "temp")})
+        assert restore(job, work, lambda: pytest.fail("the runner has it")) == ()
+        with open_store(work.state_file) as store:
+            assert [each.key for each in store.targets()] == [KEY]
+            store.save_target(TargetRecord("other", "torch==2", "torch", "2", "/python", {}))
+        with open_store(tmp_path / "state.db") as store:
+            assert (len(store.targets()) == 2) == kept
+
 
 class DescribeWhatIsAsked:
     def test_the_plan_wins_over_inputs(self) -> None:
@@ -205,6 +218,15 @@ class DescribeTheExport:
     def test_a_directory_on_the_runner_keeps_everything(self, tmp_path: Path) -> None:
         given, work = self.ran(tmp_path, state="directory", state_path=tmp_path)
         assert any("stay in the state directory" in line for line in export_job(given, work, NOW).problems)
+
+    def test_a_run_with_a_failed_command_is_incomplete(self, tmp_path: Path) -> None:
+        given, work = self.ran(tmp_path)
+        failed = f"`nightfuzz run` failed: {work.sources}/tests/test_it.py: no call"
+        work.note(EndNote(codes={"run": 2}, problems=(failed,)))
+        result = export_job(given, work, NOW)
+        assert result.incomplete and result.problems[0] == "`nightfuzz run` failed: tests/test_it.py: no call"
+        work.note(EndNote(codes={"run": 0}))
+        assert not export_job(given, work, NOW).incomplete
 
     def test_a_job_that_never_began_says_so(self, tmp_path: Path) -> None:
         work = Workspace(tmp_path / "work", tmp_path / "state", tmp_path)

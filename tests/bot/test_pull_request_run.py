@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakeindex import real_index
 from githubserver import Repository
-from project import INSTALLED, Project, Pull
+from project import INSTALLED, Project, Pull, git
 
 SETTINGS = """
 library = "fakelib"
@@ -18,6 +18,8 @@ confirm_runs = 2
 tests_count = 200
 """
 SCALED = "import fakelib\nimport numpy as np\n\ndef test_scale():\n    fakelib.scale(np.ones((2, 5)), 7)\n"
+
+OUTER = SCALED.replace("scale(np.ones((2, 5)), 7)", "outer(np.ones(2), np.ones(2))").replace("scale", "outer")
 
 
 @pytest.fixture
@@ -32,11 +34,28 @@ def project(tmp_path: Path, github_repo: Repository, monkeypatch: pytest.MonkeyP
         yield made
 
 
+def push(project: Project, pull: Pull, files: dict[str, str]) -> None:
+    """What GitHub checks out for a pull request: its merge with the base."""
+    git(project.workspace, "checkout", "--quiet", "-B", "change", "main")
+    pull.push(files)
+    git(project.workspace, "checkout", "--quiet", "--detach", "main")
+    git(project.workspace, "merge", "--quiet", "--no-ff", "-m", "merge", "change")
+
+
 def test_what_the_changed_test_calls_is_fuzzed_and_told(project: Project) -> None:
+    """There was no night: the tests that the pull request leaves alone are on no record."""
+    project.write("tests/test_outer.py", OUTER)
+    project.commit("A test")
     pull = Pull(project)
-    (project.workspace / "own").mkdir()
-    pull.push({"own/test_scale.py": SCALED})
-    target = {"mode": "pr", "target": f"index:{project.index}#fakelib", "tests": "own", "time": "10m"}
+    target = {"mode": "pr", "target": f"index:{project.index}#fakelib", "tests": "tests", "time": "10m"}
+    push(project, pull, {"README.md": "text"})
+    untouched = project.workflow(target, pull)
+    assert untouched.outputs["bugs-new"] == "0" and "no seed is changed" in "".join(
+        step.summary for step in untouched.steps
+    )
+    assert project.comments(pull.number) == []
+
+    push(project, pull, {"tests/test_scale.py": SCALED})
     done = project.workflow(target, pull)
     assert int(done.outputs["bugs-new"]) >= 1
     (comment,) = project.comments(pull.number)

@@ -21,6 +21,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import read_inputs
 from nightfuzz.bot.git import remote_of
 from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.issues.health import TITLE
 from nightfuzz.bot.jobs.context import WorkflowEvent, event_of
 from nightfuzz.bot.jobs.report import ReportOutcome, read_run, report_job
 from nightfuzz.bot.jobs.workspace import RESULTS
@@ -44,7 +45,7 @@ class Stage:
         remote = remote_of((home / "r.git").as_uri())
         self.place: StateStorage = StateRef(remote, Chance(self.time.clock, self.time.sleep, lambda: 0.0))
 
-    def report(self, event: WorkflowEvent | None = None, **inputs: str) -> ReportOutcome:
+    def report(self, event: WorkflowEvent | None = None, **inputs: object) -> ReportOutcome:
         given = {name.lower(): value for name, value in inputs.items()}
         read = read_inputs(variables(mode="report", results=self.results, github_token=self.repo.token, **given))
         event = event or WorkflowEvent(self.repo.name, run="1")
@@ -54,7 +55,9 @@ class Stage:
 
     @property
     def titles(self) -> list[str]:
-        return sorted(each["title"] for each in self.repo.all("/issues?state=all"))
+        """Of the issues about bugs."""
+        every = sorted(each["title"] for each in self.repo.all("/issues?state=all"))
+        return [title for title in every if title != TITLE]
 
     @property
     def bugs(self) -> list[str]:
@@ -81,6 +84,19 @@ def test_shards_become_one_state_and_one_issue_for_each_cause(stage: Stage) -> N
     assert stage.bugs == ["torch.alpha", "torch.beta", "torch.gamma"]
     assert len(stage.titles) == 3
     assert stage.report().failed is False and len(stage.titles) == 3
+
+
+@pytest.mark.parametrize("left", ["nothing", "half"])
+def test_a_run_without_a_whole_shard_fails_after_all_else_is_done(stage: Stage, left: str) -> None:
+    leave(stage.results / "a", ["torch.alpha"])
+    if left == "half":
+        document = leave(stage.results / "x-results-1-nightly", ["torch.beta"]) / RESULTS
+        document.write_bytes(document.read_bytes()[:1000])
+    done = stage.report(SHARDS=2)
+    assert done.failed and "shard 1" in done.result.problems[0]
+    # What a state has is filed, whatever became of the document.
+    assert stage.bugs == (["torch.alpha", "torch.beta"] if left == "half" else ["torch.alpha"])
+    assert len(stage.titles) == len(stage.bugs)
 
 
 def test_what_a_worker_wrote_stays_text(stage: Stage) -> None:

@@ -9,85 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from actioninputs import inputs
-from leavings import KEY, leave
+from leavings import KEY
+from shardruns import LOCK, Run, found, key, states
 
 from fuzz_core.ir.errors import UserError
-from fuzz_core.store.opening import open_store
-from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.lock import BuildLock
-from nightfuzz.bot.jobs.document import PlannedBuild, PlanNote, handed_plan
-from nightfuzz.bot.jobs.shards import CollectedRun, collect
+from nightfuzz.bot.jobs.document import PlannedBuild, PlanNote
+from nightfuzz.bot.jobs.shards import CollectedRun
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER, RESULTS, TOLD
 from nightfuzz.bot.state.place import STATE
 from nightfuzz.reports.comment import FAIL_ON, conclusion, headline
 from nightfuzz.reports.results import merged, read_result
 from nightfuzz.reports.summary import summary
 
-CPU, CUDA = "a" * 64, "b" * 64
-LABELS = {"cpu": CPU, "cu130": CUDA}
-NAMES = ["alpha", "beta", "gamma"]
-
-
-def key(label: str = "cpu", python: str = "cp312") -> str:
-    """Of a target that was made of one of the planned files."""
-    return f"torch-2.13.0.dev20260424+{label}-{python}-{LABELS[label][:8]}"
-
-
-def artifact(label: str, digest: str) -> Artifact:
-    version = f"2.13.0.dev20260424+{label}"
-    name = f"torch-{version}-cp312-cp312-manylinux_2_28_x86_64.whl"
-    return Artifact("https://h/whl", "torch", version, name, f"https://h/whl/{name}", digest)
-
-
-LOCK = BuildLock("torch", "torch", "2.13.0.dev20260424", tuple(artifact(*each) for each in LABELS.items()))
-
-
-class Run:
-    """The folder of the results, with the plan of a night in two shards."""
-
-    def __init__(self, home: Path, **note: Any) -> None:
-        self.home, self.results = home, home / "results"
-        planned = {"mode": "nightly", "target": PlannedBuild(spec="torch-nightly", lock=LOCK), "shards": (0, 1), **note}
-        (self.results / PLAN_FOLDER).mkdir(parents=True)
-        (self.results / PLAN_FOLDER / PLAN).write_text(PlanNote(run="7 now", **planned).model_dump_json())
-        plan = handed_plan(self.results)
-        assert plan is not None
-        self.identity = plan.identity
-
-    def folder(self, number: int) -> Path:
-        """Where the artifact of a shard is unpacked."""
-        return self.results / f"nightfuzz-results-{number}-nightly"
-
-    def leave(self, number: int, folder: Path | None = None, **ran: Any) -> Path:
-        """A sound shard, unless `ran` says otherwise; it has found one bug of its own."""
-        given = {"key": key(), "plan": self.identity, "shard": number, "shards": 2, **ran}
-        return leave(folder or self.folder(number), [f"torch.{NAMES[number]}"], **given)
-
-    def collect(self, **given: Any) -> CollectedRun:
-        """What the report job makes of it."""
-        scratch = self.home / "scratch"
-        scratch.mkdir()
-        return collect(inputs(mode="report", results=self.results, github_token="t", **given), scratch)
+LONG = json.dumps(
+    {"target": {"spec": "x", "lock": {"library": "x", "distribution": "x", "version": "9" * 300, "artifacts": []}}}
+)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     return Run(tmp_path)
-
-
-def found(told: CollectedRun) -> list[str]:
-    """Apis of the bugs in the documents."""
-    return sorted(bug.api.removeprefix("torch.") for bug in told.result.bugs)
-
-
-def states(told: CollectedRun) -> list[str]:
-    """Apis of the bugs in the states."""
-    apis: list[str] = []
-    for path in told.shards.states:
-        with open_store(path, read_only=True) as store:
-            apis += [bug.api.removeprefix("torch.") for bug in store.bugs()]
-    return sorted(apis)
 
 
 def check_red(told: CollectedRun, *said: str) -> None:
@@ -150,7 +92,18 @@ def test_a_broken_state_loses_nothing_but_itself(run: Run, damage: str) -> None:
     check_red(told, "shard 1 is damaged: ")
 
 
-def test_no_document_at_all_is_an_error_that_says_what_happened(run: Run) -> None:
+@pytest.mark.smoke
+def test_states_are_kept_where_no_document_is_left(tmp_path: Path) -> None:
+    run = Run(tmp_path, shards=(0,))
+    (run.leave(0) / RESULTS).write_text("{")
+    told = run.collect()
+    assert (found(told), states(told)) == ([], ["alpha"])
+    assert (told.result.mode, told.result.target.library, told.result.plan) == ("nightly", "torch", run.identity)
+    check_red(told, "shard 0 is damaged: results.json")
+
+
+def test_no_document_at_all_is_an_error_that_says_what_happened(tmp_path: Path) -> None:
+    run = Run(tmp_path, target=PlannedBuild(spec="python:/x/bin/python", problem="it is of the runner"))
     run.leave(0)
     (run.folder(0) / RESULTS).write_text("{")
     with pytest.raises(UserError, match="no results to report") as caught:
@@ -294,7 +247,7 @@ class DescribeWithoutAPlan:
         assert found(told) == ["alpha", "beta"]
         check_red(told, "the plan is not in the folder plan")
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", '{"shards": ["x"]}'])
+    @pytest.mark.parametrize("text", ["", "{", "[]", '{"shards": ["x"]}', '{"shards": [256]}', LONG])
     def test_a_plan_that_cannot_be_read_is_a_fault(self, run: Run, text: str) -> None:
         run.leave(0)
         run.leave(1)

@@ -9,10 +9,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from actioninputs import inputs
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.jobs import sources
-from nightfuzz.bot.jobs.sources import pack_sources
+from nightfuzz.bot.jobs.document import PlanNote
+from nightfuzz.bot.jobs.request import request_of
+from nightfuzz.bot.jobs.sources import pack_base, pack_sources, unpack_sources
+from nightfuzz.bot.jobs.workspace import SOURCES, work_of
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 3\n".format("a" * 64)
 TEST = "import torch\n"
@@ -132,6 +136,42 @@ def test_two_names_of_one_file_are_two_files(repository: Path, tmp_path: Path) -
     os.link(repository / "tests" / "test_it.py", repository / "tests" / "test_again.py")
     git(repository, "add", "-A")
     assert packed(repository, tmp_path)[0] == {"tests/test_again.py": TEST, "tests/test_it.py": TEST}
+
+
+def merged(repository: Path) -> None:
+    """Check the repository out as GitHub does for a pull request: the branch `change`, merged into its base."""
+    git(repository, "checkout", "-q", "-")
+    git(repository, "merge", "-q", "--no-ff", "-m", "merge", "change")
+
+
+def test_the_base_of_a_pull_request_is_there_beside_its_sources(repository: Path, tmp_path: Path) -> None:
+    inner = commit(tmp_path / "inner", {"test_inner.py": "before"})
+    commit(repository, {"same.py": "same", "changed.py": "before", "gone.py": "before"})
+    git(repository, "submodule", "add", "-q", str(inner), "sub")
+    git(repository, "commit", "-qm", "base")
+    git(repository, "checkout", "-qb", "change")
+    commit(repository, {"changed.py": "after", "added.py": "after"})
+    (repository / "gone.py").unlink()
+    commit(repository / "sub", {"test_inner.py": "after"})
+    git(repository, "commit", "-qam", "change")
+    merged(repository)
+    plan = tmp_path / "plan"
+    plan.mkdir()
+    assert (*pack_sources(repository, plan / SOURCES), *pack_base(repository, plan)) == ()
+    job = inputs(mode="pr", target="torch==2.13.0", state="artifact", state_path=plan)
+    work = work_of(job, {"RUNNER_TEMP": str(tmp_path / "temp")})
+    unpack_sources(job, work)
+    assert request_of(job, PlanNote(), work).base == work.base
+    files = {str(path.relative_to(work.base)): path.read_text() for path in work.base.rglob("*.py")}
+    assert files == {"same.py": "same", "changed.py": "before", "gone.py": "before", "tests/test_it.py": TEST}
+    assert (work.sources / "changed.py").read_text() == "after"
+    assert (work.sources / "sub" / "test_inner.py").is_file()
+
+
+def test_a_checkout_that_is_no_merge_has_no_base(repository: Path, tmp_path: Path) -> None:
+    commit(repository, {"added.py": TEST})
+    (note,) = pack_base(repository, tmp_path)
+    assert "no merge" in note and not (tmp_path / "changed.json").exists()
 
 
 def test_too_large_a_checkout_is_refused(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,29 @@ def test_what_an_earlier_build_has_on_record_is_unchanged(fakelib_session: Sessi
     assert "no seed of yours is new or changed" in again.unfuzzed
     more = traced(test_added=SCALED.replace("scale(np.full((2, 5), 3.0), 7).sum() == 210.0", "add(1, 2) == 3"))
     assert (more.seeds, more.apis) == (1, ["fakelib.add"])
+
+
+def test_what_the_base_has_is_unchanged_without_a_night(
+    fakelib_session: Session, tests: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    base = tmp_path / "base"
+    (base / "tests").mkdir(parents=True)
+    for folder in (tests, base / "tests"):
+        (folder / "helper.py").write_text("NUMBER = 7\n")
+        (folder / "test_scaled.py").write_text(textwrap.dedent(SCALED))
+        (folder / "test_helped.py").write_text("import fakelib, helper\n\ndef test_add():\n    fakelib.add(1, 2)\n")
+    options = TraceOptions(tests_dirs=[Path("tests")], deadline=fakelib_session.clock())
+    end = fakelib_session.clock() + BOX
+    assert "no seed of yours" in trace_changed(fakelib_session, options, end, base).unfuzzed
+    (tests / "helper.py").write_text("NUMBER = 8\n")
+    found = trace_changed(fakelib_session, options, end, base)
+    assert (found.seeds, found.apis) == (1, ["fakelib.add"])
+    again = trace_changed(fakelib_session, options, end, base)
+    assert again.apis == ["fakelib.add"], "a check that is run again looks at the same seeds"
+    (tests / "more").mkdir()
+    new = replace(options, tests_dirs=[Path("tests/more"), Path("tests")])
+    assert trace_changed(fakelib_session, new, end, base).apis == ["fakelib.add"]
 
 
 def test_changed_seeds_without_a_call_are_an_error_with_the_reason_of_each(traced: Traced) -> None:

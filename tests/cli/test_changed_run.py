@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import Cli, Done
 
+from fuzz_core.campaign.session import Session
+from fuzz_core.cli.commands.run import check_tests
+from fuzz_core.cli.settings import Settings
+from fuzz_core.ir.catalogue import Api
+from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 
@@ -62,3 +69,43 @@ def test_a_fresh_repository_with_torch(cli: Cli, tmp_path: Path, torch_python: P
     with open_store(tmp_path / "state" / "state.db", read_only=True) as store:
         seeds = [seed.name for seed in store.seeds(store.targets()[0].key)]
     assert "tests/test_roll.py" in seeds and len(seeds) < 200, "only library seeds that name these apis are traced"
+
+
+def test_a_night_without_a_test_is_an_error(cli: Cli, tmp_path: Path, fakelib_target: TargetRecord) -> None:
+    with open_store(tmp_path / "state" / "state.db") as store:
+        store.save_target(fakelib_target)
+    where = ("--state", tmp_path / "state", "--target", "fakelib-1", "--source", "docs", "--tests-count", 60)
+    told = cli("run", *where, "--api", "fakelib.nn.Window.*", "--json")
+    assert told.code == 2 and "no api of this build matches" in told.err
+    told = cli("run", *where, "--api", "fakelib.hang_up", "--api", "fakelib.scale", "--seed", 1, "--json")
+    assert told.code == 0 and told.json["fuzz"]["tests"] > 0
+
+
+@pytest.mark.parametrize(
+    ("data", "fails"),
+    [
+        ({"fuzz": {"tests": 0}}, True),
+        ({"fuzz": {"tests": 0}, "models": {"left_out": "why"}, "baseline": {"bugs": []}}, True),
+        ({"fuzz": {"tests": 0}, "models": {"tests": 3}}, False),
+        ({"fuzz": {"tests": 0}, "baseline": {"tests": 3}}, False),
+        ({"fuzz": {"tests": 0}, "libraries": {"fuzz": {"tests": 3}}}, False),
+    ],
+)
+def test_tests_of_every_engine_count(tmp_path: Path, data: dict[str, Any], fails: bool) -> None:
+    target = TargetRecord("key", "spec", "torch", "2", "/python", {})
+    with open_store(tmp_path / "state.db") as store:
+        session = Session(store, target, tmp_path)
+        with pytest.raises(UserError, match="no test ran on key") if fails else nullcontext():
+            check_tests(session, Settings(), data)
+
+
+def test_listings_know_aliases_and_refuse_what_is_no_api(cli: Cli, tmp_path: Path) -> None:
+    with open_store(tmp_path / "state" / "state.db") as store:
+        store.save_target(TargetRecord("key", "torch==2", "torch", "2", "/python", {}))
+        store.save_apis(
+            "key", [Api("torch.absolute", "function", aliases=("torch.abs",)), Api("torch.add", "function")]
+        )
+    told = cli("apis", "--state", tmp_path / "state", "--api", "torch.abs", "--json")
+    assert [row["api"] for row in told.json] == ["torch.absolute"]
+    told = cli("apis", "--state", tmp_path / "state", "--api", "torch.ad")
+    assert told.code == 2 and "torch.add" in told.err

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+import requests
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from fuzz_core.cli import sandbox
 from fuzz_core.cli.sandbox import _print_line, command_line, sandbox_of
 from fuzz_core.cli.settings import Settings
-from fuzz_core.execution.docker import Engine, container_protection
+from fuzz_core.execution.docker import Engine, container_protection, explained
 from fuzz_core.execution.image import ROOT, addresses
 from fuzz_core.execution.protection import read_protection, write_protection
 from fuzz_core.store.records import TargetRecord
@@ -55,6 +57,27 @@ def test_without_an_engine_auto_says_what_is_on_instead(cli: Cli, traced: Path) 
 def test_without_an_engine_docker_is_an_error(cli: Cli, traced: Path) -> None:
     done = cli(*FUZZ, "--state", traced, "--sandbox", "docker")
     assert done.code == 2 and "--sandbox none" in done.err
+
+
+@pytest.fixture
+def engine_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that answers until the work is in its container."""
+
+    def work(*_given: object) -> int:
+        with explained():
+            raise requests.exceptions.ConnectionError("connection refused")
+
+    monkeypatch.setattr(sandbox, "_in_container", work)
+
+
+@pytest.mark.usefixtures("engine_that_goes")
+def test_where_the_engine_goes_away_auto_says_so_and_goes_on_without(cli: Cli, traced: Path) -> None:
+    done = cli(*FUZZ, "--state", traced, "--sandbox", "auto")
+    assert done.code == 0, done.err
+    assert "sandbox: no container (the Docker engine went away: " in done.out
+    assert "went away" in read_protection(traced)[0]
+    asked = cli(*FUZZ, "--state", traced, "--sandbox", "docker")
+    assert asked.code == 2 and "does not answer" in asked.err
 
 
 def test_an_engine_of_another_machine_is_refused(cli: Cli, traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,6 +240,11 @@ def test_gpus_go_in_where_the_target_sees_them(
 def test_limits_are_those_of_the_settings(tmp_path: Path, fakelib_python: str) -> None:
     box = made(tmp_path, fakelib_python, ["cpu"], sandbox_memory=2.5, sandbox_cpus=1.5, sandbox_processes=100)
     assert (box.memory, box.cpus, box.processes) == (2_500_000_000, 1.5, 100)
+
+
+def test_the_sources_before_a_change_are_shown(tmp_path: Path, fakelib_python: str) -> None:
+    (tmp_path / "base").mkdir()
+    assert tmp_path / "base" in made(tmp_path, fakelib_python, ["cpu"], base=tmp_path / "base").shown
 
 
 def test_limits_follow_the_machine_else(tmp_path: Path, fakelib_python: str) -> None:

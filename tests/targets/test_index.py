@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ensurepip
+import importlib.util
+import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +16,7 @@ from fakewheels import FakeWheel, write_wheel
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets import index
 from fuzz_core.targets.artifact import sha256_of
-from fuzz_core.targets.installer import IndexUnreachable
+from fuzz_core.targets.installer import IndexUnreachable, pip_command
 
 
 @pytest.fixture
@@ -137,3 +141,17 @@ def test_an_index_out_of_reach_counts_only_if_no_other_has_the_package(served: t
     assert [each.version for each in index.listed(places, "my-lib", hasty=True)] == ["1.0", "1.1"]
     with pytest.raises(IndexUnreachable, match="Connection refused"):
         index.listed(places, "other", hasty=True)
+
+
+@pytest.mark.parametrize("place", ["_bundled", "debian", ""])
+def test_pip_need_not_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """A job that holds a token has none. Python brings one: in ensurepip, or where Debian keeps it."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(ensurepip, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(sysconfig, "get_config_var", {"WHEEL_PKG_DIR": str(tmp_path / "debian")}.get)
+    if place:
+        wheel = write_wheel(tmp_path / place, FakeWheel("pip", "23.0"))
+        assert pip_command() == [sys.executable, str(wheel / "pip")]
+    else:
+        with pytest.raises(UserError, match="has no pip"):
+            pip_command()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from fuzz_core.campaign.changes import changes_between
+from fuzz_core.campaign.patterns import asked_apis
 from fuzz_core.cli.output import CommandOutput, Report, TextTable
 from fuzz_core.cli.settings import Settings
 from fuzz_core.cli.state import read_state, target_key
+from fuzz_core.ir.catalogue import Api
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.findings import Operator
 from fuzz_core.store.records import Coverage
@@ -24,15 +25,18 @@ def apis(
         target = target_key(store, settings.target)
         if changes or since is not None:
             return _changes(store, settings, target, since)
+        listed = store.apis(target)
         if coverage:
-            return _operators(_chosen(settings, store.operators(target)))
-        return _coverage([row for row in _chosen(settings, store.coverage(target)) if row.gap or not gaps])
+            return _operators(_chosen(settings, listed, store.operators(target)))
+        return _coverage([row for row in _chosen(settings, listed, store.coverage(target)) if row.gap or not gaps])
 
 
-def _chosen(settings: Settings, rows: Iterable[Any]) -> list[Any]:
-    """The rows whose api the settings ask for."""
-    patterns = settings.api or ["*"]
-    return [row for row in rows if any(fnmatch.fnmatch(row.api, pattern) for pattern in patterns)]
+def _chosen(settings: Settings, listed: Sequence[Api], rows: Sequence[Any]) -> list[Any]:
+    """The rows whose api the settings ask for, of a build with these apis. Raises as `asked_apis` does."""
+    if not settings.api:
+        return list(rows)
+    names = asked_apis([*listed, *(Api(row.api, "") for row in rows)], settings.api)
+    return [row for row in rows if row.api in names]
 
 
 def _coverage(rows: list[Coverage]) -> Report:
@@ -62,7 +66,7 @@ def _changes(store: Store, settings: Settings, target: str, since: str | None) -
     if not before:
         raise UserError(f"no earlier build than {target} is on record", "trace another one, or name one with --since")
     found = changes_between(store, before, target)
-    changed = _chosen(settings, found.apis)
+    changed = _chosen(settings, [*store.apis(before), *store.apis(target)], found.apis)
     # A docstring is too long for a table.
     shown = [
         [each.api, each.kind, *(("", "") if each.kind == "docstring" else (each.before, each.after))]

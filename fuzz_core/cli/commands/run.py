@@ -82,7 +82,8 @@ def trace_changes(session: Session, settings: Settings, began: float, output: Co
     """Trace what is new, or the user's changed seeds where the settings ask for these alone, and print the figures."""
     deadline = began + settings.time * TRACE_SHARE
     if settings.changed:
-        traced = trace_changed(session, trace_options(settings, deadline=deadline), began + settings.time)
+        options = trace_options(settings, deadline=deadline)
+        traced = trace_changed(session, options, began + settings.time, settings.base)
     else:
         report = trace_phase(session, settings, deadline=deadline)
         traced = ChangedSeeds(report, report.seeds - report.unchanged)
