@@ -109,7 +109,7 @@ def test_another_failure_is_no_fix(lab: Lab) -> None:
     )
 
 
-def test_a_bug_that_shows_itself_now_and_then_is_flaky(lab: Lab) -> None:
+def test_a_bug_that_shows_itself_now_and_then_is_flaky(lab: Lab, unconfined_scripts: None) -> None:
     found(lab.store, "fakelib-1")
     (seen,) = lab.recheck(lab.target("2", FLAKY), RecheckOptions(runs=4, timeout=10.0))
     assert (seen.check.status, seen.check.hits, seen.check.runs) == ("flaky", 2, 4)

@@ -17,7 +17,7 @@ from fuzz_core.triage.process import Processes
 
 @pytest.mark.parametrize(("library", "runs"), [("jittor", 3), ("torch", 2)])
 def test_what_a_script_compiles_takes_none_of_the_time_that_it_may_hang_in(
-    library: str, runs: int, tmp_path: Path
+    library: str, runs: int, tmp_path: Path, unconfined_scripts: None
 ) -> None:
     said = tmp_path / "said"
     script = f"open({str(said)!r}, 'a').write('run ')\n"

@@ -167,9 +167,7 @@ class DescribeConfirm:
         found = confirm(sys.executable, "raise ValueError", lambda o: o.kind == "signal", TORCH, runs=2)
         assert (found.hits, found.runs, found.outcome.name) == (0, 2, "ValueError")
 
-    def test_counts_a_flaky_script_by_its_hits(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        # This script remembers its first run in a file outside of its own folder.
-        monkeypatch.setattr(process, "confined", lambda command, writable: [*command])
+    def test_counts_a_flaky_script_by_its_hits(self, tmp_path: Path, unconfined_scripts: None) -> None:
         flag = tmp_path / "flag"
         script = f"import os, pathlib\nf = pathlib.Path({str(flag)!r})\nf.touch() if not f.exists() else os.abort()"
         found = confirm(sys.executable, script, lambda o: o.kind == "signal", TORCH, runs=3)
