@@ -38,7 +38,8 @@ class StateUpdate(NamedTuple):
     """public: the state file as it is kept. private: what of it only a key opens, where there is any that we may read.
 
     merged: what the state files of the shards had that was new. dropped: rows of them that no store would have written,
-    by reason. problems: what could not be done, a line each. refused: shards that are no state files, a line each.
+    by reason. problems: what could not be done, a line each. refused: states of shards, or the kept one, that cannot be
+    read, a line each.
     """
 
     public: Path
@@ -117,12 +118,13 @@ class _Update:
     ) -> None:
         self.place, self.given, self.keys, self.folder, self.clock = place, shards, keys, folder, clock
         self.problems: list[str] = []
+        self._broken = ""
         self._base: list[bytes] | None = None
         self._intakes: list[ShardIntake] = []
 
     def run(self, before: Snapshot | None, own: Files) -> tuple[StateUpdate, Files]:
         """One try. own: the files of the place that are replaced. Returns what takes their place."""
-        self.problems = []
+        self.problems, self._broken = [], ""
         whole, public, hidden = (self.folder / f"{name}.db" for name in ("whole", "public", "private"))
         had = self._begin(before, whole)
         sealed = {**private.blobs(own), **private.sealed(self.given.sealed, self.clock())}
@@ -154,6 +156,7 @@ class _Update:
         return [path for path, each in zip(clean, self._intakes, strict=True) if not each.problem]
 
     def _refused(self) -> Iterator[str]:
+        yield from filter(None, [self._broken])
         for number, intake in enumerate(self._intakes):
             if intake.problem:
                 name = self.given.names[number] if self.given.names else f"shard {number}"
@@ -165,7 +168,7 @@ class _Update:
         broken = [why for path, name in ((whole, STATE), (plain, PLAIN)) if (why := _unpacked(before, path, name))]
         if before is not None and broken:
             kept = self.place.set_aside(before)
-            self.problems.append(f"{'; '.join(broken)}; it is kept as {kept}, and a fresh state begins")
+            self._broken = f"{'; '.join(broken)}; it is kept as {kept}, and a fresh state begins"
         return [plain] if plain.exists() else []
 
     def _opened(self, sealed: Files) -> PrivateStates:

@@ -66,7 +66,7 @@ STATES = [
     NightFault("another run moves the ref, three times", moves, is_red=False),
     NightFault("two reports at once", second, is_red=False),
     NightFault("the ref is somebody else's", foreign, says="has not written it", mend=deleted),
-    NightFault("kept state damaged", damages(STATE, b"rubbish"), is_red=False, says="kept as refs/nightfuzz/broken"),
+    NightFault("kept state damaged", damages(STATE, b"rubbish"), says="kept as refs/nightfuzz/broken"),
     NightFault("filings.json damaged", damages(FILINGS, b"{"), says="cannot be read", mend=without(FILINGS)),
     NightFault(
         "filings.json is newer", damages(FILINGS, LATER_VERSION), says="a later nightfuzz", mend=without(FILINGS)

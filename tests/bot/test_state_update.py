@@ -414,7 +414,7 @@ class DescribeKeep:
         good = shard(copied(beginning, tmp_path / "b.db"), "good", ("public", 1, HARMLESS))
         night = update_state(place, Shards([good]), Keys(), tmp_path / "work", now)
         assert signatures(night.public) == ["public"]
-        assert "is kept as" in night.problems[0]
+        assert "is kept as" in night.refused[0]
         snapshot = place.load()
         assert snapshot is not None and snapshot.files["filings.json"] == b"mine"
         assert fetch_state(place, tmp_path / "base.db")[1] == ()
