@@ -152,7 +152,7 @@ def _settings(text: object) -> object:
         return text
     try:
         data = {key.replace("-", "_"): value for key, value in tomllib.loads(text).items()}
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(f"it is not valid TOML: {error}") from error
     known = {written(name): name for name in ActionSettings.model_fields if name not in Inputs.model_fields}
     for name in data:

@@ -23,7 +23,7 @@ from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
 from fuzz_core.targets.lock import to_json
 from nightfuzz.bot.action.environment import command_environment
-from nightfuzz.bot.jobs.document import PlannedBuild
+from nightfuzz.bot.jobs.note import PlannedBuild
 from nightfuzz.bot.jobs.request import JobCommand, JobRequest, commands
 from nightfuzz.bot.jobs.workspace import EndNote, StartNote, Workspace
 

@@ -12,7 +12,7 @@ from fuzz_core.targets.lock import aligned, lock_build
 from fuzz_core.targets.resolve import NoBuildError
 from fuzz_core.targets.spec import libraries, parse_spec
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.jobs.document import PlannedBuild
+from nightfuzz.bot.jobs.note import PlannedBuild
 from nightfuzz.bot.jobs.settings import settings_file
 from nightfuzz.bot.jobs.workspace import Workspace
 

@@ -13,9 +13,9 @@ from nightfuzz.bot.action.dependencies import find_bumps
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.labels import entries_of
-from nightfuzz.bot.jobs.document import HandedPlan, PlannedBuild, PlanNote, read_note
 from nightfuzz.bot.jobs.issues import read
 from nightfuzz.bot.jobs.locks import describe, plan_builds
+from nightfuzz.bot.jobs.note import HandedPlan, PlannedBuild, PlanNote, read_note
 from nightfuzz.bot.jobs.patterns import check_patterns
 from nightfuzz.bot.jobs.settings import keep_base_settings
 from nightfuzz.bot.jobs.sources import pack_base, pack_sources

@@ -15,9 +15,9 @@ from nightfuzz.bot.action.inputs import PULLS, Inputs
 from nightfuzz.bot.github.errors import RERUN
 from nightfuzz.bot.github.hub import Hub
 from nightfuzz.bot.issues.health import update_health
+from nightfuzz.bot.jobs.collection import CollectedRun, collect
 from nightfuzz.bot.jobs.context import WorkflowEvent, keys_of, pull_of
 from nightfuzz.bot.jobs.issues import FilingReport, begun, file_issues
-from nightfuzz.bot.jobs.shards import CollectedRun, collect
 from nightfuzz.bot.pulls import update_pull
 from nightfuzz.bot.state.place import StateStorage
 from nightfuzz.bot.state.update import StateUpdate, update_state

@@ -10,7 +10,7 @@ from fuzz_core.store.opening import open_store
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.issues.clusters import first_row
 from nightfuzz.bot.issues.filings import CommandRequest
-from nightfuzz.bot.jobs.document import PlanNote
+from nightfuzz.bot.jobs.note import PlanNote
 from nightfuzz.bot.jobs.settings import settings_file
 from nightfuzz.bot.jobs.workspace import Workspace
 from nightfuzz.reports.results import Mode

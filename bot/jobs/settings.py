@@ -128,7 +128,7 @@ def _base_file(checkout: Path, path: Path) -> bytes | None:
 def _read_settings(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(
             f"{file.name} is not valid TOML: {error}", "see docs/configuration.md for an example"
         ) from error

@@ -25,13 +25,13 @@ from nightfuzz.bot.github.auth import api_address, push_token
 from nightfuzz.bot.github.budget import Budget
 from nightfuzz.bot.github.client import Client
 from nightfuzz.bot.github.hub import Hub
+from nightfuzz.bot.jobs.collection import folders
 from nightfuzz.bot.jobs.context import WorkflowEvent, app_of, auth_of, event_of, secret, workflow_of
 from nightfuzz.bot.jobs.documents import write_documents
 from nightfuzz.bot.jobs.issues import listen_job
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
 from nightfuzz.bot.jobs.report import ELSEWHERE, read_run, report_job, tell_lost_night
 from nightfuzz.bot.jobs.request import request_of
-from nightfuzz.bot.jobs.shards import folders
 from nightfuzz.bot.jobs.sources import unpack_sources
 from nightfuzz.bot.jobs.workspace import REPORT, SARIF, TOLD, restore, work_of
 from nightfuzz.bot.state.directory import StateDirectory

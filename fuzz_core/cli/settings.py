@@ -184,7 +184,7 @@ def parse(text: str, origin: str) -> dict[str, Any]:
     """The keys and values of a settings text. Raises UserError for broken TOML and an unknown key."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{origin} is not valid TOML: {error}", "see docs/configuration.md for an example") from error
     for key in data:
         if key not in Settings.model_fields:

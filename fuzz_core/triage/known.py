@@ -172,7 +172,7 @@ def read_entries(content: bytes, origin: str) -> list[Known]:
     """The entries of a TOML file. Raises UserError that names origin, entry and key."""
     try:
         data = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{origin} is not valid TOML: {error}", _GUIDE) from error
     strange = [key for key in data if key != "known"]
     rows = data.get("known", [])

@@ -80,6 +80,7 @@ class DescribeReadInputs:
             ("private_recipient", "AGE-SECRET-KEY-1Q", "input settings: private-recipient", "init --private-key"),
             ("engine", "mocc", "input settings: engine: 'mocc'", "did you mean moco?"),
             ("settings", "shards = ", "input settings", "not valid TOML"),
+            pytest.param("settings", "api = " + "[" * 10_000, "input settings", "not valid TOML", id="deep"),
             ("settings", "state-rev = 1", "input settings", "did you mean 'state-ref'?"),
             ("settings", "seedtime = 1", "input settings", "did you mean 'seed_time'?"),
             ("settings", "target = 'torch'", "input settings", "target is an input of its own"),

@@ -17,8 +17,8 @@ import pytest
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.opening import open_store
 from fuzz_core.store.records import TargetRecord
-from nightfuzz.bot.jobs.document import PlannedBuild
 from nightfuzz.bot.jobs.fuzz import error_of, exact_spec, fuzz_job
+from nightfuzz.bot.jobs.note import PlannedBuild
 from nightfuzz.bot.jobs.request import JobRequest, commands
 from nightfuzz.bot.jobs.workspace import Workspace
 

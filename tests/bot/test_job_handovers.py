@@ -25,8 +25,8 @@ from fuzz_core.triage.known import read_entries
 from nightfuzz.bot.action.inputs import Inputs
 from nightfuzz.bot.github.redaction import Secret
 from nightfuzz.bot.issues.filings import CommandRequest, Filings, IssueRecord
-from nightfuzz.bot.jobs.document import PlannedBuild, PlanNote
 from nightfuzz.bot.jobs.export import export_job
+from nightfuzz.bot.jobs.note import PlannedBuild, PlanNote
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.settings import settings_file

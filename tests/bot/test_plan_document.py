@@ -21,12 +21,12 @@ from packaging.tags import platform_tags
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.resolve import own_python
-from nightfuzz.bot.jobs.document import HandedPlan, PlannedBuild, handed_plan, read_note
+from nightfuzz.bot.jobs.collection import collect
 from nightfuzz.bot.jobs.export import export_job
 from nightfuzz.bot.jobs.fuzz import fuzz_job
+from nightfuzz.bot.jobs.note import HandedPlan, PlannedBuild, handed_plan, read_note
 from nightfuzz.bot.jobs.plan import builds_of, plan_job, read_plan
 from nightfuzz.bot.jobs.request import JobRequest
-from nightfuzz.bot.jobs.shards import collect
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER, Workspace
 from nightfuzz.bot.state.directory import StateDirectory
 

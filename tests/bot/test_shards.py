@@ -14,8 +14,8 @@ from shardruns import LOCK, Run, found, key, states
 
 from fuzz_core.ir.errors import UserError
 from fuzz_core.targets.lock import BuildLock
-from nightfuzz.bot.jobs.document import PlannedBuild, PlanNote
-from nightfuzz.bot.jobs.shards import CollectedRun
+from nightfuzz.bot.jobs.collection import CollectedRun
+from nightfuzz.bot.jobs.note import PlannedBuild, PlanNote
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER, RESULTS, TOLD
 from nightfuzz.bot.state.place import STATE
 from nightfuzz.reports.comment import FAIL_ON, conclusion, headline

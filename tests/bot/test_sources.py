@@ -13,7 +13,7 @@ from actioninputs import inputs
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.jobs import sources
-from nightfuzz.bot.jobs.document import PlanNote
+from nightfuzz.bot.jobs.note import PlanNote
 from nightfuzz.bot.jobs.request import request_of
 from nightfuzz.bot.jobs.sources import pack_base, pack_sources, unpack_sources
 from nightfuzz.bot.jobs.workspace import SOURCES, work_of

@@ -103,6 +103,8 @@ def test_settings_files_that_cannot_be_read(cli: Cli, tmp_path: Path) -> None:
     refused(cli("bugs", "--config", tmp_path), "cannot read")
     Path("broken.toml").write_text("a = = 1")
     refused(cli("bugs", "--config", "broken.toml"), "is not valid TOML")
+    Path("deep.toml").write_text("a = " + "[" * 20_000)
+    refused(cli("bugs", "--config", "deep.toml"), "is not valid TOML")
     Path("binary.toml").write_bytes(b"\xff\xfe")
     refused(cli("bugs", "--config", "binary.toml"), "is not valid TOML")
 

@@ -31,8 +31,8 @@ from nightfuzz.bot.github.marker import parsed
 from nightfuzz.bot.issues.filings import Filings
 from nightfuzz.bot.issues.health import MARKER
 from nightfuzz.bot.jobs import steps
-from nightfuzz.bot.jobs.document import read_note
 from nightfuzz.bot.jobs.issues import read
+from nightfuzz.bot.jobs.note import read_note
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
 from nightfuzz.bot.state.place import FILINGS, parts, unpack
 from nightfuzz.bot.state.ref import Chance, StateRef

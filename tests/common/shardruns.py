@@ -12,8 +12,8 @@ from leavings import leave
 from fuzz_core.store.opening import open_store
 from fuzz_core.targets.artifact import Artifact
 from fuzz_core.targets.lock import BuildLock
-from nightfuzz.bot.jobs.document import PlannedBuild, PlanNote, handed_plan
-from nightfuzz.bot.jobs.shards import CollectedRun, collect
+from nightfuzz.bot.jobs.collection import CollectedRun, collect
+from nightfuzz.bot.jobs.note import PlannedBuild, PlanNote, handed_plan
 from nightfuzz.bot.jobs.workspace import PLAN, PLAN_FOLDER
 
 CPU, CUDA = "a" * 64, "b" * 64

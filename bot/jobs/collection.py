@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from fuzz_core.ir.errors import UserError
 from nightfuzz.bot.action.inputs import Inputs
-from nightfuzz.bot.jobs.document import HandedPlan, PlannedBuild, handed_plan
+from nightfuzz.bot.jobs.note import HandedPlan, PlannedBuild, handed_plan
 from nightfuzz.bot.jobs.workspace import PLAN_FOLDER, RESULTS, TOLD
 from nightfuzz.bot.state.place import STATE
 from nightfuzz.bot.state.shards import Shards, read_shards
