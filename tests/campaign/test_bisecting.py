@@ -124,7 +124,9 @@ def tried(world: World, bug: BugRow) -> dict[str, str]:
     return {str(probe.info["version"]): probe.status for probe in world.session.store.probes(bug.id).values()}
 
 
-def test_a_flaky_regression_among_sixty_nights_takes_seven_installs_beyond_the_ends(world: World) -> None:
+def test_a_flaky_regression_among_sixty_nights_takes_seven_installs_beyond_the_ends(
+    world: World, unconfined_scripts: None
+) -> None:
     versions = world.nights(lambda night: BROKEN if night == 38 else world.flaky(night) if night >= 41 else GOOD)
     bug = world.bug(versions[-1])
     found = bisect(world.session, bug, BisectOptions(good=versions[0]))
@@ -135,7 +137,7 @@ def test_a_flaky_regression_among_sixty_nights_takes_seven_installs_beyond_the_e
     assert found.sure is not None and 0.99 < found.sure < 1
 
 
-def test_the_first_fixed_night_is_found_by_the_same_search(world: World) -> None:
+def test_the_first_fixed_night_is_found_by_the_same_search(world: World, unconfined_scripts: None) -> None:
     versions = world.nights(lambda night: BROKEN if night == 30 else world.flaky(night) if night < 29 else GOOD)
     found = bisect(world.session, world.bug(versions[0]), BisectOptions(fixed=True))
     assert ends(found) == ("1.0.dev20260129", "1.0.dev20260130")

@@ -15,7 +15,9 @@ from fuzz_core.campaign.changes import changes_between
 from fuzz_core.campaign.fuzzing import FuzzOptions, fuzz
 from fuzz_core.campaign.session import Session, Silent
 from fuzz_core.campaign.tracing import TraceOptions, trace
+from fuzz_core.execution import zygote
 from fuzz_core.ir.errors import Interrupted, UserError
+from fuzz_core.worker.confinement import confined
 
 DOCSTRINGS = {
     "row_sum(np.ones((4, 2), np.float32))": "row_sum(np.ones((5, 2), np.float32))",
@@ -204,7 +206,13 @@ def test_a_build_can_be_named_and_must_be_one_of_the_library(builds: Builds) -> 
     assert third.store.predecessor("fakelib-3") == "fakelib-2"
 
 
-def test_one_failure_that_does_not_repeat_is_none(builds: Builds, tmp_path: Path) -> None:
+def test_one_failure_that_does_not_repeat_is_none(
+    builds: Builds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The library remembers in this folder that it has failed once.
+    monkeypatch.setattr(
+        zygote, "confined", lambda command, writable, guard: confined(command, [*writable, tmp_path], guard)
+    )
     docs = page(builds, *(f"fakelib.scale(np.ones({n}), 1.5)" for n in range(4, 44)))
     traced(builds.make(1, {}), docs_dirs=docs)
     once = f"""    try:
