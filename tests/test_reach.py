@@ -57,6 +57,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("tests/common/planted/__init__.py", EVERYTHING),
         ("pyproject.toml", EVERYTHING),
         ("docs/page.md", []),
+        (".ci/tested", []),
     ],
 )
 def test_a_change_reaches_the_tests_behind_it(checkout: Path, changed: str, expected: list[str]) -> None:
