@@ -74,7 +74,7 @@ def conclusion(result: RunResult, fail_on: FailOn) -> Conclusion:
 
 
 def headline(result: RunResult) -> str:
-    """What there is, in a few words of our own."""
+    """Return the result of a run in a few words."""
     causes = {
         NEW: len(wording.causes(bug for bug in wording.brought(result) if not bug.regression)),
         CHANGED: len(wording.alike(wording.changes(result, "changed"))),

@@ -75,7 +75,7 @@ def init(choices: Choices, given: dict[str, Any], ask: Ask, console: Console) ->
 
 
 def _answered(given: dict[str, Any], found: ProjectFacts, ask: Ask) -> dict[str, Any]:
-    """What the flags leave out is asked for, with what the repository shows as the answer that stands."""
+    """Ask for the answers that the flags leave out, and return all. A default comes from the repository's files."""
     questions = {
         "workflows": (f"Which workflows ({', '.join(WORKFLOWS)})", "nightly"),
         "target": ("Which build to fuzz", found.target or DEFAULT_TARGET),

@@ -12,10 +12,12 @@ def extract(archive: tarfile.TarFile, members: Sequence[tarfile.TarInfo], folder
     """Write files, folders and links into an existing empty folder.
 
     Members of another kind and links to something outside are left out; owners, times and special modes are dropped.
-    Raises tarfile.TarError for a path that leads out and for a damaged archive, and OSError.
+    Raises tarfile.TarError for a path that leads out, a link below a link, and a damaged archive; OSError.
     """
+    linked = {PurePosixPath(member.name) for member in members if member.issym()}
     for member in members:
-        if not _is_inside(member.name):
+        through_link = member.issym() and linked & {*PurePosixPath(member.name).parents}
+        if through_link or not _is_inside(member.name):
             raise tarfile.TarError(f"{member.name!r} leads out of the archive")
     for member in members:
         if member.isdir():

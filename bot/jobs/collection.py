@@ -1,4 +1,4 @@
-"""What the shards of a run left: the sound parts, and what is wrong with the others.
+"""The results of a run's shards: the sound parts together, and the faults of the others.
 
 Shards ran untrusted code. A shard's number is that in the name of its artifact, which the workflow gave; its builds are
 those of the plan.
@@ -36,7 +36,7 @@ class CollectedRun(NamedTuple):
 
 
 class _Shard(NamedTuple):
-    """What one shard left. named: its number in the name of its artifact, None where the name has none.
+    """The results of one shard. named: its number in the name of its artifact, None where the name has none.
 
     result: None for a document that cannot be read; problem says why.
     """

@@ -33,10 +33,11 @@ class PlannedBuild(Part):
 
 
 class PlanNote(Part):
-    """What the plan job settled. run: the number of the workflow's run and the time, so that no two plans are equal.
+    """The decisions of the plan job.
 
-    target, baseline: None where nobody named one. shards: their numbers. requests: what people asked for in comments;
-    their fingerprints are looked up in the state.
+    run: the number of the workflow's run and the time, so that no two plans are equal. target, baseline: None if nobody
+    named one. shards: their numbers. requests: what people asked for in comments; their fingerprints are looked up in
+    the state.
     """
 
     run: Name = ""

@@ -80,3 +80,13 @@ def test_a_path_that_leads_out_is_refused(name: str, tmp_path: Path) -> None:
 def test_no_file_is_written_through_a_link(tmp_path: Path) -> None:
     assert unpacked(tmp_path / "in", packed(("link", "..", {}), ("link/out", b"x", {}))) == ["link", "link/out"]
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_nothing_is_reached_through_a_link_of_the_archive(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").symlink_to("/etc/hostname")
+    with pytest.raises(tarfile.TarError, match="'a/mine' leads out"):
+        unpacked(tmp_path / "in", packed(("a", str(outside), {}), ("a/mine", "new", {}), ("a/other", "new", {})))
+    assert [path.name for path in outside.iterdir()] == ["mine"]
+    assert not (tmp_path / "in" / "a").is_symlink()
