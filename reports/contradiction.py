@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from math import isnan
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fuzz_core.adapters.dialect import dialect_of
 from fuzz_core.adapters.documented import quoted_in
@@ -16,6 +16,8 @@ from fuzz_core.adapters.library import KNOWN_LIBRARIES
 from fuzz_core.ir.outcome import Outcome, reason_of
 from fuzz_core.oracles.compare import ACCEPTS, REFUSES
 from fuzz_core.oracles.kinds import kind_of
+from fuzz_core.triage.cluster import Bug
+from fuzz_core.triage.recheck import asserted
 from nightfuzz.reports.text import TITLE, bounded, call_of
 
 VALUE = 40
@@ -69,31 +71,7 @@ _BOOLEANS = {"True": "1", "False": "0"}
 _NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
 
 
-class Bug(Protocol):
-    """What the line is made of: a bug on record."""
-
-    @property
-    def api(self) -> str:
-        """The canonical public name of what was called."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of verdict."""
-
-    @property
-    def signature_text(self) -> str:
-        """`API: KIND: MODE: HOW` where modes were compared."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the call did in a fresh process."""
-
-    @property
-    def script(self) -> str:
-        """The standalone script."""
-
-
-class Values(NamedTuple):
+class ValuePair(NamedTuple):
     """Two values that ought to be the same. what: the property that they are of, such as a dtype or a gradient."""
 
     actual: str
@@ -104,6 +82,17 @@ class Values(NamedTuple):
 def title(bug: Bug) -> str:
     """Return the call and its contradiction in one line."""
     return bounded(f"{call_of(bug.script, bug.api)}: {contradiction(bug)}", TITLE)
+
+
+def seen_again(bug: Bug, outcome: Outcome, shown: bool) -> str:
+    """Return in one line what a later run of a bug's call has given; shown: whether it shows the bug."""
+    if shown:
+        return happened(bug.kind, asserted(bug.outcome, outcome), mode_of(bug))
+    if outcome.kind == "ok":
+        return "both results agree" if mode_of(bug) else "the call returns"
+    if outcome.kind == "timeout":
+        return "the call does not return in time"
+    return happened("crash", outcome)
 
 
 def compares_numbers(title: str) -> bool:
@@ -184,19 +173,19 @@ def _difference(kind: str, text: str, mode: str) -> str:
     return f"{what} {how} is not the one {reference}"
 
 
-def values_in(text: str, mode: str = "") -> Values | None:
+def values_in(text: str, mode: str = "") -> ValuePair | None:
     """Return the values that a text names, shortened; those at the worst place of two tensors. None without any."""
     for pattern in _ASSERTED:
         if match := pattern.search(text):
-            return _shown(Values(match["actual"], match["expected"], match.groupdict().get("what") or ""))
+            return _shown(ValuePair(match["actual"], match["expected"], match.groupdict().get("what") or ""))
     for pattern in _COMPARED:
         if match := pattern.search(text):
-            found = Values(match["actual"], match["expected"], match.groupdict().get("what") or "")
+            found = ValuePair(match["actual"], match["expected"], match.groupdict().get("what") or "")
             return _shown(found._replace(actual=found.expected, expected=found.actual) if _is_trusted(mode) else found)
     return None
 
 
-def _shown(found: Values) -> Values:
+def _shown(found: ValuePair) -> ValuePair:
     actual, expected = (" ".join(text.replace("torch.", "").split()) for text in found[:2])
     if found.what and found.what != "derivative":
         return found._replace(actual=actual, expected=expected)

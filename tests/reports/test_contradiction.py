@@ -3,7 +3,7 @@
 import pytest
 
 from fuzz_core.ir.outcome import Outcome
-from nightfuzz.reports.contradiction import Values, happened, values_in
+from nightfuzz.reports.contradiction import ValuePair, happened, values_in
 
 FAR = "Tensor-likes are not close! Mismatched elements: 3 / 4 (75.0%) Greatest absolute difference: 2.5 at index (0, 1)"
 ASSERTED = 'a INTERNAL ASSERT FAILED at "/b/c.cpp":1, please report a bug to PyTorch.'
@@ -135,7 +135,7 @@ def test_a_bug_says_what_the_call_gives_and_what_it_should_give(kind, mode, outc
 
 
 def test_numbers_have_as_many_digits_as_tell_them_apart():
-    assert values_in("expected 1.0000001, got 1.0000002") == Values("1.0000002", "1.0000001")
+    assert values_in("expected 1.0000001, got 1.0000002") == ValuePair("1.0000002", "1.0000001")
 
 
 def test_a_hostile_text_gives_one_bounded_line():
