@@ -16,7 +16,7 @@ from fuzz_core.store.checks import FIXED, KNOWN, OPEN
 from fuzz_core.store.records import BugRow, TargetRecord
 from fuzz_core.store.store import Store
 from fuzz_core.targets.facts import Environment, collect_env, environment_from_json
-from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity
+from fuzz_core.triage.assess import Rule, Ruling, Severity, order, severity, validity, withheld
 from fuzz_core.triage.cluster import Cluster, clusters
 from fuzz_core.triage.known import Known, Registry, Sighting
 from nightfuzz.reports.case import COMPARED, DOES_NOT, NOT_CHECKED, SHOWS, Baseline, BugCase
@@ -110,16 +110,13 @@ def keep_environment(store: Store, target: TargetRecord) -> Environment:
 
 
 def guarded(store: Store, rows: Sequence[BugRow], across: bool = False) -> list[Judged]:
-    """Returns these bugs. A bug that looks like the cause of a private one would give that away, so it is private
-    too.
-    """
-    found = judged(store, rows, across)
-    private = {each.cluster.first.id: each.row.id for each in found if each.severity.private}
+    """Returns these bugs, each as private as all bugs on record make it: see `withheld`."""
+    reasons = withheld(store.bugs())
     return [
-        each._replace(severity=each.severity._replace(grade="private", reason=f"looks like the cause of bug {number}"))
-        if (number := private.get(each.cluster.first.id)) is not None and not each.severity.private
+        each._replace(severity=each.severity._replace(grade="private", reason=reasons[each.row.id]))
+        if each.row.id in reasons
         else each
-        for each in found
+        for each in judged(store, rows, across)
     ]
 
 

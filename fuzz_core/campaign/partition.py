@@ -40,9 +40,7 @@ def split(source: Path, public: Path, private: Path, clock: Callable[[], datetim
     """
     with open_store(source, read_only=True, clock=clock) as store:
         bugs, library = {bug.id: bug for bug in store.bugs()}, libraries(store)
-        # On whichever build of a library: by cause and by signature.
-        named = {(library[bugs[each].target], bugs[each].signature) for each in withheld(list(bugs.values()))}
-        hidden = frozenset(bug.id for bug in bugs.values() if (library[bug.target], bug.signature) in named)
+        hidden = frozenset(withheld(list(bugs.values())))
         findings = [finding for key in library for finding in store.findings(key)]
         apart = Apart(
             hidden,

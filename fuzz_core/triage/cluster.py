@@ -29,7 +29,7 @@ RELATED = 2 / 3
 GENERIC_FROM = 3
 # A bug joins those of which it resembles this share: no chain grows out of single likenesses.
 QUORUM = 0.5
-_MEMORY = "memory"
+MEMORY = "memory"
 _DOCUMENTED = "bounds"
 _REFUSED = "inconsistent"
 # In characters; longer documentation that is equal is one text.
@@ -196,7 +196,7 @@ def _disagreement(bug: Bug) -> tuple[str, str]:
 
 def _nature(outcome: Outcome) -> str:
     if corrupts_heap(outcome) or outcome.name in ("SIGSEGV", "SIGBUS"):
-        return _MEMORY
+        return MEMORY
     return outcome.name if outcome.kind == "signal" else outcome.kind
 
 
