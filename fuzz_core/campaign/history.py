@@ -54,10 +54,11 @@ def ordered(targets: Iterable[TargetRecord], library: str) -> list[TargetRecord]
     Local labels (`+cpu`) mark flavours and checkouts, not age. An invalid version comes first.
     """
     own = (each for each in targets if each.library == library)
-    return sorted(own, key=lambda each: (_release(each.version), each.made_at, each.key))
+    return sorted(own, key=lambda each: (release(each.version), each.made_at, each.key))
 
 
-def _release(version: str) -> Version:
+def release(version: str) -> Version:
+    """The version without local labels; an invalid one comes before all others."""
     try:
         return Version(Version(version).public)
     except InvalidVersion:
@@ -209,7 +210,7 @@ def came_with(store: Store, bug: int) -> Came:
     """Returns the builds between which a bug came, from its probes in the order of their versions."""
 
     def version(probe: Probe) -> tuple[Version, str]:
-        return _release(probe.build.rpartition("==")[2]), probe.build
+        return release(probe.build.rpartition("==")[2]), probe.build
 
     tried = sorted(store.probes(bug).values(), key=version)
     bad = next((probe for probe in tried if probe.status == BAD), None)

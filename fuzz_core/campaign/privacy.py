@@ -5,7 +5,7 @@ from __future__ import annotations
 from fuzz_core.campaign.reproduce import Attempt, Bench
 from fuzz_core.ir.errors import BuildError, CodecError
 from fuzz_core.ir.outcome import Outcome
-from fuzz_core.triage.assess import filled, suspected_death, suspicion
+from fuzz_core.triage.assess import filled, is_told_openly, suspicion
 from fuzz_core.triage.stack import NULL_PAGE
 
 
@@ -20,7 +20,8 @@ def worst_suspicion(bench: Bench, attempt: Attempt, outcome: Outcome) -> str:
         outcome: what the minimal script did, with its native frames.
     """
     finding = attempt.finding
-    if (reason := suspicion(finding.verdict.kind, outcome)) or NULL_PAGE not in outcome.frames:
+    kind = finding.verdict.kind
+    if (reason := suspicion(kind, outcome, attempt.test)) or NULL_PAGE not in outcome.frames:
         return reason
     others = {
         filled(attempt.test): "with its empty tensors filled",
@@ -28,13 +29,12 @@ def worst_suspicion(bench: Bench, attempt: Attempt, outcome: Outcome) -> str:
         finding.test: "as it was found",
     }
     for test, words in others.items():
-        if test == attempt.test:
+        if test == attempt.test or is_told_openly(test):
             continue
         try:
             script = attempt._replace(test=test).script(bench.dialect)
         except (CodecError, BuildError):
             continue
-        died = bench.with_frames(bench.run(script, finding.verdict.kind), script)
-        if reason := suspected_death(died):
+        if reason := suspicion(kind, bench.with_frames(bench.run(script, kind), script), test):
             return f"{reason}, on the input {words}"
     return ""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import exp, log
 from typing import NamedTuple, Protocol, TypeAlias
 
+from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.ir.outcome import Outcome
 from fuzz_core.ir.tree import Path, exchanged, positions, with_tensors
 from fuzz_core.ir.values import Fill, Invocation, Prim, Tensor, TestCase
@@ -180,7 +181,7 @@ def withheld(bugs: Sequence[Suspect]) -> dict[int, str]:
 
 
 def _suspected(bug: Suspect) -> str:
-    return suspicion(bug.kind, bug.outcome) or bug.suspicion
+    return suspicion(bug.kind, bug.outcome, bug.test) or bug.suspicion
 
 
 def filled(test: TestCase) -> TestCase:
@@ -199,10 +200,24 @@ def filled(test: TestCase) -> TestCase:
     return test._replace(invocation=with_tensors(test.invocation, fill))
 
 
-def suspicion(kind: str, outcome: Outcome) -> str:
-    """Why memory that is not the library's may have been touched; empty where nothing says so."""
+def suspicion(kind: str, outcome: Outcome, test: TestCase) -> str:
+    """Why a bug is private: memory that is not the library's may have been touched; empty where nothing says so.
+
+    See `is_told_openly`.
+    """
+    if is_told_openly(test):
+        return ""
     foreign = not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}")
     return suspected_death(outcome) or ("the result holds memory that is not the library's" if foreign else "")
+
+
+def is_told_openly(test: TestCase) -> bool:
+    """Whether the maintainers want a memory error on this input as an ordinary public bug.
+
+    Some do for bad input, which a traced call and a model program are not.
+    """
+    rules = disclosure_of(test.invocation.api)
+    return rules is not None and rules.memory_errors == "public" and bool(test.rules) and not test.program
 
 
 def suspected_death(outcome: Outcome) -> str:
