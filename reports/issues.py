@@ -11,11 +11,11 @@ from fuzz_core.adapters.dialect import profile_of
 from fuzz_core.adapters.disclosure import disclosure_of
 from fuzz_core.adapters.library import KNOWN_LIBRARIES, Disclosure
 from fuzz_core.ir.errors import UserError
-from fuzz_core.oracles.kinds import KINDS
 from fuzz_core.triage.cluster import MEMORY, place_of
 from nightfuzz.reports.case import SHOWS, BugCase
+from nightfuzz.reports.contradiction import compares_numbers, title
 from nightfuzz.reports.markdown import render
-from nightfuzz.reports.text import BODY, TITLE, bounded, call_of, fitting, title
+from nightfuzz.reports.text import BODY, TITLE, bounded, call_of, fitting
 
 SCRIPT, OUTPUT, VERSIONS = 16_000, 12_000, 12_000
 # A library whose maintainers have not said anything.
@@ -74,8 +74,7 @@ def _alone(case: BugCase, form: str, prefix: str, private: bool) -> Issue:
         _refuse_private(case)
     bug = case.bug
     rules = disclosure_of(bug.api)
-    prefix = f"{rules.title_prefix if rules else ''}{prefix}"
-    name = bounded(prefix + title(bug.script, bug.api, bug.kind, bug.outcome), TITLE)
+    name = bounded(f"{rules.title_prefix if rules else ''}{prefix}{title(bug)}", TITLE)
     return Issue(name, fitting(lambda share: _render(form, share, case=case)))
 
 
@@ -185,5 +184,5 @@ def missing_parts(text: str, library: str) -> list[str]:
         missing.append("the full log (--run gives it)")
     compares = re.search(r"Compared by\b", text) is not None
     head = text.partition("\n")[0]
-    judged = any(kind.title in head for kind in KINDS.values() if kind.numeric)
+    judged = compares_numbers(head)
     return missing + (["by which rules results were compared"] if judged and not compares else [])

@@ -1,4 +1,4 @@
-"""Parts of reports: the call of a script, words for an outcome, and text cut to a length. All of it is untrusted."""
+"""Parts of reports: the call of a script, and text cut to a length. All of it is untrusted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
-
-from fuzz_core.ir.outcome import Outcome, reason_of
-from fuzz_core.oracles.kinds import kind_of
 
 BODY = 65_536
 TITLE = 200
@@ -28,22 +25,6 @@ ARGUMENTS = (CALL, 50, 35, 20, 10)
 _LEFT_OUT = ast.Name("…", ast.Load())
 # Untrusted text can grow when it is escaped and fenced: then all of it is cut shorter.
 SHARES = (1.0, 0.5, 0.2, 0.05)
-_SOURCE_PLACE = re.compile(r'\s+at "[^"\n]*".*|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?', re.DOTALL)
-# What a dying process says of its reason, the surest form first.
-_CHECKS = [
-    re.compile(pattern)
-    for pattern in (
-        r"(Check failed: .*)",
-        r"(what\(\): .*)",
-        r"(Assertion .* failed.*)",
-        r": F [^\n]*?\] (.*)",
-        r"\] (.*)",
-    )
-]
-_SIGNALS = {
-    "SIGSEGV": "segmentation fault", "SIGFPE": "floating point exception", "SIGABRT": "abort", "SIGBUS": "bus error",
-    "SIGILL": "illegal instruction",
-}  # fmt: skip
 
 
 def clean(text: str) -> str:
@@ -119,30 +100,6 @@ def span(text: str) -> str:
     line, fence = fence_for(bounded(text, SPAN) or " ", 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
-
-
-def title(script: str, api: str, kind: str, outcome: Outcome) -> str:
-    """The call, and what it does, in one line."""
-    return bounded(f"{call_of(script, api)}: {happened(kind, outcome)}", TITLE)
-
-
-def happened(kind: str, outcome: Outcome) -> str:
-    """Return the outcome in a maintainer's words."""
-    if words := kind_of(kind).title:
-        return words
-    if outcome.kind == "signal":
-        name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
-        return ": ".join(part for part in (name, _check(outcome.text)) if part)
-    first = _SOURCE_PLACE.sub(" ", reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]).strip(" .")
-    # Of modes that disagree the text says it all; the name is that of one mode's exception.
-    name = "" if kind_of(kind).oracle == "differential" else outcome.name
-    return ": ".join(part for part in (name, first) if part)
-
-
-def _check(text: str) -> str:
-    """The failed check among a process's last words, without the place in the source."""
-    words = f"{text[: TITLE * 20]}\n{text[TITLE * 20 :][-TITLE * 20 :]}"
-    return next((match.group(1) for match in (check.search(words) for check in _CHECKS) if match), "")
 
 
 def said(script: str, label: str) -> str:

@@ -57,7 +57,8 @@ class ModeSpec(NamedTuple):
     so that costs can be compared. blind: of one that is made without the elements of the arguments, and so cannot
     refuse what depends on them, the mode that differs from it in knowing them. dear: it takes its time, as compilers
     do. keeps_nan: false where it is documented to lose NaN. noise: see `adapters.doubles`. meaning: for readers of a
-    report who do not know nightfuzz; empty where the name speaks for itself.
+    report who do not know nightfuzz; empty where the name speaks for itself. phrases: how a sentence such as "dtype
+    float32 on the meta device, bfloat16 on the CPU" names it, and the mode that it is compared with.
     """
 
     run: str = ""
@@ -72,6 +73,7 @@ class ModeSpec(NamedTuple):
     keeps_nan: bool = True
     noise: float = 0.0
     meaning: str = ""
+    phrases: tuple[str, str] = ("", "by the plain call")
 
 
 # Modes of double precision, which excuses and oracles ask for by name: plain, and with each number a little off.
@@ -89,7 +91,11 @@ def doubles(run: str, script: Way, dear: bool = False) -> dict[str, ModeSpec]:
     plain = REFERENCE._replace(run=run, dear=dear)
     return {
         DOUBLE: plain._replace(
-            script=script, against="cpu", relation="finite", meaning="the same call in double precision"
+            script=script,
+            against="cpu",
+            relation="finite",
+            meaning="the same call in double precision",
+            phrases=("in double precision", "in the call's own precision"),
         ),
         NUDGED[0]: plain._replace(noise=4.0),
         NUDGED[1]: plain._replace(noise=-4.0),
@@ -103,9 +109,12 @@ def derivative(
     against: str = "grad",
     dear: bool = False,
     meaning: str = "gradients against differences in double precision",
+    phrases: tuple[str, str] = ("by difference quotient", "by autograd"),
 ) -> ModeSpec:
     """Derivatives, by another way than backward mode."""
-    return ModeSpec(run, script, against, "gradient", share, "wrong-gradient", dear=dear, meaning=meaning)
+    return ModeSpec(
+        run, script, against, "gradient", share, "wrong-gradient", dear=dear, meaning=meaning, phrases=phrases
+    )
 
 
 class Around(NamedTuple):

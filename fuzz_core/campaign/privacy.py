@@ -29,7 +29,7 @@ def worst_suspicion(bench: Bench, attempt: Attempt, outcome: Outcome) -> str:
         finding.test: "as it was found",
     }
     for test, words in others.items():
-        if test == attempt.test or is_told_openly(test):
+        if test == attempt.test or is_told_openly(kind, test):
             continue
         try:
             script = attempt._replace(test=test).script(bench.dialect)

@@ -58,12 +58,12 @@ COMMANDS = {
         f"state {_FUZZING} baseline index allow_cached source tests docs models_share shard changed base",
     ),
     "bugs": CommandLine(
-        "List confirmed bugs, the most urgent first.",
+        "List confirmed bugs, a line for each cause, the most urgent first.",
         "bugs:bugs",
         "state",
         {
             "target": option(str, "--target", "Key of a target [default: all]"),
-            "by_cluster": switch("--clusters", "One line per cluster of one cause"),
+            "members": switch("--all", "A line for every bug, not for each cluster of one cause"),
         },
     ),
     "show": CommandLine("Show one bug in full.", "bugs:show", "state", {"bug": _BUG}),

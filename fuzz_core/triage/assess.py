@@ -145,7 +145,7 @@ def severity(bug: Suspect, judged: Validity | None = None, regression: bool = Fa
     """
     suspected = _suspected(bug)
     died = bug.kind == "internal-error" and bug.outcome.kind == "signal"
-    grade = "private" if suspected else "abort" if died else kind_of(bug.kind).grade
+    grade = "private" if suspected else "crash" if died else kind_of(bug.kind).grade
     return Severity(grade, suspected, judged or validity(bug), regression or bug.kind == "regression")
 
 
@@ -205,19 +205,20 @@ def suspicion(kind: str, outcome: Outcome, test: TestCase) -> str:
 
     See `is_told_openly`.
     """
-    if is_told_openly(test):
+    if is_told_openly(kind, test):
         return ""
     foreign = not kind_of(kind).fails and _FOREIGN.search(f"{kind} {outcome.text}")
     return suspected_death(outcome) or ("the result holds memory that is not the library's" if foreign else "")
 
 
-def is_told_openly(test: TestCase) -> bool:
+def is_told_openly(kind: str, test: TestCase) -> bool:
     """Whether the maintainers want a memory error on this input as an ordinary public bug.
 
-    Some do for bad input, which a traced call and a model program are not.
+    Some do for bad input. A traced call, a model program and a call that returns are no bad input.
     """
     rules = disclosure_of(test.invocation.api)
-    return rules is not None and rules.memory_errors == "public" and bool(test.rules) and not test.program
+    is_bad = bool(test.rules) and not test.program and not kind_of(kind).validity
+    return rules is not None and rules.memory_errors == "public" and is_bad
 
 
 def suspected_death(outcome: Outcome) -> str:

@@ -85,6 +85,7 @@ MODES: dict[str, ModeSpec] = {
         dear=True,
         keeps_nan=False,
         meaning="with its arguments computed in the same fused operator",
+        phrases=("in one fused operator", "by itself"),
     ),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient", dear=True),
     "grad-numerical": derivative(

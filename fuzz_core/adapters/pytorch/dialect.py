@@ -167,6 +167,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.2,
         equivalent=True,
         meaning="the same values in non-contiguous tensors",
+        phrases=("with non-contiguous tensors", "with contiguous ones"),
     ),
     **doubles(f"{_MODES}Doubled", Way(_FINITE, _wide, instance="{m}.to({x}.dtype)", owner=NN)),
     "out": ModeSpec(
@@ -175,6 +176,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.1,
         equivalent=True,
         meaning="the result written into `out=`",
+        phrases=("written into out=", "returned without it"),
     ),
     "inplace": ModeSpec(
         f"{_MODES}InPlace",
@@ -182,6 +184,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.3,
         equivalent=True,
         meaning="the in-place form",
+        phrases=("in place", "by the call that returns it"),
     ),
     "meta": ModeSpec(
         f"{_MODES}Meta",
@@ -190,6 +193,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.2,
         kind="wrong-metadata",
         meaning="shapes and dtypes alone, on the meta device",
+        phrases=("on the meta device", "on the CPU"),
     ),
     "fake": ModeSpec(
         f"{_MODES}Fake",
@@ -201,12 +205,14 @@ MODES: dict[str, ModeSpec] = {
         relation="strides",
         share=0.05,
         kind="wrong-metadata",
+        phrases=("on fake tensors", "on real ones"),
     ),
     "vmap": ModeSpec(
         f"{_MODES}VMap",
         Way(FIRST, _batched, "torch.vmap(f, randomness='same')({x})"),
         share=0.1,
         meaning="`torch.vmap` against a loop",
+        phrases=("under torch.vmap", "by the plain call"),
     ),
     "backward": ModeSpec(
         f"{_MODES}Backward",
@@ -220,6 +226,7 @@ MODES: dict[str, ModeSpec] = {
         _gradcheck("torch.autograd.gradcheck(f, ({x},), check_forward_ad=True, raise_exception=False)"),
         share=0.01,
         meaning="reverse-mode against forward-mode gradients",
+        phrases=("by forward mode", "by backward mode"),
     ),
     "grad-numerical": derivative(
         f"{_MODES}Gradient", _gradcheck("torch.autograd.gradcheck(f, ({x},), raise_exception=False)")
@@ -230,6 +237,7 @@ MODES: dict[str, ModeSpec] = {
         _gradcheck("torch.autograd.gradgradcheck(f, ({x},), raise_exception=False)"),
         against="grad-grad",
         meaning="gradients of gradients",
+        phrases=("by difference quotient of the gradient", "by double backward"),
     ),
     "compile": ModeSpec(
         f"{_MODES}Compiled",
@@ -238,13 +246,29 @@ MODES: dict[str, ModeSpec] = {
         share=0.0005,
         dear=True,
         meaning="`torch.compile` without code generation",
+        phrases=("under torch.compile", "by the plain call"),
     ),
     "onednn-off": ModeSpec(
-        f"{_MODES}OneDnnOff", Way(_UNDONE, _same(".clone()")), share=0.02, equivalent=True, meaning="without oneDNN"
+        f"{_MODES}OneDnnOff",
+        Way(_UNDONE, _same(".clone()")),
+        share=0.02,
+        equivalent=True,
+        meaning="without oneDNN",
+        phrases=("without oneDNN", "with it"),
     ),
-    "threads": ModeSpec(f"{_MODES}Threads", Way(_THREADED, _same(".clone()")), share=0.002, meaning="with one thread"),
+    "threads": ModeSpec(
+        f"{_MODES}Threads",
+        Way(_THREADED, _same(".clone()")),
+        share=0.002,
+        meaning="with one thread",
+        phrases=(f"with {THREADS} threads", "with one"),
+    ),
 }
-DEVICES = {"cuda": ModeSpec(script=Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")))}
+DEVICES = {
+    "cuda": ModeSpec(
+        script=Way(f"{CLOSE[:-1]}, check_device=False)", _same(".cuda()")), phrases=("on a CUDA device", "on the CPU")
+    )
+}
 
 
 _INFERRED = ("bool", "int64", "float32", "complex64")

@@ -115,6 +115,7 @@ _TRACED = ModeSpec(
     blind="function-known",
     dear=True,
     meaning="inside `tf.function`",
+    phrases=("inside tf.function", "outside of it"),
 )
 MODES: dict[str, ModeSpec] = {
     **doubles(f"{_MODES}Precise", Way(FINITE, _wide)),
@@ -127,6 +128,7 @@ MODES: dict[str, ModeSpec] = {
         share=0.002,
         keeps_nan=False,
         meaning="compiled by XLA (`jit_compile=True`)",
+        phrases=("compiled by XLA", "without XLA"),
     ),
     "backward": ModeSpec(f"{_MODES}Backward", Way(BACKWARD, actual="[{x}]"), relation="", share=0.03),
     "grad": REFERENCE._replace(run=f"{_MODES}Gradient"),

@@ -15,7 +15,8 @@ from fuzz_core.cli.state import open_state, target_key
 from fuzz_core.ir.errors import UserError
 from fuzz_core.store.checks import JUDGEMENTS, NOT_REAL
 from fuzz_core.store.store import Store
-from nightfuzz.reports.text import said, title
+from nightfuzz.reports.contradiction import title
+from nightfuzz.reports.text import said
 
 Ask = Callable[[str], str]
 WORDS = {"r": "real", "n": "not-real", "d": "duplicate", "w": "wont-fix"}
@@ -128,5 +129,5 @@ def _page(each: Judged) -> str:
         "innermost frames": " < ".join(row.outcome.frames[:3]),
     }
     lines = [f"{name}: {text}" for name, text in facts.items() if text]
-    head = f"bug {row.id}: {title(row.script, row.api, row.kind, row.outcome)}"
+    head = f"bug {row.id}: {title(row)}"
     return "\n".join([head, *lines, "", row.script.rstrip(), ""])

@@ -1,0 +1,248 @@
+"""A bug as a contradiction in one line: what the call gives, and what it should give instead.
+
+Lists, titles and reports all take this line. Its facts are values out of texts of untrusted code, so every text is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from math import isnan
+from typing import NamedTuple, Protocol
+
+from fuzz_core.adapters.dialect import dialect_of
+from fuzz_core.adapters.documented import quoted_in
+from fuzz_core.adapters.library import KNOWN_LIBRARIES
+from fuzz_core.ir.outcome import Outcome, reason_of
+from fuzz_core.oracles.compare import ACCEPTS, REFUSES
+from fuzz_core.oracles.kinds import kind_of
+from nightfuzz.reports.text import TITLE, bounded, call_of
+
+VALUE = 40
+READ = 4000
+_SOURCE_PLACE = re.compile(
+    r'\s+at "[^"\n]*"(?::\d+)?,?(?: please report a bug to [\w ]+\.)?|\s*\{\{[^{}\n]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?'
+)
+# What a dying process says of its reason, the surest form first.
+_CHECKS = [
+    re.compile(pattern)
+    for pattern in (
+        r"(Check failed: .*)",
+        r"(what\(\): .*)",
+        r"(Assertion .* failed.*)",
+        r": F [^\n]*?\] (.*)",
+        r"\] (.*)",
+    )
+]
+_SIGNALS = {
+    "SIGSEGV": "segmentation fault", "SIGFPE": "floating point exception", "SIGABRT": "abort", "SIGBUS": "bus error",
+    "SIGILL": "illegal instruction",
+}  # fmt: skip
+# How the assertion of a script names both values: in our scripts, PyTorch, its gradcheck, NumPy and TensorFlow.
+_ASSERTED = [
+    re.compile(pattern, re.DOTALL)
+    for pattern in (
+        r"expected (?P<expected>.{1,1200}?), got (?P<actual>.{1,1200})\Z",
+        r"Expected (?P<expected>[^\n]{1,200}?) but got (?P<actual>[^\n]{1,200}?)\.(?:\s|\Z)",
+        r"numerical:(?P<expected>.{1,1200}?)\n? ?analytical:(?P<actual>.{1,1200}?)(?:\n\n|\Z)",
+        r"ACTUAL: (?P<actual>.{1,1200}?)\n DESIRED: (?P<expected>.{1,1200})\Z",
+        r"not close lhs = (?P<actual>.{1,1200}?)not close rhs = (?P<expected>.{1,1200}?)not close dif",
+        r"attribute '(?P<what>\w+)' do not match: (?P<actual>.{1,80}?) != (?P<expected>.{1,80}?)\.(?:\s|\Z)",
+    )
+]
+# How a worker names the values of a mode (`actual`) and of the mode that it is compared with.
+_COMPARED = [
+    re.compile(pattern)
+    for pattern in (
+        r"another (?P<what>derivative)\nby tensor \d+: (?P<actual>.{1,80}), expected (?P<expected>.{1,80})",
+        r"(?P<what>derivative) by tensor \d+ is not equal\n(?P<actual>.{1,80}) against (?P<expected>.{1,80})",
+        r"another (?P<what>[\w ]+)\n(?P<actual>.{1,80}), expected (?P<expected>.{1,80})",
+        r"\n?first at \(.{0,80}?\): (?P<actual>.{1,80}) against (?P<expected>.{1,80})",
+        r"\A(?P<what>[\w ]{1,40}) is (?P<actual>.{1,80}), expected (?P<expected>.{1,80})",
+    )
+]
+_COUNT = re.compile(r"(?:Mismatched elements: |\bin )?(\d+) ?(?:/|of) ?(\d+)(?: \(| elements?)")
+_LARGEST = re.compile(r"Greatest absolute difference: (\S+)")
+_SAID = re.compile(r"\w+=(?:torch\.\w+|\w+\([^)]*\)|\([^)]*\)|'[^']*'|[\w.<>]+)|\bshape=\S+")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan|True|False)(?![\w])")
+_BOOLEANS = {"True": "1", "False": "0"}
+_NAMES = {"derivative": "gradient", "stride": "strides", "type of result": "type"}
+
+
+class Bug(Protocol):
+    """What the line is made of: a bug on record."""
+
+    @property
+    def api(self) -> str:
+        """The canonical public name of what was called."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of verdict."""
+
+    @property
+    def signature_text(self) -> str:
+        """`API: KIND: MODE: HOW` where modes were compared."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the call did in a fresh process."""
+
+    @property
+    def script(self) -> str:
+        """The standalone script."""
+
+
+class Values(NamedTuple):
+    """Two values that ought to be the same. what: the property that they are of, such as a dtype or a gradient."""
+
+    actual: str
+    expected: str
+    what: str = ""
+
+
+def title(bug: Bug) -> str:
+    """Return the call and its contradiction in one line."""
+    return bounded(f"{call_of(bug.script, bug.api)}: {contradiction(bug)}", TITLE)
+
+
+def compares_numbers(title: str) -> bool:
+    """Whether a title is about numbers, to which the libraries' rules for comparing results apply."""
+    return re.search(r": (?:result|gradient|NaN or infinity) ", title) is not None
+
+
+def contradiction(bug: Bug) -> str:
+    """Return in one line what the call of a bug gives, and what it should give."""
+    return happened(bug.kind, bug.outcome, mode_of(bug))
+
+
+def mode_of(bug: Bug) -> str:
+    """Return the mode that differs from its reference; empty for a bug of another kind."""
+    head = f"{bug.api}: {bug.kind}: "
+    compared = kind_of(bug.kind).fault == "comparison" and bug.signature_text.startswith(head)
+    return bug.signature_text.removeprefix(head).partition(":")[0] if compared else ""
+
+
+def happened(kind: str, outcome: Outcome, mode: str = "") -> str:
+    """Return what an outcome shows that was judged to be of this kind, in a maintainer's words; of one line."""
+    found = kind_of(kind)
+    if kind == "bounds":
+        quoted = quoted_in(outcome.text)
+        what = f'{quoted.argument}={quoted.value}: "{quoted.text}"' if quoted else f"it: {outcome.text}"
+        return _line(f"returns, though the documentation forbids {what}")
+    if kind == "leak" and outcome.text:
+        return _line(f"memory leak: {outcome.text}")
+    if found.oracle in ("differential", "nonfinite"):
+        return _line(_difference(kind, outcome.text[:READ].strip(), mode))
+    if found.title:
+        return found.title
+    if outcome.kind == "signal":
+        name = f"{_SIGNALS.get(outcome.name, 'killed')} ({outcome.name})"
+        return _line(": ".join(part for part in (name, _check(outcome.text)) if part))
+    first = reason_of(outcome.text).strip()[: TITLE * 10].partition("\n")[0]
+    said = ": ".join(part.strip(" .") for part in _SOURCE_PLACE.sub("\n", first).split("\n") if part.strip(" ."))
+    return _line(": ".join(part for part in (outcome.name, said) if part))
+
+
+def _line(text: str) -> str:
+    return bounded(text, TITLE * 2)
+
+
+def _check(text: str) -> str:
+    """Return the failed check among a process's last words, without the place in the source."""
+    words = f"{text[: TITLE * 20]}\n{text[TITLE * 20 :][-TITLE * 20 :]}"
+    return next((match.group(1) for match in (check.search(words) for check in _CHECKS) if match), "")
+
+
+def _difference(kind: str, text: str, mode: str) -> str:
+    """Return how a mode differs from its reference, by the values that are told."""
+    first = text.partition("\n")[0]
+    if mode not in _phrases():
+        # A model program says itself how its results differ.
+        return ": ".join(part for part in (kind_of(kind).title, first) if part)
+    how, reference = _phrases()[mode]
+    for word, here, there in ((ACCEPTS, "accepted", "refused"), (REFUSES, "refused", "accepted")):
+        if text.startswith(word):
+            said = text.partition(": ")[2].partition("\n")[0]
+            refusal = bounded(said, 2 * VALUE)
+            parts = [f"{here} {how}", f"{there} {reference}"]
+            return ", ".join(f"{part} ({refusal})" if part.startswith("refused") else part for part in parts)
+    if _is_trusted(mode):
+        how, reference = reference, how
+    found = values_in(text, mode)
+    what = (found and _NAMES.get(found.what, found.what)) or ("gradient" if kind == "wrong-gradient" else "result")
+    count = _COUNT.search(text)
+    many = f" ({count[1]} of {count[2]} elements)" if count and int(count[2]) > 1 else ""
+    if found and max(len(found.actual), len(found.expected)) <= VALUE:
+        return f"{what} {found.actual} {how}, {found.expected} {reference}{many}"
+    if kind == "nonfinite":
+        return f"NaN or infinity {how}{many}, finite {reference}"
+    if count:
+        largest = _LARGEST.search(text)
+        by = f", by up to {_short(largest[1])[0]}" if largest else ""
+        return f"{what} {how} is not the one {reference}: {count[1]} of {count[2]} elements differ{by}"
+    return f"{what} {how} is not the one {reference}"
+
+
+def values_in(text: str, mode: str = "") -> Values | None:
+    """Return the values that a text names, shortened; those at the worst place of two tensors. None without any."""
+    for pattern in _ASSERTED:
+        if match := pattern.search(text):
+            return _shown(Values(match["actual"], match["expected"], match.groupdict().get("what") or ""))
+    for pattern in _COMPARED:
+        if match := pattern.search(text):
+            found = Values(match["actual"], match["expected"], match.groupdict().get("what") or "")
+            return _shown(found._replace(actual=found.expected, expected=found.actual) if _is_trusted(mode) else found)
+    return None
+
+
+def _shown(found: Values) -> Values:
+    actual, expected = (" ".join(text.replace("torch.", "").split()) for text in found[:2])
+    if found.what and found.what != "derivative":
+        return found._replace(actual=actual, expected=expected)
+    parts = [_NUMBER.findall(_SAID.sub("", text)) for text in (actual, expected)]
+    if not parts[0] or len(parts[0]) != len(parts[1]) or "..." in actual + expected:
+        return found._replace(actual=actual, expected=expected)
+    pairs = list(zip(*parts, strict=True))
+    actual, expected = _short(*max(pairs, key=lambda pair: _apart(*pair)))
+    return found._replace(actual=actual, expected=expected)
+
+
+def _apart(first: str, second: str) -> float:
+    """Return how far apart two numbers are; infinitely where one of them alone is no finite number."""
+    a, b = _number(first), _number(second)
+    if isnan(a) or isnan(b):
+        return 0.0 if isnan(a) and isnan(b) else float("inf")
+    return 0.0 if a == b else abs(a - b)
+
+
+def _number(text: str) -> float:
+    return float(_BOOLEANS.get(text, text))
+
+
+def _short(*numbers: str) -> tuple[str, ...]:
+    """Return numbers with as few digits as tell them apart."""
+    for digits in (3, 6, 9, 17):
+        told = tuple(
+            text if text in ("True", "False") else f"{_number(text.rstrip('.')):.{digits}g}" for text in numbers
+        )
+        if len(set(told)) == len(set(numbers)):
+            return told
+    return numbers
+
+
+def _is_trusted(mode: str) -> bool:
+    """Whether the mode is the one whose result is right: double precision, or a difference quotient."""
+    return mode in _trusted()
+
+
+@cache
+def _phrases() -> dict[str, tuple[str, str]]:
+    modes = (item for library in KNOWN_LIBRARIES for item in dialect_of(library).modes.items())
+    return {name: mode.phrases for name, mode in modes if mode.phrases[0]}
+
+
+@cache
+def _trusted() -> frozenset[str]:
+    modes = (item for library in KNOWN_LIBRARIES for item in dialect_of(library).modes.items())
+    return frozenset(name for name, mode in modes if mode.relation in ("finite", "gradient"))
