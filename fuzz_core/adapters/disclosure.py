@@ -27,8 +27,8 @@ def disclosure_of(api: str) -> Disclosure | None:
 
 def outdated(rules: Disclosure, today: date) -> str:
     """Say that rules were read too long ago; empty where all of them are fresh enough."""
-    oldest = min(rules.sources.values(), key=lambda source: source.read)
-    if today - oldest.read <= FRESH:
+    oldest = min(rules.sources.values(), key=lambda source: source.read, default=None)
+    if oldest is None or today - oldest.read <= FRESH:
         return ""
     return (
         f"the rules of {rules.repository} were read on {oldest.read}, {(today - oldest.read).days} days ago: "

@@ -165,6 +165,7 @@ def test_the_newest_build_has_to_show_it(story: Story) -> None:
 def test_what_is_reported_already_is_shown_and_filed_on_a_second_word(story: Story, title: str, body: str) -> None:
     story.theirs.send("POST", "/issues", {"title": title, "body": body}, token_of("stranger"))
     story.draft()
+    assert f"`{story.theirs.name}#1`" in story.ours.get("/issues/2")["body"], "the person who approves sees it first"
     story.approve("writer")
     story.review()
     assert story.reports == [] and f"`{story.theirs.name}#1`" in story.said(2)
